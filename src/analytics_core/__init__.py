@@ -1,0 +1,1 @@
+"""analytics_core: a headless analytics engine."""

@@ -1,0 +1,311 @@
+"""The query plan: a frozen value with everything resolved and nothing left to look up.
+
+A plan is engine-neutral but for users' SQL fragments. It can be printed, compared and hashed; every clause remembers
+its origin, so that `explain` and the limits ledger are prints of the plan.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+
+from sqlglot import exp
+
+from analytics_core._engines.spec import BindValue
+from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core.models.enums import Aggregate, TimeGrain
+
+
+# ------------------------------------------------------------------------------------------------------------ origin
+class OriginKind(StrEnum):
+    """Who put a clause into a plan."""
+
+    PAYLOAD = "payload"
+    DATASET = "dataset"
+    ROW_RULE = "row rule"
+    GUEST = "guest claim"
+    SETTING = "setting"
+    ENGINE = "engine"
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a clause came from: who, and the place (`filters[1]`, `fetch_values_predicate`, `rule 7 'EU only'`)."""
+
+    kind: OriginKind
+    place: str
+
+    def __str__(self) -> str:
+        return f"{self.kind.value}: {self.place}"
+
+
+# ------------------------------------------------------------------------------------------------------- expressions
+@dataclass(frozen=True, slots=True)
+class ColumnExpr:
+    """A physical column; `nullable` None means unknown; `time` is set for temporal columns."""
+
+    name: str
+    kind: ValueKind
+    nullable: bool | None = None
+    time: TimeFormat | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FragmentExpr:
+    """A user's SQL, parsed to exactly one expression; `sql` is its regenerated text and stands for it in comparisons."""
+
+    sql: str
+    kind: ValueKind = ValueKind.UNKNOWN
+    time: TimeFormat | None = None
+    tree: exp.Expr | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class BucketExpr:
+    """The bucket of a moment; `hours` is the dataset's offset, added before the bucket is taken; grain None: no bucket."""
+
+    source: ColumnExpr | FragmentExpr
+    grain: TimeGrain | None
+    hours: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class AggregateExpr:
+    """An aggregate over a column or fragment; `source` None is COUNT(*)."""
+
+    aggregate: Aggregate
+    source: ColumnExpr | FragmentExpr | None
+
+
+@dataclass(frozen=True, slots=True)
+class OthersExpr:
+    """`source` where its row belongs to the top series, else the text 'Others' (`group_others_when_limit_reached`)."""
+
+    source: ColumnExpr | FragmentExpr | BucketExpr
+    position: int
+
+
+PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr
+
+
+# -------------------------------------------------------------------------------------------------------- predicates
+class Comparison(StrEnum):
+    """A comparison of a column with one value."""
+
+    EQUAL = "="
+    NOT_EQUAL = "<>"
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+
+
+@dataclass(frozen=True, slots=True)
+class Compare:
+    """`left op value`; a datetime value is naive UTC and compared by the column's time format."""
+
+    left: PlanExpr
+    op: Comparison
+    value: BindValue
+
+
+@dataclass(frozen=True, slots=True)
+class InValues:
+    """`left IN (values)`; with `with_null` NULL is a member; negation keeps SQL's meaning for rows (NULL never passes)."""
+
+    left: PlanExpr
+    values: tuple[BindValue, ...]
+    with_null: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IsNull:
+    """`left IS [NOT] NULL`."""
+
+    left: PlanExpr
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IsTruth:
+    """`left IS TRUE` or `IS FALSE`; numbers count as their inequality with 0."""
+
+    left: PlanExpr
+    truth: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """`left [NOT] LIKE pattern` (`fold_case`: ILIKE); `%` and `_` are wild, `\\` escapes."""
+
+    left: PlanExpr
+    pattern: str
+    fold_case: bool = False
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Within:
+    """`since <= left < until`, both naive UTC or None; `hours` is the dataset's offset (bounds move back by it)."""
+
+    left: ColumnExpr | FragmentExpr
+    since: datetime | None
+    until: datetime | None
+    hours: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """A user's SQL condition, always rendered in parentheses."""
+
+    fragment: FragmentExpr
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """At least one of the members holds; no member: false."""
+
+    members: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All members hold; no member: true."""
+
+    members: tuple[Predicate, ...]
+
+
+Predicate = Compare | InValues | IsNull | IsTruth | Match | Within | Condition | AnyOf | AllOf
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """A predicate and where it came from."""
+
+    predicate: Predicate
+    origin: Origin
+
+
+# -------------------------------------------------------------------------------------------------------------- plan
+class OutputRole(StrEnum):
+    """What an output is for."""
+
+    COLUMN = "column"
+    METRIC = "metric"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Output:
+    """One column of the result: its label, what it computes, its kind (of the values in the answer) and its origin."""
+
+    label: str
+    expr: PlanExpr
+    role: OutputRole
+    kind: ValueKind
+    origin: Origin
+    is_temporal: bool = False
+    nullable: bool | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OrderTerm:
+    """One sort key; NULLs come last in both directions. `nullable` False saves the NULL handling."""
+
+    expr: PlanExpr
+    descending: bool
+    nullable: bool
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TableSource:
+    """A physical table."""
+
+    table: str
+    schema: str | None = None
+    catalog: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SqlSource:
+    """A virtual dataset: one checked SELECT; `sql` is its regenerated text."""
+
+    sql: str
+    tree: exp.Expr | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RowLimit:
+    """How many rows a statement returns at the most, and who said so."""
+
+    rows: int
+    origin: Origin
+    offset: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SeriesLimit:
+    """Only the `limit` best series stay; the others vanish, or become 'Others' when `group_others`.
+
+    `columns` are positions in `QueryPlan.outputs`; `where` are the conditions of the inner query.
+    """
+
+    columns: tuple[int, ...]
+    limit: int
+    metric: PlanExpr | None
+    descending: bool
+    group_others: bool
+    where: tuple[Clause, ...]
+    having: tuple[Clause, ...]
+    origin: Origin
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RejectedFilter:
+    """A filter that was not applied, and why: `not_in_datasource` or `no_temporal_column`."""
+
+    column: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryPlan:
+    """Everything about one statement on one dataset.
+
+    `grouped` says whether outputs are grouped (metrics given, also an empty list) or raw rows. `count_rows` wraps the
+    statement in a count. `since` and `until` are naive UTC.
+    """
+
+    engine: str
+    dataset_id: int
+    source: TableSource | SqlSource
+    outputs: tuple[Output, ...]
+    grouped: bool
+    where: tuple[Clause, ...] = ()
+    having: tuple[Clause, ...] = ()
+    order: tuple[OrderTerm, ...] = ()
+    limit: RowLimit
+    series_limit: SeriesLimit | None = None
+    count_rows: bool = False
+    since: datetime | None = None
+    until: datetime | None = None
+    range_text: str | None = None
+    applied_filters: tuple[str, ...] = ()
+    rejected_filters: tuple[RejectedFilter, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Statement:
+    """SQL text for the driver with its bound values, and the text as people read it (values inlined).
+
+    `parameters` is a tuple for qmark drivers, else a mapping. `labels` and `kinds` are those of the outputs, by position.
+    """
+
+    sql: str
+    parameters: tuple[BindValue, ...] | dict[str, BindValue]
+    display_sql: str
+    labels: tuple[str, ...]
+    kinds: tuple[ValueKind, ...]

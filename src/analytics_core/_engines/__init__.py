@@ -1,0 +1,1 @@
+"""Engines as data: one frozen `EngineSpec` each, and the registry that finds them."""

@@ -1,0 +1,131 @@
+"""`EngineSpec`: all that the compiler and the executor must know of an engine, as one frozen record of facts.
+
+Functions in it are pure: sqlglot nodes in, fresh sqlglot nodes out; they never keep or share a node that they were given,
+so a caller passes a fresh node each time. What a function must give is the same on every engine (ARCHITECTURE.md,
+decision 6): the same bucket, the same comparison, the same order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, datetime
+from decimal import Decimal
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core.errors import ErrorType
+from analytics_core.models.enums import TimeGrain
+
+BindValue = None | bool | int | float | str | bytes | Decimal | date | datetime
+"""What may travel as a bound value; datetimes are naive UTC, or aware UTC for TIMESTAMPTZ columns."""
+
+Bind = Callable[[BindValue], exp.Expr]
+"""Registers a value and returns the node that stands for it."""
+
+
+class ParamStyle(StrEnum):
+    """How a driver's statements name bound values."""
+
+    QMARK = "qmark"
+    NUMERIC_DOLLAR = "numeric_dollar"
+    PYFORMAT = "pyformat"
+    NAMED = "named"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBound:
+    """A moment ready to be compared with a column: the left side as it must be written, and the value to bind."""
+
+    left: exp.Expr
+    value: BindValue
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorPattern:
+    """A driver's message (regular expression, case-insensitive, `search`) and what it means.
+
+    Named groups of the pattern that are also named in `template` fill it; a template holds no driver text but these.
+    """
+
+    pattern: str
+    error_type: ErrorType
+    template: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineSpec:
+    """The facts of one engine.
+
+    Attributes:
+        name: ours, for example `postgresql`.
+        aliases: further SQLAlchemy backend names that it serves (`mysql` serves `mariadb`).
+        label: as people write it, for messages.
+        dialect: sqlglot's name of its syntax.
+        drivers: SQLAlchemy driver names allowed in URIs; the first is the default.
+        paramstyle: how `exec_driver_sql` takes bound values.
+        extra_name: the extra of this package that installs the driver; None when nothing is needed.
+        max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
+        moment: column node + its `TimeFormat` -> node of a naive UTC moment (step 1 of SQL_TRAPS.md 3).
+        bucket: moment node + grain -> node of the bucket's label (step 2); every grain on every engine.
+        shift: moment node + whole hours -> node of the moved moment.
+        time_bound: column node + format + naive UTC moment -> `TimeBound`; correct for `>=` and `<`
+            (a bound inside the column's resolution is rounded up).
+        time_equal: like `time_bound`, for `=` and IN; None as value when no stored value can equal the moment.
+        text_key: text node -> node that selects, groups, counts distinct and orders by code point.
+        text_equal: bound text -> node for the right side of `=`, `<>` and IN.
+        text_order: bound text -> node for the right side of `<`, `<=`, `>`, `>=`.
+        like: (left text node, pattern, fold_case, bind) -> condition; `\\` escapes in patterns everywhere.
+        as_text: node of any kind -> the node as text.
+        average: node -> AVG as a double.
+        sum_: (node, kind) -> SUM; Booleans count as 0 and 1.
+        extreme: (node, kind, is_max) -> MIN or MAX, Booleans included.
+        count_distinct: (node, kind) -> COUNT(DISTINCT node), text by code point.
+        is_true: (node, kind, truth) -> condition for IS TRUE and IS FALSE.
+        in_list: (left, values, kind, bind) -> IN condition over non-null values, one parameter where the driver takes a list.
+        literal: value -> SQL text of the literal, for the statement as people read it.
+        value_kind: the engine's type text (`VARCHAR(20)`) -> kind.
+        null_safe_equal: left, right -> equality in which NULL equals NULL.
+        error_patterns: tried in order by `_execution.diagnosis`.
+        denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
+    """
+
+    name: str
+    label: str
+    dialect: str
+    aliases: tuple[str, ...] = ()
+    drivers: tuple[str, ...] = ()
+    paramstyle: ParamStyle = ParamStyle.PYFORMAT
+    extra_name: str | None = None
+    max_identifier_bytes: int | None = None
+    moment: Callable[[exp.Expr, TimeFormat], exp.Expr]
+    bucket: Callable[[exp.Expr, TimeGrain], exp.Expr]
+    shift: Callable[[exp.Expr, int], exp.Expr]
+    time_bound: Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+    time_equal: Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+    text_key: Callable[[exp.Expr], exp.Expr]
+    text_equal: Callable[[exp.Expr], exp.Expr]
+    text_order: Callable[[exp.Expr], exp.Expr]
+    like: Callable[[exp.Expr, str, bool, Bind], exp.Expr]
+    as_text: Callable[[exp.Expr], exp.Expr]
+    average: Callable[[exp.Expr], exp.Expr]
+    sum_: Callable[[exp.Expr, ValueKind], exp.Expr]
+    extreme: Callable[[exp.Expr, ValueKind, bool], exp.Expr]
+    count_distinct: Callable[[exp.Expr, ValueKind], exp.Expr]
+    is_true: Callable[[exp.Expr, ValueKind, bool], exp.Expr]
+    in_list: Callable[[exp.Expr, Sequence[BindValue], ValueKind, Bind], exp.Expr]
+    literal: Callable[[BindValue], str]
+    value_kind: Callable[[str], ValueKind]
+    null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    error_patterns: tuple[ErrorPattern, ...] = ()
+    denied_functions: frozenset[str] = frozenset()
+    grain_functions: Mapping[TimeGrain, str] = field(default_factory=dict)
+    allows_joins: bool = True
+    allows_subqueries: bool = True
+    allows_cte_in_subquery: bool = True
+    allows_cost_estimate: bool = False
+    folds_alias_case: bool = False
+    extra_facts: Mapping[str, Any] = field(default_factory=dict)

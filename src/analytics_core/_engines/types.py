@@ -1,0 +1,70 @@
+"""What kind of value a column holds, and how a temporal column stores its moments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from analytics_core.models.enums import GenericType
+
+
+class ValueKind(StrEnum):
+    """The kind of a column or output, the same on every engine."""
+
+    INTEGER = "integer"
+    FLOAT = "float"
+    DECIMAL = "decimal"
+    TEXT = "text"
+    BOOLEAN = "boolean"
+    DATE = "date"
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    TIME = "time"
+    BYTES = "bytes"
+    OTHER = "other"
+    UNKNOWN = "unknown"
+
+    @property
+    def is_numeric(self) -> bool:
+        """Whether values are numbers."""
+        return self in (ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DECIMAL)
+
+    @property
+    def is_temporal(self) -> bool:
+        """Whether values are dates or moments."""
+        return self in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ)
+
+    @property
+    def generic(self) -> GenericType | None:
+        """The contract's code, None when unknown."""
+        if self.is_numeric:
+            return GenericType.NUMERIC
+        if self.is_temporal or self is ValueKind.TIME:
+            return GenericType.TEMPORAL
+        if self is ValueKind.BOOLEAN:
+            return GenericType.BOOLEAN
+        return None if self is ValueKind.UNKNOWN else GenericType.STRING
+
+
+class TimeEncoding(StrEnum):
+    """How a temporal column stores a moment."""
+
+    TIMESTAMP = "timestamp"
+    TIMESTAMPTZ = "timestamptz"
+    DATE = "date"
+    ISO_TEXT = "iso_text"
+    TEXT = "text"
+    EPOCH_S = "epoch_s"
+    EPOCH_MS = "epoch_ms"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeFormat:
+    """The encoding of a temporal column; `strftime` is set for TEXT only (also for numbers written as %Y or %Y%m%d).
+
+    `value_kind` is the stored kind: TEXT and epoch formats may sit in text or integer columns.
+    """
+
+    encoding: TimeEncoding
+    strftime: str | None = None
+    value_kind: ValueKind = ValueKind.TIMESTAMP

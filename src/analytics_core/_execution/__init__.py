@@ -1,0 +1,1 @@
+"""Runs statements within limits and diagnoses what databases answer."""

@@ -1,0 +1,1 @@
+"""Result frames and what is done with them after the statement ran."""

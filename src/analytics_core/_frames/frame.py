@@ -1,0 +1,51 @@
+"""The columnar result of a statement: named, typed columns of equal length, and no pandas unless asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics_core._engines.types import ValueKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FrameColumn:
+    """One column: `values` is a list of Python values or a pyarrow ChunkedArray; None stands for null in lists.
+
+    Python values by kind: INTEGER int, FLOAT float (never NaN or infinite: null), DECIMAL Decimal, TEXT str,
+    BOOLEAN bool, DATE date, TIMESTAMP naive UTC datetime, TIMESTAMPTZ aware UTC datetime, BYTES bytes, else any.
+    """
+
+    name: str
+    kind: ValueKind
+    values: Sequence[Any] | Any
+
+    def to_list(self) -> list[Any]:
+        """Return the values as a list of Python values."""
+        values = self.values
+        if isinstance(values, list):
+            return values
+        return list(values.to_pylist()) if hasattr(values, "to_pylist") else list(values)
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """Columns of equal length, in the order of the result."""
+
+    columns: tuple[FrameColumn, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The column names, in order."""
+        return tuple(column.name for column in self.columns)
+
+    def __len__(self) -> int:
+        return len(self.columns[0]) if self.columns else 0
+
+    def rows(self) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows as tuples of Python values."""
+        return zip(*(column.to_list() for column in self.columns), strict=True)

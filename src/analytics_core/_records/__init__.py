@@ -1,0 +1,1 @@
+"""Frozen records of what the metadata store holds, and the protocols of the repositories that keep them."""

@@ -1,0 +1,37 @@
+"""A stored chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from analytics_core._records.audit import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Chart:
+    """A saved question and the way it is drawn; `params` and `query_context` are JSON texts.
+
+    `cache_timeout` is in seconds; None: the dataset's.
+    """
+
+    id: int = 0
+    uuid: str
+    slice_name: str
+    viz_type: str | None = None
+    datasource_id: int | None = None
+    datasource_type: str | None = None
+    datasource_name: str | None = None
+    description: str | None = None
+    cache_timeout: int | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    params: str | None = None
+    query_context: str | None = None
+    query_context_generation: bool | None = None
+    external_url: str | None = None
+    is_managed_externally: bool = False
+    owner_ids: tuple[int, ...] = ()
+    last_saved_at: datetime | None = None
+    last_saved_by: int | None = None
+    audit: Audit = field(default_factory=Audit)

@@ -1,0 +1,87 @@
+"""A stored dataset with its columns and metrics."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from analytics_core._records.audit import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetColumn:
+    """A column of a dataset; `expression` is set for calculated ones, `type` is the engine's own type text.
+
+    `nullable` is what reflection said (None: unknown). `python_date_format` is `epoch_s`, `epoch_ms` or a strftime text.
+    """
+
+    id: int = 0
+    uuid: str | None = None
+    column_name: str
+    verbose_name: str | None = None
+    description: str | None = None
+    expression: str | None = None
+    extra: str | None = None
+    type: str | None = None
+    advanced_data_type: str | None = None
+    python_date_format: str | None = None
+    filterable: bool = True
+    groupby: bool = True
+    is_active: bool = True
+    is_dttm: bool = False
+    nullable: bool | None = None
+    created_on: datetime | None = None
+    changed_on: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetMetric:
+    """A saved metric: a named aggregate expression in the SQL of the dataset's engine."""
+
+    id: int = 0
+    uuid: str | None = None
+    metric_name: str
+    expression: str
+    verbose_name: str | None = None
+    description: str | None = None
+    metric_type: str | None = None
+    d3format: str | None = None
+    currency: str | None = None
+    warning_text: str | None = None
+    extra: str | None = None
+    created_on: datetime | None = None
+    changed_on: datetime | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dataset:
+    """A physical table (`sql` is None) or a virtual one (`sql` is a SELECT).
+
+    `offset` is in hours and shifts every moment of the dataset. `cache_timeout` is in seconds; None: the database's.
+    `always_filter_main_dttm` also bounds the main time column when a query is bounded on another one.
+    """
+
+    id: int = 0
+    uuid: str
+    database_id: int
+    table_name: str
+    schema: str | None = None
+    catalog: str | None = None
+    sql: str | None = None
+    description: str | None = None
+    extra: str | None = None
+    default_endpoint: str | None = None
+    fetch_values_predicate: str | None = None
+    filter_select_enabled: bool = True
+    is_sqllab_view: bool = False
+    is_managed_externally: bool = False
+    external_url: str | None = None
+    main_dttm_col: str | None = None
+    always_filter_main_dttm: bool = False
+    offset: int = 0
+    cache_timeout: int | None = None
+    template_params: str | None = None
+    columns: tuple[DatasetColumn, ...] = ()
+    metrics: tuple[DatasetMetric, ...] = ()
+    owner_ids: tuple[int, ...] = ()
+    audit: Audit = field(default_factory=Audit)

@@ -1,0 +1,81 @@
+"""What a metadata store promises: repositories of records inside one unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Role, User
+
+Record = TypeVar("Record")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListFilter:
+    """One condition of a list: `op` is one of eq, neq, gt, lt, in, contains, starts_with, is_null."""
+
+    col: str
+    op: str
+    val: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListQuery:
+    """Which records of a list: all conditions hold; `ids` narrows to what the actor may see (None: no narrowing).
+
+    `order_by` is (column, descending) pairs, completed by the id so that pages never overlap; `page` counts from 0.
+    """
+
+    filters: tuple[ListFilter, ...] = ()
+    order_by: tuple[tuple[str, bool], ...] = ()
+    page: int = 0
+    page_size: int = 25
+    ids: frozenset[int] | None = None
+
+
+class Repository(Protocol[Record]):
+    """Records of one kind inside a unit of work."""
+
+    def get(self, record_id: int) -> Record:
+        """Return the record; NotFoundError when there is none."""
+
+    def find(self, **unique: Any) -> Record | None:
+        """Return the one record whose columns equal `unique`, or None."""
+
+    def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
+        """Return how many records match in all, and the ones of the page."""
+
+    def add(self, record: Record, *, actor_id: int | None) -> Record:
+        """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
+
+    def update(self, record: Record, *, actor_id: int | None) -> Record:
+        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""
+
+    def delete(self, record_id: int) -> None:
+        """Remove the record and what belongs to it alone; NotFoundError when there is none."""
+
+
+class DatasetRepository(Repository[Dataset], Protocol):
+    """Datasets, and a cheap look at their version."""
+
+    def version(self, record_id: int) -> int:
+        """Return the version of the stored dataset in one small statement; NotFoundError when there is none."""
+
+
+class UnitOfWork(Protocol):
+    """One transaction on the metadata store: commits when its `with` block ends well, else leaves nothing behind."""
+
+    @property
+    def users(self) -> Repository[User]: ...
+    @property
+    def roles(self) -> Repository[Role]: ...
+    @property
+    def databases(self) -> Repository[Database]: ...
+    @property
+    def datasets(self) -> DatasetRepository: ...
+    @property
+    def charts(self) -> Repository[Chart]: ...

@@ -1,0 +1,1 @@
+"""One namespace per resource: parse, authorise, one unit of work, return."""

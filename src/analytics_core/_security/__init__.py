@@ -1,0 +1,1 @@
+"""Who may see what: the policy table, row rules, ownership."""

@@ -1,0 +1,85 @@
+"""Every default of the library in one frozen record; nothing here reads the environment."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from analytics_core._records.secret import Secret
+from analytics_core.errors import SettingsError
+from analytics_core.models.enums import RelativeTime
+
+_WELL_KNOWN_KEYS = frozenset(
+    {"secret", "changeme", "change_me", "password", "analytics_core", "thisismyscretkey", "your_secret_key_here", "test"}
+)
+_SHORTEST_KEY = 16
+
+
+def _checked_key(key: str | Secret | None) -> Secret:
+    text = key.reveal() if isinstance(key, Secret) else key
+    if not text:
+        raise SettingsError("Settings.secret_key is required; make one with secrets.token_urlsafe(32)")
+    if len(text) < _SHORTEST_KEY or text.casefold() in _WELL_KNOWN_KEYS or len(set(text)) < 6:
+        raise SettingsError("Settings.secret_key is weak; make one with secrets.token_urlsafe(32)")
+    return Secret(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """What a host may choose. Times end in `_s` (seconds), sizes in `_bytes`; every limit may be lowered or raised.
+
+    Args:
+        secret_key: seals stored secrets and signs tokens; at least 16 characters, not a well-known one.
+        previous_secret_keys: keys that still open what they sealed (rotation).
+        default_row_limit: rows of a query that names none (`row_limit` null).
+        max_row_limit: the cap that no query passes, also with `row_limit` 0.
+        samples_row_limit: rows of `samples` and `drill_detail` when none is named.
+        max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
+        statement_timeout_s: seconds a statement may run on a user's database.
+        cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
+        cache_max_bytes: size of the built-in memory cache.
+        relative_start, relative_end: what open ends of relative ranges run to.
+        date_range_offsets: whether `time_offsets` may hold date ranges.
+        allow_subqueries_in_fragments: whether custom SQL may hold sub-queries (SECURITY.md 3.3).
+        enable_templates: whether `{{ }}` in custom SQL and virtual datasets is rendered.
+        data_roots: folders whose files file-based engines may open.
+        allowed_drivers: exact driver names beyond the built-in list.
+        max_fragment_length: characters of one custom SQL field.
+        max_in_values: members of one IN list.
+        job_workers: threads of the built-in background runner.
+    """
+
+    secret_key: Secret | str | None = None
+    previous_secret_keys: tuple[Secret | str, ...] = ()
+    default_row_limit: int = 50_000
+    max_row_limit: int = 100_000
+    samples_row_limit: int = 1_000
+    max_result_bytes: int = 1_000_000_000
+    statement_timeout_s: float = 60.0
+    cache_timeout_s: int = 86_400
+    cache_max_bytes: int = 256 * 1024 * 1024
+    relative_start: RelativeTime = RelativeTime.TODAY
+    relative_end: RelativeTime = RelativeTime.TODAY
+    date_range_offsets: bool = True
+    allow_subqueries_in_fragments: bool = False
+    enable_templates: bool = True
+    data_roots: tuple[Path, ...] = ()
+    allowed_drivers: frozenset[str] = frozenset()
+    max_fragment_length: int = 20_000
+    max_in_values: int = 50_000
+    job_workers: int = 4
+    pool_size: int = 5
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "secret_key", _checked_key(self.secret_key))
+        older = tuple(k if isinstance(k, Secret) else Secret(k) for k in self.previous_secret_keys)
+        object.__setattr__(self, "previous_secret_keys", older)
+        for name in ("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"):
+            if getattr(self, name) < 1:
+                raise SettingsError(f"Settings.{name} must be at least 1")
+
+    @property
+    def key(self) -> Secret:
+        """Return the secret key, checked."""
+        assert isinstance(self.secret_key, Secret)  # noqa: S101 - made so by __post_init__; tells the type checker
+        return self.secret_key

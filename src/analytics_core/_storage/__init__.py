@@ -1,0 +1,1 @@
+"""The metadata store on SQLAlchemy: tables, repositories, unit of work, migrations."""

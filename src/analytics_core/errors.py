@@ -1,0 +1,556 @@
+"""Every error that analytics_core raises, in one tree.
+
+    AnalyticsError                              our own fault unless a class below says otherwise (500)
+    ├── SettingsError                           settings that must not start: weak key, unsafe combination
+    ├── ActorRequiredError                      a call without an acting user (401)
+    ├── PayloadError                            a payload that cannot be read (422)
+    │   ├── PayloadFormatError                  not JSON, not an object
+    │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
+    ├── AccessError                             refused (403)
+    │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
+    │   ├── ChartAccessError / DashboardAccessError
+    │   ├── OwnershipError                      only an owner may change this
+    │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
+    ├── NotFoundError                           nothing stored under this id (404)
+    │   └── DatabaseNotFoundError
+    ├── StaleVersionError                       an update of a version that has changed since (422)
+    ├── AlreadyExistsError                      a unique name is taken (422)
+    ├── InUseError                              other records still need this one (422)
+    ├── QueryError                              a value of a query that cannot be honoured (400)
+    │   ├── UnknownNameError                    nearest valid names are in the message
+    │   │   ├── UnknownColumnError / UnknownMetricError / UnknownDatasourceTypeError
+    │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError
+    │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
+    │   ├── TimeRangeError / TimeOffsetError
+    │   ├── FragmentError                       a custom SQL field that is not one expression
+    │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
+    │   ├── TemplateError                       MissingTemplateValueError / InvalidTemplateError
+    │   ├── PostProcessingError                 a step, its operation and option are named
+    │   ├── StatementRefusedError               a statement that the gate does not let through
+    │   ├── ResultTooLargeError                 more rows or bytes than the caller may fetch
+    │   └── UnsupportedByEngineError            this engine cannot do it alike
+    ├── DatabaseError                           what a user's database answered (400), diagnosed
+    │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
+    │   ├── StatementTimeoutError               stopped by the time limit
+    │   └── StatementStoppedError               cancelled by a person
+    ├── StoredDataError                         bytes of the metadata store that do not decode (500)
+    └── JobError                                JobNotFoundError (404)
+
+Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Errors) says which status goes with what.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Any, ClassVar
+
+
+class ErrorLevel(StrEnum):
+    """How serious an error item is (contract, section Errors)."""
+
+    INFO = "info"
+    WARNING = "warning"
+    ERROR = "error"
+
+
+class ErrorType(StrEnum):
+    """The contract's 47 error types and five of ours (marked), each value its own name.
+
+    The three `FRONTEND_*` members belong to the contract's enum and are never raised here.
+    """
+
+    FRONTEND_CSRF_ERROR = "FRONTEND_CSRF_ERROR"
+    FRONTEND_NETWORK_ERROR = "FRONTEND_NETWORK_ERROR"
+    FRONTEND_TIMEOUT_ERROR = "FRONTEND_TIMEOUT_ERROR"
+    GENERIC_DB_ENGINE_ERROR = "GENERIC_DB_ENGINE_ERROR"
+    COLUMN_DOES_NOT_EXIST_ERROR = "COLUMN_DOES_NOT_EXIST_ERROR"
+    TABLE_DOES_NOT_EXIST_ERROR = "TABLE_DOES_NOT_EXIST_ERROR"
+    SCHEMA_DOES_NOT_EXIST_ERROR = "SCHEMA_DOES_NOT_EXIST_ERROR"
+    CONNECTION_INVALID_USERNAME_ERROR = "CONNECTION_INVALID_USERNAME_ERROR"
+    CONNECTION_INVALID_PASSWORD_ERROR = "CONNECTION_INVALID_PASSWORD_ERROR"  # noqa: S105 - a name, not a password
+    CONNECTION_INVALID_HOSTNAME_ERROR = "CONNECTION_INVALID_HOSTNAME_ERROR"
+    CONNECTION_PORT_CLOSED_ERROR = "CONNECTION_PORT_CLOSED_ERROR"
+    CONNECTION_INVALID_PORT_ERROR = "CONNECTION_INVALID_PORT_ERROR"
+    CONNECTION_HOST_DOWN_ERROR = "CONNECTION_HOST_DOWN_ERROR"
+    CONNECTION_ACCESS_DENIED_ERROR = "CONNECTION_ACCESS_DENIED_ERROR"
+    CONNECTION_UNKNOWN_DATABASE_ERROR = "CONNECTION_UNKNOWN_DATABASE_ERROR"
+    CONNECTION_DATABASE_PERMISSIONS_ERROR = "CONNECTION_DATABASE_PERMISSIONS_ERROR"
+    CONNECTION_MISSING_PARAMETERS_ERROR = "CONNECTION_MISSING_PARAMETERS_ERROR"
+    OBJECT_DOES_NOT_EXIST_ERROR = "OBJECT_DOES_NOT_EXIST_ERROR"
+    SYNTAX_ERROR = "SYNTAX_ERROR"
+    CONNECTION_DATABASE_TIMEOUT = "CONNECTION_DATABASE_TIMEOUT"
+    VIZ_GET_DF_ERROR = "VIZ_GET_DF_ERROR"
+    UNKNOWN_DATASOURCE_TYPE_ERROR = "UNKNOWN_DATASOURCE_TYPE_ERROR"
+    FAILED_FETCHING_DATASOURCE_INFO_ERROR = "FAILED_FETCHING_DATASOURCE_INFO_ERROR"
+    TABLE_SECURITY_ACCESS_ERROR = "TABLE_SECURITY_ACCESS_ERROR"
+    DATASOURCE_SECURITY_ACCESS_ERROR = "DATASOURCE_SECURITY_ACCESS_ERROR"
+    DATABASE_SECURITY_ACCESS_ERROR = "DATABASE_SECURITY_ACCESS_ERROR"
+    QUERY_SECURITY_ACCESS_ERROR = "QUERY_SECURITY_ACCESS_ERROR"
+    MISSING_OWNERSHIP_ERROR = "MISSING_OWNERSHIP_ERROR"
+    USER_ACTIVITY_SECURITY_ACCESS_ERROR = "USER_ACTIVITY_SECURITY_ACCESS_ERROR"
+    BACKEND_TIMEOUT_ERROR = "BACKEND_TIMEOUT_ERROR"
+    DATABASE_NOT_FOUND_ERROR = "DATABASE_NOT_FOUND_ERROR"
+    MISSING_TEMPLATE_PARAMS_ERROR = "MISSING_TEMPLATE_PARAMS_ERROR"
+    INVALID_TEMPLATE_PARAMS_ERROR = "INVALID_TEMPLATE_PARAMS_ERROR"
+    RESULTS_BACKEND_NOT_CONFIGURED_ERROR = "RESULTS_BACKEND_NOT_CONFIGURED_ERROR"
+    DML_NOT_ALLOWED_ERROR = "DML_NOT_ALLOWED_ERROR"
+    INVALID_CTAS_QUERY_ERROR = "INVALID_CTAS_QUERY_ERROR"
+    INVALID_CVAS_QUERY_ERROR = "INVALID_CVAS_QUERY_ERROR"
+    SQLLAB_TIMEOUT_ERROR = "SQLLAB_TIMEOUT_ERROR"
+    RESULTS_BACKEND_ERROR = "RESULTS_BACKEND_ERROR"
+    ASYNC_WORKERS_ERROR = "ASYNC_WORKERS_ERROR"
+    ADHOC_SUBQUERY_NOT_ALLOWED_ERROR = "ADHOC_SUBQUERY_NOT_ALLOWED_ERROR"
+    GENERIC_COMMAND_ERROR = "GENERIC_COMMAND_ERROR"
+    GENERIC_BACKEND_ERROR = "GENERIC_BACKEND_ERROR"
+    INVALID_PAYLOAD_FORMAT_ERROR = "INVALID_PAYLOAD_FORMAT_ERROR"
+    INVALID_PAYLOAD_SCHEMA_ERROR = "INVALID_PAYLOAD_SCHEMA_ERROR"
+    REPORT_NOTIFICATION_ERROR = "REPORT_NOTIFICATION_ERROR"
+    RESULT_TOO_LARGE_ERROR = "RESULT_TOO_LARGE_ERROR"
+    # Ours, beyond the contract (design/RULINGS.md, Errors).
+    OAUTH2_REDIRECT = "OAUTH2_REDIRECT"
+    OAUTH2_REDIRECT_ERROR = "OAUTH2_REDIRECT_ERROR"
+    INVALID_SQL_ERROR = "INVALID_SQL_ERROR"
+    DASHBOARD_SECURITY_ACCESS_ERROR = "DASHBOARD_SECURITY_ACCESS_ERROR"
+    CHART_SECURITY_ACCESS_ERROR = "CHART_SECURITY_ACCESS_ERROR"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErrorItem:
+    """One item of the `errors` array of an error body (contract, section Errors)."""
+
+    error_type: ErrorType
+    message: str
+    level: ErrorLevel = ErrorLevel.ERROR
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the item as the contract writes it."""
+        return {
+            "error_type": self.error_type.value,
+            "message": self.message,
+            "level": self.level.value,
+            "extra": dict(self.extra),
+        }
+
+
+class AnalyticsError(Exception):
+    """The root of every error that analytics_core raises.
+
+    Attributes:
+        status: the HTTP status a host would answer with.
+        error_type: the contract's error type.
+        message: one sentence: what, where, and what would work. Never a secret, never a driver's text.
+        extra: further facts, safe to show.
+    """
+
+    status: ClassVar[int] = 500
+    default_type: ClassVar[ErrorType] = ErrorType.GENERIC_BACKEND_ERROR
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_type: ErrorType | None = None,
+        level: ErrorLevel = ErrorLevel.ERROR,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error_type = error_type or self.default_type
+        self.level = level
+        self.extra: dict[str, Any] = dict(extra or {})
+
+    def items(self) -> tuple[ErrorItem, ...]:
+        """Return the error items; one unless a subclass gathers several."""
+        return (ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra),)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""
+        return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
+
+
+class SettingsError(AnalyticsError):
+    """Settings that must not start: a weak key, an unsafe combination, a missing extra."""
+
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+
+class MissingExtraError(SettingsError):
+    """An optional package is needed; the message names the extra that brings it."""
+
+    def __init__(self, *, needed_for: str, extra_name: str) -> None:
+        super().__init__(f'{needed_for} needs an optional package: pip install "analytics-core[{extra_name}]"')
+        self.extra_name = extra_name
+
+
+class ActorRequiredError(AnalyticsError):
+    """A call that needs to know who acts was made without `as_user` or `as_guest`."""
+
+    status = 401
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+    def __init__(self, act: str = "this call") -> None:
+        super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
+
+
+# ---------------------------------------------------------------------------------------------------------- payloads
+class PayloadError(AnalyticsError):
+    """A payload that cannot be accepted."""
+
+    status = 422
+    default_type = ErrorType.INVALID_PAYLOAD_SCHEMA_ERROR
+
+
+class PayloadFormatError(PayloadError):
+    """A payload that is not a JSON object, or holds text that no engine can take."""
+
+    default_type = ErrorType.INVALID_PAYLOAD_FORMAT_ERROR
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
+
+    path: str
+    message: str
+
+
+class PayloadSchemaError(PayloadError):
+    """A payload whose fields break the shape; `.problems` names each field."""
+
+    def __init__(self, *, shape: str, problems: Sequence[Problem]) -> None:
+        self.shape = shape
+        self.problems = tuple(problems)
+        listed = "; ".join(f"{p.path}: {p.message}" if p.path else p.message for p in self.problems)
+        super().__init__(
+            f"{shape} is not valid: {listed}",
+            extra={"problems": [{"path": p.path, "message": p.message} for p in self.problems]},
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------ access
+class AccessError(AnalyticsError):
+    """The actor may not do this."""
+
+    status = 403
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+
+class DatabaseAccessError(AccessError):
+    """No grant on the database."""
+
+    default_type = ErrorType.DATABASE_SECURITY_ACCESS_ERROR
+
+
+class DatasetAccessError(AccessError):
+    """No grant on the dataset."""
+
+    default_type = ErrorType.DATASOURCE_SECURITY_ACCESS_ERROR
+
+
+class TableAccessError(AccessError):
+    """No grant on a table that a statement reads."""
+
+    default_type = ErrorType.TABLE_SECURITY_ACCESS_ERROR
+
+
+class QueryAccessError(AccessError):
+    """No right to read this query or job."""
+
+    default_type = ErrorType.QUERY_SECURITY_ACCESS_ERROR
+
+
+class ChartAccessError(AccessError):
+    """No right to read this chart."""
+
+    default_type = ErrorType.CHART_SECURITY_ACCESS_ERROR
+
+
+class DashboardAccessError(AccessError):
+    """No right to read this dashboard."""
+
+    default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+
+
+class OwnershipError(AccessError):
+    """Only an owner (or an administrator) may change this record."""
+
+    default_type = ErrorType.MISSING_OWNERSHIP_ERROR
+
+
+class SubqueryNotAllowedError(AccessError):
+    """A custom SQL field reads a relation of its own (SECURITY.md 3.3)."""
+
+    default_type = ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR
+
+
+# --------------------------------------------------------------------------------------------------- stored records
+class NotFoundError(AnalyticsError):
+    """Nothing is stored under this id, or the actor may not know that it is."""
+
+    status = 404
+    default_type = ErrorType.OBJECT_DOES_NOT_EXIST_ERROR
+
+    def __init__(self, resource: str, key: object, *, error_type: ErrorType | None = None) -> None:
+        super().__init__(f"there is no {resource} {key!r}", error_type=error_type, extra={"resource": resource})
+        self.resource = resource
+        self.key = key
+
+
+class DatabaseNotFoundError(NotFoundError):
+    """There is no database with this id."""
+
+    default_type = ErrorType.DATABASE_NOT_FOUND_ERROR
+
+    def __init__(self, key: object) -> None:
+        super().__init__("database", key)
+
+
+class StaleVersionError(AnalyticsError):
+    """The record changed since it was read; read it again and repeat the change."""
+
+    status = 422
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+    def __init__(self, resource: str, key: object) -> None:
+        super().__init__(f"{resource} {key!r} was changed by somebody else since it was read; read it again")
+        self.resource = resource
+        self.key = key
+
+
+class AlreadyExistsError(AnalyticsError):
+    """A name that must be unique is taken."""
+
+    status = 422
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+    def __init__(self, resource: str, field_name: str, value: object) -> None:
+        super().__init__(f"a {resource} with {field_name} {value!r} exists already")
+        self.resource = resource
+        self.field_name = field_name
+
+
+class InUseError(AnalyticsError):
+    """A record cannot be deleted while others need it."""
+
+    status = 422
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+
+class StoredDataError(AnalyticsError):
+    """Stored bytes that do not decode or do not open with the present keys."""
+
+
+# ------------------------------------------------------------------------------------------------------------ queries
+class QueryError(AnalyticsError):
+    """A value of a query that cannot be honoured."""
+
+    status = 400
+    default_type = ErrorType.GENERIC_COMMAND_ERROR
+
+
+def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
+    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    return tuple(by_folded[folded] for folded in close)
+
+
+def _known_list(known: Sequence[str], *, most: int = 20) -> str:
+    shown = ", ".join(known[:most])
+    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
+
+
+class UnknownNameError(QueryError):
+    """A name that nothing answers to; `.suggestions` holds the nearest ones."""
+
+    noun: ClassVar[str] = "name"
+
+    def __init__(self, name: str, *, place: str, known: Iterable[str] = (), error_type: ErrorType | None = None) -> None:
+        self.name = name
+        self.known = tuple(sorted(set(known)))
+        self.suggestions = nearest(name, self.known)
+        hint = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
+        listed = f"{hint or ';'} It has: {_known_list(self.known)}" if self.known else hint
+        super().__init__(
+            f"{place} has no {self.noun} {name!r}{listed}",
+            error_type=error_type,
+            extra={"name": name, "suggestions": list(self.suggestions)},
+        )
+
+
+class UnknownColumnError(UnknownNameError):
+    """A column that the dataset does not have."""
+
+    noun = "column"
+    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
+
+    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = ()) -> None:
+        super().__init__(name, place=f"dataset {dataset!r}", known=known)
+        self.dataset = dataset
+
+
+class UnknownMetricError(UnknownNameError):
+    """A saved metric that the dataset does not have."""
+
+    noun = "metric"
+    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
+
+    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = ()) -> None:
+        super().__init__(name, place=f"dataset {dataset!r}", known=known)
+        self.dataset = dataset
+
+
+class UnknownDatasourceTypeError(UnknownNameError):
+    """A datasource type that cannot be queried."""
+
+    noun = "datasource type"
+    default_type = ErrorType.UNKNOWN_DATASOURCE_TYPE_ERROR
+
+
+class UnknownOperatorError(UnknownNameError):
+    """A filter operator outside the contract's list."""
+
+    noun = "filter operator"
+
+
+class UnknownTimeGrainError(UnknownNameError):
+    """A time grain outside the contract's list."""
+
+    noun = "time grain"
+
+
+class UnknownOperationError(UnknownNameError):
+    """A post-processing operation that is not registered."""
+
+    noun = "operation"
+
+
+class EmptyQueryError(QueryError):
+    """A query that asks for nothing: no column and no metric."""
+
+
+class DuplicateLabelError(QueryError):
+    """Two outputs of one query would carry the same label."""
+
+    def __init__(self, labels: Iterable[str]) -> None:
+        self.labels = tuple(labels)
+        super().__init__(f"two columns or metrics share a label: {', '.join(map(repr, self.labels))}; rename one")
+
+
+class FilterValueError(QueryError):
+    """A filter value that does not fit its column or its operator."""
+
+
+class LimitError(QueryError):
+    """A limit, offset or size that is out of bounds."""
+
+
+class TimeRangeError(QueryError):
+    """A time range that the grammar does not know; the message shows what would work."""
+
+
+class TimeOffsetError(QueryError):
+    """A time comparison that cannot be made."""
+
+
+class FragmentError(QueryError):
+    """A custom SQL field that is not exactly one expression of the kind its place takes."""
+
+    default_type = ErrorType.INVALID_SQL_ERROR
+
+
+class VirtualDatasetError(QueryError):
+    """The SQL of a virtual dataset that cannot serve as a source."""
+
+    default_type = ErrorType.INVALID_SQL_ERROR
+
+
+class TemplateError(QueryError):
+    """A template that does not render."""
+
+    default_type = ErrorType.INVALID_TEMPLATE_PARAMS_ERROR
+
+
+class MissingTemplateValueError(TemplateError):
+    """A template uses a name that has no value."""
+
+    default_type = ErrorType.MISSING_TEMPLATE_PARAMS_ERROR
+
+
+class PostProcessingError(QueryError):
+    """A post-processing step that cannot run; the message names step, operation and option."""
+
+
+class StatementRefusedError(QueryError):
+    """A statement that the gate does not let through (SECURITY.md 3.6)."""
+
+    default_type = ErrorType.DML_NOT_ALLOWED_ERROR
+
+
+class ResultTooLargeError(QueryError):
+    """More rows or bytes than may be fetched; the statement was stopped on the server."""
+
+    default_type = ErrorType.RESULT_TOO_LARGE_ERROR
+
+
+class UnsupportedByEngineError(QueryError):
+    """This engine cannot give the answer that the others give."""
+
+
+# ---------------------------------------------------------------------------------------------------------- databases
+class DatabaseError(AnalyticsError):
+    """What a user's database answered, diagnosed to one of the contract's types; the driver's text is not repeated."""
+
+    status = 400
+    default_type = ErrorType.GENERIC_DB_ENGINE_ERROR
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_type: ErrorType | None = None,
+        engine: str | None = None,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message, error_type=error_type, extra={"engine_name": engine, **(extra or {})})
+        self.engine = engine
+
+
+class ConnectionUriError(DatabaseError):
+    """A connection URI or its options are malformed or not allowed; the URI itself is not repeated."""
+
+    status = 422
+    default_type = ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
+
+
+class StatementTimeoutError(DatabaseError):
+    """The statement was stopped by its time limit."""
+
+    default_type = ErrorType.CONNECTION_DATABASE_TIMEOUT
+
+
+class StatementStoppedError(DatabaseError):
+    """The statement was stopped because somebody cancelled it."""
+
+    default_type = ErrorType.GENERIC_DB_ENGINE_ERROR
+
+
+# --------------------------------------------------------------------------------------------------------------- jobs
+class JobError(AnalyticsError):
+    """A background job that cannot be run or read."""
+
+    default_type = ErrorType.ASYNC_WORKERS_ERROR
+
+
+class JobNotFoundError(JobError):
+    """There is no such job, or it is not the actor's."""
+
+    status = 404
+
+    def __init__(self, job_id: str) -> None:
+        super().__init__(f"there is no job {job_id!r} for this user")
+        self.job_id = job_id

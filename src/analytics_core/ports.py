@@ -1,0 +1,112 @@
+"""What a host may replace: small protocols, each promise in its docstring.
+
+Every port has a default inside the library and a conformance suite in `analytics_core.testing.conformance`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+if TYPE_CHECKING:
+    from analytics_core._records.database import Database
+    from analytics_core._records.people import User
+    from analytics_core._records.repositories import UnitOfWork
+
+
+@runtime_checkable
+class Clock(Protocol):
+    """Tells the time."""
+
+    def now(self) -> datetime:
+        """Return the present moment, aware, in UTC."""
+
+
+@runtime_checkable
+class Cache(Protocol):
+    """Keeps bytes for a while. Losing an entry is allowed at any time; giving back other bytes is not."""
+
+    def get(self, key: str) -> bytes | None:
+        """Return the stored bytes, or None when there are none or their time is over."""
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        """Keep `value` for `timeout_s` seconds; None keeps it until room is needed."""
+
+    def delete(self, key: str) -> None:
+        """Forget the entry; nothing happens when there is none."""
+
+
+@runtime_checkable
+class Lock(Protocol):
+    """Lets one holder at a time do a thing, across processes where the implementation says so."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> str | None:
+        """Return an owner value when the lock is now held, None when somebody else holds it."""
+
+    def release(self, name: str, owner: str) -> bool:
+        """Give the lock back; False when `owner` no longer holds it."""
+
+
+@runtime_checkable
+class JobRunner(Protocol):
+    """Runs work in the background. `run` must not raise: it records its own outcome."""
+
+    def submit(self, job_id: str, run: Callable[[], None]) -> None:
+        """Start `run` soon; JobError when no more work can be taken."""
+
+    def close(self) -> None:
+        """Take no more work and wait for what runs."""
+
+
+@runtime_checkable
+class SecretBox(Protocol):
+    """Seals secrets at rest with authenticated encryption."""
+
+    def seal(self, text: str, *, context: str) -> str:
+        """Return `text` sealed for `context` (for example `databases.uri`); it opens for no other context."""
+
+    def open(self, sealed: str, *, context: str) -> str:
+        """Return the text; StoredDataError when the seal, the key or the context is wrong."""
+
+
+@runtime_checkable
+class MetadataStore(Protocol):
+    """Where records are kept."""
+
+    def unit_of_work(self) -> AbstractContextManager[UnitOfWork]:
+        """Open one transaction; it commits when the block ends without an exception."""
+
+    def close(self) -> None:
+        """Close the store's connections."""
+
+
+@runtime_checkable
+class Connector(Protocol):
+    """Reaches users' databases: SQLAlchemy engines, pooled per database and identity."""
+
+    def engine(self, database: Database, *, identity: str | None = None) -> Any:
+        """Return the pooled, read-only SQLAlchemy engine of this version of `database`; the same one each time."""
+
+    def dispose(self, database_id: int) -> None:
+        """Close the pools of this database."""
+
+    def close(self) -> None:
+        """Close all pools."""
+
+
+@runtime_checkable
+class UserDirectory(Protocol):
+    """Knows the people who act."""
+
+    def find(self, key: int | str) -> User | None:
+        """Return the user with this id (int) or user name (str), or None."""
+
+
+@runtime_checkable
+class UrlFor(Protocol):
+    """Builds the addresses of a host's pages."""
+
+    def __call__(self, kind: str, values: Mapping[str, Any]) -> str | None:
+        """Return the address of the page `kind` (for example `chart`), or None when the host has none."""
