@@ -1,0 +1,85 @@
+"""Fixtures for everybody: private database servers, shared by all workers of a run."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import pytest
+
+from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
+
+Server = TypeVar("Server")
+SERVERS = pytest.StashKey[PrivateServers]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Give the run one folder of servers; workers of pytest-xdist get the controller's."""
+    worker_input = getattr(config, "workerinput", None)
+    folder = Path(worker_input["server_folder"]) if worker_input else make_server_folder()
+    config.stash[SERVERS] = PrivateServers(folder)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node: Any) -> None:
+    """Tell a worker of pytest-xdist where the servers are."""
+    node.workerinput["server_folder"] = str(node.config.stash[SERVERS].folder)
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Stop the servers, after all workers have ended."""
+    if not hasattr(config, "workerinput") and SERVERS in config.stash:
+        config.stash[SERVERS].stop()
+
+
+def _or_skip(start: Callable[[], Server]) -> Server:
+    try:
+        return start()
+    except ServerMissingError as missing:
+        if os.environ.get("ANALYTICS_CORE_REQUIRE_SERVERS") == "1":
+            pytest.fail(f"a server is required: {missing}")
+        pytest.skip(str(missing))
+
+
+@pytest.fixture(scope="session")
+def postgres_server(pytestconfig: pytest.Config) -> PostgresServer:
+    """The run's private PostgreSQL."""
+    return _or_skip(pytestconfig.stash[SERVERS].postgres)
+
+
+@pytest.fixture(scope="session")
+def mariadb_server(pytestconfig: pytest.Config) -> MariadbServer:
+    """The run's private MariaDB."""
+    return _or_skip(pytestconfig.stash[SERVERS].mariadb)
+
+
+@pytest.fixture(scope="session")
+def make_postgres_database(postgres_server: PostgresServer) -> Callable[..., str]:
+    """Make an empty database and return its URL; options `icu_locale="en"` or `locale="C"`."""
+
+    def make(*, icu_locale: str | None = None, locale: str | None = None) -> str:
+        if icu_locale and not postgres_server.supports_icu():
+            pytest.skip("this PostgreSQL was built without ICU")
+        return postgres_server.make_database(icu_locale=icu_locale, locale=locale)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def make_mariadb_database(mariadb_server: MariadbServer) -> Callable[[], str]:
+    """Make an empty database and return its URL."""
+    return mariadb_server.make_database
+
+
+@pytest.fixture(scope="session")
+def postgres_url(make_postgres_database: Callable[..., str]) -> str:
+    """The URL of a PostgreSQL database that starts empty and is shared by the session's tests."""
+    return make_postgres_database()
+
+
+@pytest.fixture(scope="session")
+def mariadb_url(make_mariadb_database: Callable[[], str]) -> str:
+    """The URL of a MariaDB database that starts empty and is shared by the session's tests."""
+    return make_mariadb_database()
