@@ -258,7 +258,6 @@ class SeriesLimit:
     descending: bool
     group_others: bool
     where: tuple[Clause, ...]
-    having: tuple[Clause, ...]
     origin: Origin
 
 

@@ -36,6 +36,10 @@ class ParamStyle(StrEnum):
     NAMED = "named"
 
 
+def _nulls_are_small(descending: bool) -> bool:
+    return not descending
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBound:
     """A moment ready to be compared with a column: the left side as it must be written, and the value to bind."""
@@ -89,6 +93,7 @@ class EngineSpec:
         literal: value -> SQL text of the literal, for the statement as people read it.
         value_kind: the engine's type text (`VARCHAR(20)`) -> kind.
         null_safe_equal: left, right -> equality in which NULL equals NULL.
+        nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
     """
@@ -120,6 +125,7 @@ class EngineSpec:
     literal: Callable[[BindValue], str]
     value_kind: Callable[[str], ValueKind]
     null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
     error_patterns: tuple[ErrorPattern, ...] = ()
     denied_functions: frozenset[str] = frozenset()
     grain_functions: Mapping[TimeGrain, str] = field(default_factory=dict)

@@ -1,0 +1,158 @@
+"""Resolves the columns of a query: names, ad-hoc columns and the time axis, each to an output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from analytics_core._compile.fragments import FragmentSlot
+from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, Origin, OriginKind, Output, OutputRole
+from analytics_core._compile.scope import Scope
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
+from analytics_core.models.enums import TimeGrain
+from analytics_core.models.query import AdhocColumn
+
+TIMESTAMP_LABEL = "__timestamp"
+BASE_AXIS = "BASE_AXIS"
+
+
+def column_by_name(scope: Scope, name: str, *, place: str) -> ColumnExpr | FragmentExpr:
+    """Return the dataset's column `name` (or verbose name), calculated columns as their expression."""
+    own = scope.view.find_column(name)
+    if own is None:
+        raise UnknownColumnError(name, dataset=scope.view.dataset.table_name, known=scope.view.columns)
+    column = scope.view.columns[own]
+    if not column.expression:
+        return scope.view.physical(own)
+    fragment = scope.read(column.expression, FragmentSlot.CALCULATED, f"calculated column {own!r}")
+    kind = scope.view.kinds[own]
+    return replace(fragment, kind=fragment.kind if kind is ValueKind.UNKNOWN else kind, time=scope.view.times.get(own))
+
+
+def parse_grain(text: str | None, *, place: str) -> TimeGrain | None:
+    """Return the time grain of a text; None and '' mean no grain."""
+    if not text:
+        return None
+    try:
+        return TimeGrain(text)
+    except ValueError:
+        known = [grain.value for grain in TimeGrain]
+        raise UnknownTimeGrainError(text, place=place, known=known) from None
+
+
+def is_axis(column: str | AdhocColumn) -> bool:
+    """Tell whether a query's column is its x-axis."""
+    return isinstance(column, AdhocColumn) and column.column_type == BASE_AXIS
+
+
+def axis_name(columns: Iterable[str | AdhocColumn]) -> str | None:
+    """Return the expression text of the first x-axis column, or None."""
+    return next((c.sql_expression for c in columns if isinstance(c, AdhocColumn) and is_axis(c)), None)
+
+
+def resolve_column(
+    scope: Scope,
+    column: str | AdhocColumn,
+    *,
+    place: str,
+    granularity: str | None,
+    grain: TimeGrain | None,
+    grouped: bool,
+) -> Output:
+    """Return the output of one item of a query's `columns`.
+
+    A plain name equal to the query's granularity takes the query's grain when the query is grouped.
+    """
+    origin = Origin(OriginKind.PAYLOAD, place)
+    if isinstance(column, AdhocColumn):
+        return _adhoc_output(scope, column, place=place, origin=origin)
+    expr = column_by_name(scope, column, place=place)
+    if grouped and grain and column == granularity and expr.time is not None:
+        return bucket_output(scope, expr, grain, label=column, origin=origin)
+    return plain_output(expr, label=column, origin=origin)
+
+
+def _adhoc_output(scope: Scope, column: AdhocColumn, *, place: str, origin: Origin) -> Output:
+    text = column.sql_expression
+    label = column.label or text
+    if not text or not label:
+        raise FragmentError(f"{place}: an ad-hoc column needs sqlExpression and a label")
+    expr = adhoc_column(scope, column, place=place)
+    grain = parse_grain(column.time_grain, place=place)
+    if grain and expr.time is None:
+        if isinstance(expr, ColumnExpr):
+            return plain_output(expr, label=label, origin=origin)
+        expr = replace(expr, kind=ValueKind.TIMESTAMP, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP))
+    if grain or (is_axis(column) and expr.time is not None):
+        return bucket_output(scope, expr, grain, label=label, origin=origin)
+    return plain_output(expr, label=label, origin=origin)
+
+
+def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr | FragmentExpr:
+    """Return the column that an ad-hoc column names, or its SQL as an expression."""
+    text = column.sql_expression or ""
+    if scope.view.find_column(text) is not None:
+        return column_by_name(scope, text, place=place)
+    if column.is_column_reference:
+        raise UnknownColumnError(text, dataset=scope.view.dataset.table_name, known=scope.view.columns)
+    return scope.read(text, FragmentSlot.COLUMN, place)
+
+
+def bucket_output(
+    scope: Scope, expr: ColumnExpr | FragmentExpr, grain: TimeGrain | None, *, label: str, origin: Origin
+) -> Output:
+    """Return an output of time buckets; without a grain and an offset the column stays as it is."""
+    hours = scope.view.dataset.offset
+    if grain is None and not hours and _is_native(expr):
+        return plain_output(expr, label=label, origin=origin)
+    return Output(
+        label=label,
+        expr=BucketExpr(expr, grain, hours),
+        role=OutputRole.COLUMN,
+        kind=ValueKind.TIMESTAMP,
+        origin=origin,
+        is_temporal=True,
+        nullable=expr.nullable if isinstance(expr, ColumnExpr) else None,
+    )
+
+
+def _is_native(expr: ColumnExpr | FragmentExpr) -> bool:
+    native = (TimeEncoding.TIMESTAMP, TimeEncoding.TIMESTAMPTZ, TimeEncoding.DATE, TimeEncoding.ISO_TEXT)
+    return expr.time is not None and expr.time.encoding in native
+
+
+def plain_output(expr: ColumnExpr | FragmentExpr, *, label: str, origin: Origin) -> Output:
+    """Return an output that is the column itself; moments of native encodings come out as moments."""
+    temporal = expr.time is not None
+    kind = expr.kind
+    if temporal and not kind.is_temporal and expr.time and expr.time.encoding is TimeEncoding.ISO_TEXT:
+        kind = ValueKind.TEXT
+    return Output(
+        label=label,
+        expr=expr,
+        role=OutputRole.COLUMN,
+        kind=kind,
+        origin=origin,
+        is_temporal=temporal,
+        nullable=expr.nullable if isinstance(expr, ColumnExpr) else None,
+    )
+
+
+def timestamp_output(scope: Scope, granularity: str | None, grain: TimeGrain | None) -> Output:
+    """Return the `__timestamp` output of a time series."""
+    if not granularity:
+        raise QueryError(
+            "a time series needs a temporal column: give granularity, or an x-axis column "
+            '{"columnType": "BASE_AXIS", "sqlExpression": <column>, "timeGrain": <grain>}'
+        )
+    expr = column_by_name(scope, granularity, place="granularity")
+    if expr.time is None:
+        raise QueryError(f"granularity: column {granularity!r} of {scope.view.dataset.table_name!r} is not temporal")
+    output = bucket_output(scope, expr, grain, label=TIMESTAMP_LABEL, origin=Origin(OriginKind.PAYLOAD, "granularity"))
+    return replace(output, label=TIMESTAMP_LABEL)
+
+
+def column_label(column: str | AdhocColumn) -> str:
+    """Return the label under which a column appears in the result."""
+    return column if isinstance(column, str) else column.label or column.sql_expression or ""

@@ -1,0 +1,108 @@
+"""A dataset as the planner sees it: columns and metrics by name, their kinds, and how fragments are read for it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analytics_core._compile.fragments import FragmentNames
+from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+
+VIRTUAL_ALIAS = "virtual_table"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetView:
+    """A dataset prepared for planning: made once per version of the dataset.
+
+    `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see.
+    """
+
+    dataset: Dataset
+    spec: EngineSpec
+    source: TableSource | SqlSource
+    alias: str
+    columns: Mapping[str, DatasetColumn]
+    kinds: Mapping[str, ValueKind]
+    times: Mapping[str, TimeFormat]
+    metrics: Mapping[str, DatasetMetric]
+    by_verbose_name: Mapping[str, str]
+    names: FragmentNames
+
+    def physical(self, name: str) -> ColumnExpr:
+        """Return the physical column `name` as an expression; the caller knows that it exists."""
+        return ColumnExpr(name, self.kinds[name], self.columns[name].nullable, self.times.get(name))
+
+    def find_column(self, name: str) -> str | None:
+        """Return the column's own name for a name or verbose name, or None."""
+        return name if name in self.columns else self.by_verbose_name.get(name)
+
+
+def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSource) -> DatasetView:
+    """Return the view of `dataset` on its engine; `source` is its table or its checked SELECT."""
+    columns = {column.column_name: column for column in dataset.columns}
+    kinds = {
+        name: spec.value_kind(column.type) if column.type else ValueKind.UNKNOWN for name, column in columns.items()
+    }
+    alias = VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
+    return DatasetView(
+        dataset=dataset,
+        spec=spec,
+        source=source,
+        alias=alias,
+        columns=columns,
+        kinds=kinds,
+        times=_time_formats(columns, kinds),
+        metrics={metric.metric_name: metric for metric in dataset.metrics},
+        by_verbose_name={c.verbose_name: name for name, c in columns.items() if c.verbose_name},
+        names=FragmentNames(
+            alias=alias,
+            columns=tuple(name for name, column in columns.items() if not column.expression),
+            tables=_table_names(source),
+        ),
+    )
+
+
+def _table_names(source: TableSource | SqlSource) -> tuple[str, ...]:
+    if isinstance(source, SqlSource):
+        return (VIRTUAL_ALIAS,)
+    qualified = f"{source.schema}.{source.table}" if source.schema else None
+    return (source.table, qualified) if qualified else (source.table,)
+
+
+def _time_formats(columns: Mapping[str, DatasetColumn], kinds: Mapping[str, ValueKind]) -> dict[str, TimeFormat]:
+    formats = {name: time_format(column, kinds[name]) for name, column in columns.items()}
+    return {name: found for name, found in formats.items() if found is not None}
+
+
+_NATIVE = {
+    ValueKind.DATE: TimeEncoding.DATE,
+    ValueKind.TIMESTAMP: TimeEncoding.TIMESTAMP,
+    ValueKind.TIMESTAMPTZ: TimeEncoding.TIMESTAMPTZ,
+    ValueKind.TEXT: TimeEncoding.ISO_TEXT,
+    ValueKind.UNKNOWN: TimeEncoding.TIMESTAMP,
+}
+
+
+def time_format(column: DatasetColumn, kind: ValueKind) -> TimeFormat | None:
+    """Return how the column stores moments, or None when it is not temporal.
+
+    A column is temporal when its type is, or when `is_dttm` says so and its format is known; numbers flagged
+    temporal need a `python_date_format`.
+    """
+    if not (column.is_dttm or kind.is_temporal):
+        return None
+    if kind.is_temporal:
+        return TimeFormat(encoding=_NATIVE[kind], value_kind=kind)
+    match column.python_date_format:
+        case "epoch_s":
+            return TimeFormat(encoding=TimeEncoding.EPOCH_S, value_kind=kind)
+        case "epoch_ms":
+            return TimeFormat(encoding=TimeEncoding.EPOCH_MS, value_kind=kind)
+        case str(text) if text:
+            return TimeFormat(encoding=TimeEncoding.TEXT, strftime=text, value_kind=kind)
+    encoding = _NATIVE.get(kind)
+    return TimeFormat(encoding=encoding, value_kind=kind) if encoding else None

@@ -1,0 +1,211 @@
+"""Turns the filters of a query into clauses: on columns into WHERE, on saved metrics into HAVING."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
+from analytics_core._compile.metrics import saved_metric
+from analytics_core._compile.plan import (
+    BucketExpr,
+    Clause,
+    ColumnExpr,
+    Compare,
+    Comparison,
+    FragmentExpr,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    Origin,
+    OriginKind,
+    PlanExpr,
+    Predicate,
+    RejectedFilter,
+)
+from analytics_core._compile.scope import Scope
+from analytics_core._compile.values import cleaned, convert
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import FilterValueError
+from analytics_core.models.enums import FilterOperator
+from analytics_core.models.query import AdhocColumn, ChartDataFilter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedFilters:
+    """What became of a query's filters; names are those of the payload."""
+
+    where: tuple[Clause, ...] = ()
+    having: tuple[Clause, ...] = ()
+    applied: tuple[str, ...] = ()
+    rejected: tuple[RejectedFilter, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """The left side of a filter: what is compared, under which name, and the kind that values must have."""
+
+    expr: PlanExpr
+    label: str
+    kind: ValueKind
+    temporal: bool
+    max_in_values: int
+
+
+def filter_name(item: ChartDataFilter) -> str:
+    """Return the name by which a filter is reported."""
+    if isinstance(item.col, AdhocColumn):
+        return item.col.label or item.col.sql_expression or ""
+    return item.col
+
+
+def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -> PlannedFilters:
+    """Return the clauses of all filters but time ranges; each comes with its position in the payload."""
+    where, having, applied, rejected = [], [], [], []
+    for position, item in filters:
+        place = f"filters[{position}]"
+        origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}")
+        if isinstance(item.col, str) and scope.view.find_column(item.col) is None:
+            if item.col not in scope.view.metrics:
+                rejected.append(RejectedFilter(column=item.col, reason="not_in_datasource"))
+                continue
+            having.append(Clause(_predicate(_metric_target(scope, item.col), item), origin))
+        else:
+            where.append(Clause(_predicate(_column_target(scope, item, place=place), item), origin))
+        applied.append(filter_name(item))
+    return PlannedFilters(where=tuple(where), having=tuple(having), applied=tuple(applied), rejected=tuple(rejected))
+
+
+def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
+    """Return what a filter compares: the dataset's column, or the SQL of an ad-hoc one."""
+    if isinstance(item.col, AdhocColumn):
+        return adhoc_column(scope, item.col, place=place)
+    return column_by_name(scope, item.col, place=place)
+
+
+def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target:
+    expr: ColumnExpr | FragmentExpr | BucketExpr = filter_column(scope, item, place=place)
+    assert not isinstance(expr, BucketExpr)  # noqa: S101 - tells the type checker; filter_column never returns one
+    temporal = expr.time is not None
+    kind = expr.kind
+    grain = parse_grain(item.grain, place=f"{place}.grain")
+    hours = scope.view.dataset.offset
+    if temporal and (grain or hours):
+        expr = BucketExpr(expr, grain, hours)
+    return Target(
+        expr=expr,
+        label=filter_name(item),
+        kind=kind,
+        temporal=temporal,
+        max_in_values=scope.limits.max_in_values,
+    )
+
+
+def _metric_target(scope: Scope, name: str) -> Target:
+    output = saved_metric(scope, name)
+    return Target(
+        expr=output.expr,
+        label=name,
+        kind=output.kind,
+        temporal=False,
+        max_in_values=scope.limits.max_in_values,
+    )
+
+
+def _predicate(target: Target, item: ChartDataFilter) -> Predicate:
+    return _BUILDERS[item.op](target, item.op, item.val)
+
+
+def _null_check(target: Target, op: FilterOperator, _value: Any) -> Predicate:
+    return IsNull(target.expr, negated=op is FilterOperator.IS_NOT_NULL)
+
+
+def _truth_check(target: Target, op: FilterOperator, _value: Any) -> Predicate:
+    if target.temporal or target.kind is ValueKind.TEXT:
+        raise FilterValueError(f"{op.value} needs a Boolean or numeric column; {target.label!r} is not")
+    return IsTruth(target.expr, truth=op is FilterOperator.IS_TRUE)
+
+
+_COMPARISONS: Mapping[FilterOperator, Comparison] = {
+    FilterOperator.EQUALS: Comparison.EQUAL,
+    FilterOperator.NOT_EQUALS: Comparison.NOT_EQUAL,
+    FilterOperator.GREATER: Comparison.GREATER,
+    FilterOperator.GREATER_OR_EQUAL: Comparison.GREATER_OR_EQUAL,
+    FilterOperator.LESS: Comparison.LESS,
+    FilterOperator.LESS_OR_EQUAL: Comparison.LESS_OR_EQUAL,
+}
+
+
+def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
+    single = cleaned(_single(target, op, value))
+    if single is None:
+        if op in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS):
+            return IsNull(target.expr, negated=op is FilterOperator.NOT_EQUALS)
+        raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a value; use IS NULL to find nulls")
+    if target.kind is ValueKind.BOOLEAN and op not in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS):
+        raise FilterValueError(f"filter on {target.label!r}: Booleans are compared with == and != only")
+    converted = convert(single, target.kind, column=target.label, temporal=target.temporal)
+    return Compare(target.expr, _COMPARISONS[op], converted)
+
+
+def _single(target: Target, op: FilterOperator, value: Any) -> Any:
+    if not isinstance(value, list | tuple):
+        return value
+    if len(value) != 1:
+        raise FilterValueError(f"filter on {target.label!r}: {op.value} takes one value, not {len(value)}; use IN")
+    return value[0]
+
+
+def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
+    members = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
+    if not members:
+        raise FilterValueError(f"filter on {target.label!r}: {op.value} needs at least one value")
+    if len(members) > target.max_in_values:
+        raise FilterValueError(
+            f"filter on {target.label!r}: {len(members)} values are more than Settings.max_in_values "
+            f"({target.max_in_values}) allows"
+        )
+    values = [cleaned(member) for member in members]
+    converted = [
+        convert(single, target.kind, column=target.label, temporal=target.temporal)
+        for single in values
+        if single is not None
+    ]
+    return InValues(
+        target.expr,
+        tuple(dict.fromkeys(converted)),
+        with_null=None in values,
+        negated=op is FilterOperator.NOT_IN,
+    )
+
+
+_LIKES = {
+    FilterOperator.LIKE: (False, False),
+    FilterOperator.NOT_LIKE: (False, True),
+    FilterOperator.ILIKE: (True, False),
+    FilterOperator.NOT_ILIKE: (True, True),
+}
+
+
+def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
+    single = _single(target, op, value)
+    if isinstance(single, bool) or not isinstance(single, str | int | float):
+        raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a text pattern, for example 'Bo%'")
+    fold_case, negated = _LIKES[op]
+    return Match(target.expr, str(single), fold_case=fold_case, negated=negated)
+
+
+def _refuse_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate:
+    raise FilterValueError(f"filter on {target.label!r}: TEMPORAL_RANGE is for time columns of the dataset")
+
+
+_BUILDERS: Mapping[FilterOperator, Callable[[Target, FilterOperator, Any], Predicate]] = {
+    **dict.fromkeys((FilterOperator.IS_NULL, FilterOperator.IS_NOT_NULL), _null_check),
+    **dict.fromkeys((FilterOperator.IS_TRUE, FilterOperator.IS_FALSE), _truth_check),
+    **dict.fromkeys(_COMPARISONS, _comparison),
+    **dict.fromkeys((FilterOperator.IN, FilterOperator.NOT_IN), _membership),
+    **dict.fromkeys(_LIKES, _match),
+    FilterOperator.TEMPORAL_RANGE: _refuse_range,
+}

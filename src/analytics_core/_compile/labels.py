@@ -1,0 +1,55 @@
+"""Labels of outputs: unique, printable, and short enough for the engine when they become aliases."""
+
+from __future__ import annotations
+
+import hashlib
+from collections import Counter
+from collections.abc import Sequence
+
+from analytics_core._compile.plan import Output
+from analytics_core.errors import DuplicateLabelError, QueryError
+
+_LONGEST_LABEL = 1_000
+_HASH_LENGTH = 8
+
+
+def check_labels(outputs: Sequence[Output]) -> None:
+    """Refuse empty, unprintable, over-long and repeated labels."""
+    counts = Counter(output.label for output in outputs)
+    repeated = [label for label, count in counts.items() if count > 1]
+    if repeated:
+        raise DuplicateLabelError(repeated)
+    for label in counts:
+        if not label or len(label) > _LONGEST_LABEL or any(ord(sign) < 32 and sign not in "\t\n\r" for sign in label):
+            raise QueryError(
+                f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} characters, no control characters"
+            )
+
+
+def aliases(labels: Sequence[str], *, max_bytes: int | None) -> list[str]:
+    """Return an SQL alias for each label: the label itself, or cut and hashed where it is too long or not unique.
+
+    Aliases differ also when case is ignored, as some engines do; results are matched by position, never by alias.
+    """
+    seen: set[str] = set()
+    result = []
+    for position, label in enumerate(labels):
+        alias = _shortened(label.strip() or label, max_bytes)
+        if alias.casefold() in seen or alias != label:
+            alias = _hashed(label, position, max_bytes)
+        seen.add(alias.casefold())
+        result.append(alias)
+    return result
+
+
+def _shortened(label: str, max_bytes: int | None) -> str:
+    if max_bytes is None or len(label.encode()) <= max_bytes:
+        return label
+    return label.encode()[:max_bytes].decode(errors="ignore")
+
+
+def _hashed(label: str, position: int, max_bytes: int | None) -> str:
+    digest = hashlib.sha256(label.encode()).hexdigest()[:_HASH_LENGTH]
+    suffix = f"_{position}_{digest}"
+    room = (max_bytes or 60) - len(suffix)
+    return _shortened(label.strip(), room).strip() + suffix

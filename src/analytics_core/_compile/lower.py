@@ -1,0 +1,160 @@
+"""Lowers a plan to an SQL tree: fresh sqlglot nodes, values as bind marks, every column qualified.
+
+GROUP BY, HAVING and ORDER BY repeat expressions and never name an alias, because engines disagree on what a bare name
+means there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from analytics_core._compile.binds import Binds
+from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
+from analytics_core._compile.labels import aliases
+from analytics_core._compile.lower_expr import lower_expr, lower_key
+from analytics_core._compile.lower_predicate import conjunction
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import OrderTerm, Output, OutputRole, QueryPlan, SeriesLimit, SqlSource, TableSource
+from analytics_core._engines.spec import EngineSpec
+
+SERIES_ALIAS = "series_limit"
+ROWCOUNT_ALIAS = "rowcount_qry"
+
+
+def quoted(name: str) -> exp.Identifier:
+    """Return the name as a quoted identifier."""
+    return exp.Identifier(this=name, quoted=True)
+
+
+def source_alias(source: TableSource | SqlSource) -> str:
+    """Return the alias with which the columns of a source are qualified."""
+    return VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
+
+
+def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
+    """Return the tree of the plan's statement and its bound values.
+
+    One row more than the limit is asked for, to tell a result that was cut from one that just fits.
+    """
+    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source))
+    surplus = 0 if plan.count_rows else 1
+    select = _select(plan, low, rows=plan.limit.rows + surplus)
+    if plan.count_rows:
+        select = _counted(select)
+    _hoist_ctes(select, spec)
+    return select, low.binds
+
+
+def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
+    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
+    select = exp.Select(
+        expressions=[
+            exp.Alias(this=lower_expr(output.expr, low), alias=quoted(name))
+            for output, name in zip(plan.outputs, names, strict=True)
+        ],
+        from_=exp.From(this=_source(plan.source)),
+    )
+    if plan.series_limit:
+        select.set("joins", [_series_join(plan, plan.series_limit, low)])
+    where = conjunction([clause.predicate for clause in plan.where], low)
+    if where:
+        select.set("where", exp.Where(this=where))
+    _group(select, plan, low)
+    _order(select, plan.order, low)
+    select.set("limit", exp.Limit(expression=exp.Literal(this=str(rows), is_string=False)))
+    if plan.limit.offset:
+        select.set("offset", exp.Offset(expression=exp.Literal(this=str(plan.limit.offset), is_string=False)))
+    return select
+
+
+def _source(source: TableSource | SqlSource) -> exp.Expr:
+    if isinstance(source, SqlSource):
+        assert source.tree is not None  # noqa: S101 - set by the gate; tells the type checker
+        return exp.Subquery(this=source.tree.copy(), alias=exp.TableAlias(this=quoted(VIRTUAL_ALIAS)))
+    return exp.Table(
+        this=quoted(source.table),
+        db=quoted(source.schema) if source.schema else None,
+        catalog=quoted(source.catalog) if source.catalog else None,
+    )
+
+
+def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
+    if not plan.grouped:
+        return
+    keys = [lower_expr(output.expr, low) for output in plan.outputs if output.role is OutputRole.COLUMN]
+    if keys:
+        select.set("group", exp.Group(expressions=keys))
+    having = conjunction([clause.predicate for clause in plan.having], low)
+    if having:
+        select.set("having", exp.Having(this=having))
+
+
+def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
+    if terms:
+        select.set("order", exp.Order(expressions=[_ordered(term, low) for term in terms]))
+
+
+def _ordered(term: OrderTerm, low: Lowering) -> exp.Ordered:
+    """Return a sort key with NULLs last; where there is no NULL the engine's own default saves the work."""
+    nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
+    return exp.Ordered(this=lower_expr(term.expr, low), desc=term.descending, nulls_first=nulls_first)
+
+
+def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join:
+    columns = [plan.outputs[position] for position in limit.columns]
+    inner = exp.Subquery(
+        this=_series_select(plan, limit, columns, low), alias=exp.TableAlias(this=quoted(SERIES_ALIAS))
+    )
+    pairs = [_series_equal(column, i, low) for i, column in enumerate(columns)]
+    on = pairs[0] if len(pairs) == 1 else exp.and_(*pairs, copy=False)
+    return exp.Join(this=inner, on=on, side="LEFT" if limit.group_others else None)
+
+
+def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
+    left = lower_key(column.expr, low)
+    right = exp.Column(this=quoted(f"s{position}"), table=quoted(SERIES_ALIAS))
+    if column.nullable is False:
+        return exp.EQ(this=left, expression=right)
+    return low.spec.null_safe_equal(left, right)
+
+
+def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:
+    keys = [exp.Alias(this=lower_key(c.expr, low), alias=quoted(f"s{i}")) for i, c in enumerate(columns)]
+    hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
+    select = exp.Select(
+        expressions=[*keys, hit],
+        from_=exp.From(this=_source(plan.source)),
+        group=exp.Group(expressions=[lower_key(column.expr, low) for column in columns]),
+    )
+    where = conjunction([clause.predicate for clause in limit.where], low)
+    if where:
+        select.set("where", exp.Where(this=where))
+    ordered = [exp.Ordered(this=lower_key(column.expr, low), desc=False, nulls_first=False) for column in columns]
+    if limit.metric is not None:
+        ordered.insert(0, exp.Ordered(this=lower_expr(limit.metric, low), desc=limit.descending, nulls_first=False))
+    select.set("order", exp.Order(expressions=ordered))
+    select.set("limit", exp.Limit(expression=exp.Literal(this=str(limit.limit), is_string=False)))
+    return select
+
+
+def _counted(select: exp.Select) -> exp.Select:
+    select.set("order", None)
+    counted = exp.Alias(this=exp.Count(this=exp.Star(), big_int=True), alias=quoted("rowcount"))
+    inner = exp.Subquery(this=select, alias=exp.TableAlias(this=quoted(ROWCOUNT_ALIAS)))
+    return exp.Select(expressions=[counted], from_=exp.From(this=inner))
+
+
+def _hoist_ctes(select: exp.Select, spec: EngineSpec) -> None:
+    """Move WITH clauses of derived tables to the front, for engines that take them nowhere else."""
+    if spec.allows_cte_in_subquery:
+        return
+    for subquery in list(select.find_all(exp.Subquery)):
+        inner = subquery.this
+        found = inner.args.get("with_") if isinstance(inner, exp.Select | exp.SetOperation) else None
+        if found is not None and select.args.get("with_") is None:
+            inner.set("with_", None)
+            select.set("with_", found)
+        elif found is not None:
+            inner.set("with_", None)

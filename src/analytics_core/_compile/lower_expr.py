@@ -1,0 +1,100 @@
+"""Lowers plan expressions to fresh SQL nodes, with the engine's own way where engines differ."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import (
+    AggregateExpr,
+    BucketExpr,
+    ColumnExpr,
+    FragmentExpr,
+    OthersExpr,
+    PlanExpr,
+)
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core.models.enums import Aggregate
+
+OTHERS_LABEL = "Others"
+_PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
+_ATOMS = (exp.Column, exp.Func, exp.Cast, exp.Literal, exp.Paren, exp.Case)
+
+
+def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
+    """Return the column or fragment itself; fragments stand in parentheses unless they are atoms."""
+    if isinstance(expr, ColumnExpr):
+        return exp.Column(
+            this=exp.Identifier(this=expr.name, quoted=True), table=exp.Identifier(this=low.alias, quoted=True)
+        )
+    assert expr.tree is not None  # noqa: S101 - set by the fragment parser; tells the type checker
+    tree = expr.tree.copy()
+    return tree if isinstance(tree, _ATOMS) else exp.Paren(this=tree)
+
+
+def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    """Return the node that selects and groups by an expression; text by code point."""
+    match expr:
+        case BucketExpr():
+            return bucket(expr, low)
+        case AggregateExpr():
+            return aggregate(expr, low)
+        case OthersExpr():
+            return _others(expr, low)
+        case _:
+            return lower_key(expr, low)
+
+
+def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    """Return the grouping key of a column expression, without 'Others'."""
+    match expr:
+        case OthersExpr():
+            return lower_key(expr.source, low)
+        case BucketExpr():
+            return bucket(expr, low)
+        case AggregateExpr():
+            return aggregate(expr, low)
+    node = raw(expr, low)
+    return low.spec.text_key(node) if expr.kind is ValueKind.TEXT else node
+
+
+def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:
+    """Return the moment of a temporal expression, moved by the dataset's offset and cut to its bucket."""
+    node = low.spec.moment(raw(expr.source, low), expr.source.time or _PLAIN_TIMESTAMP)
+    if expr.hours:
+        node = low.spec.shift(node, expr.hours)
+    return low.spec.bucket(node, expr.grain) if expr.grain else node
+
+
+def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
+    """Return an aggregate that gives the same on every engine."""
+    if expr.source is None:
+        return exp.Count(this=exp.Star(), big_int=True)
+    node, kind = raw(expr.source, low), expr.source.kind
+    match expr.aggregate:
+        case Aggregate.COUNT:
+            return exp.Count(this=node, big_int=True)
+        case Aggregate.COUNT_DISTINCT:
+            return low.spec.count_distinct(node, kind)
+        case Aggregate.AVG:
+            return low.spec.average(_countable(node, kind))
+        case Aggregate.SUM:
+            return low.spec.sum_(node, kind)
+        case Aggregate.MIN | Aggregate.MAX:
+            return low.spec.extreme(node, kind, expr.aggregate is Aggregate.MAX)
+
+
+def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:
+    return exp.cast(node, exp.DataType.Type.INT, copy=False) if kind is ValueKind.BOOLEAN else node
+
+
+def _others(expr: OthersExpr, low: Lowering) -> exp.Expr:
+    own = lower_key(expr.source, low)
+    kind = expr.source.kind if not isinstance(expr.source, BucketExpr) else ValueKind.TIMESTAMP
+    shown = own if kind is ValueKind.TEXT else low.spec.text_key(low.spec.as_text(own))
+    others = low.spec.text_key(exp.Literal(this=OTHERS_LABEL, is_string=True))
+    hit = exp.Column(
+        this=exp.Identifier(this="hit", quoted=True), table=exp.Identifier(this="series_limit", quoted=True)
+    )
+    is_hit = exp.Not(this=exp.Is(this=hit, expression=exp.Null()))
+    return exp.Case(ifs=[exp.If(this=is_hit, true=shown)], default=others)

@@ -1,0 +1,218 @@
+"""Lowers predicates to SQL conditions; every nested condition stands in parentheses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlglot import exp
+
+from analytics_core._compile.lower_expr import lower_expr, raw
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import (
+    AllOf,
+    AnyOf,
+    ColumnExpr,
+    Compare,
+    Comparison,
+    Condition,
+    FragmentExpr,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    PlanExpr,
+    Predicate,
+    Within,
+)
+from analytics_core._engines.spec import TimeBound
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+
+_COMPARISONS: Mapping[Comparison, type[exp.Expr]] = {
+    Comparison.EQUAL: exp.EQ,
+    Comparison.NOT_EQUAL: exp.NEQ,
+    Comparison.LESS: exp.LT,
+    Comparison.LESS_OR_EQUAL: exp.LTE,
+    Comparison.GREATER: exp.GT,
+    Comparison.GREATER_OR_EQUAL: exp.GTE,
+}
+_EQUALITIES = (Comparison.EQUAL, Comparison.NOT_EQUAL)
+_BUCKET_FORMAT = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
+
+
+def conjunction(predicates: Sequence[Predicate], low: Lowering) -> exp.Expr | None:
+    """Return all predicates ANDed, or None when there are none."""
+    nodes = [lower_predicate(predicate, low) for predicate in predicates]
+    if not nodes:
+        return None
+    joined = nodes[0]
+    for node in nodes[1:]:
+        joined = exp.And(this=joined, expression=node)
+    return joined
+
+
+def lower_predicate(predicate: Predicate, low: Lowering) -> exp.Expr:
+    """Return the condition of one predicate, safe to stand inside AND."""
+    return _LOWERINGS[type(predicate)](predicate, low)
+
+
+def _operand(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    return raw(expr, low) if isinstance(expr, ColumnExpr | FragmentExpr) else lower_expr(expr, low)
+
+
+def _kind(expr: PlanExpr) -> ValueKind:
+    return expr.kind if isinstance(expr, ColumnExpr | FragmentExpr) else ValueKind.UNKNOWN
+
+
+def _time(expr: PlanExpr) -> TimeFormat:
+    if isinstance(expr, ColumnExpr | FragmentExpr) and expr.time:
+        return expr.time
+    return _BUCKET_FORMAT
+
+
+def _compare(predicate: Compare, low: Lowering) -> exp.Expr:
+    if isinstance(predicate.value, datetime):
+        return _compare_moment(predicate, predicate.value, low)
+    left, kind = _operand(predicate.left, low), _kind(predicate.left)
+    right = low.binds(predicate.value)
+    if isinstance(predicate.value, str):
+        if not kind.is_numeric and kind is not ValueKind.TEXT:
+            left = low.spec.as_text(left) if kind is ValueKind.OTHER else left
+        right = low.spec.text_equal(right) if predicate.op in _EQUALITIES else low.spec.text_order(right)
+    return _COMPARISONS[predicate.op](this=left, expression=right)
+
+
+def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:
+    left, time = _operand(predicate.left, low), _time(predicate.left)
+    if predicate.op in _EQUALITIES:
+        bound = low.spec.time_equal(left, time, moment)
+        if bound.value is None:
+            return _never(bound.left, is_equal=predicate.op is Comparison.EQUAL)
+        return _COMPARISONS[predicate.op](this=bound.left, expression=low.binds(bound.value))
+    return _order_moment(left, predicate.op, time, moment, low)
+
+
+def _order_moment(left: exp.Expr, op: Comparison, time: TimeFormat, moment: datetime, low: Lowering) -> exp.Expr:
+    """`>=` and `<` are the two comparisons that bounds are exact for; the others are those of the next microsecond."""
+    after = op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
+    node = exp.GTE if op in (Comparison.GREATER, Comparison.GREATER_OR_EQUAL) else exp.LT
+    if after and moment > datetime.max - timedelta(microseconds=1):
+        after = False
+    bound = low.spec.time_bound(left, time, moment + timedelta(microseconds=1) if after else moment)
+    return node(this=bound.left, expression=low.binds(bound.value))
+
+
+def _never(left: exp.Expr, *, is_equal: bool) -> exp.Expr:
+    """Return what `left = x` is when no stored value can equal x: false, and for `<>` true where there is a value."""
+    if is_equal:
+        return exp.EQ(this=_number(1), expression=_number(0))
+    return exp.Not(this=exp.Is(this=left, expression=exp.Null()))
+
+
+def _number(value: int) -> exp.Literal:
+    return exp.Literal(this=str(value), is_string=False)
+
+
+def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
+    moments = [value for value in predicate.values if isinstance(value, datetime)]
+    if moments:
+        member = _moment_members(predicate, moments, low)
+    elif predicate.values:
+        left = _operand(predicate.left, low)
+        member = low.spec.in_list(left, predicate.values, _kind(predicate.left), low.binds)
+    else:
+        member = None
+    return _with_null(predicate, member, low)
+
+
+def _moment_members(predicate: InValues, moments: Sequence[datetime], low: Lowering) -> exp.Expr | None:
+    bounds = [_equal_bound(predicate.left, moment, low) for moment in moments]
+    values = [bound.value for bound in bounds if bound.value is not None]
+    if not values:
+        return None
+    return exp.In(this=bounds[0].left, expressions=[low.binds(value) for value in values])
+
+
+def _equal_bound(left: PlanExpr, moment: datetime, low: Lowering) -> TimeBound:
+    return low.spec.time_equal(_operand(left, low), _time(left), moment)
+
+
+def _with_null(predicate: InValues, member: exp.Expr | None, low: Lowering) -> exp.Expr:
+    if predicate.negated:
+        not_null = exp.Not(this=exp.Is(this=_operand(predicate.left, low), expression=exp.Null()))
+        if member is None:
+            return not_null
+        negated = exp.Not(this=exp.Paren(this=member))
+        return exp.And(this=not_null, expression=negated) if predicate.with_null else negated
+    if not predicate.with_null:
+        return member or _never(_operand(predicate.left, low), is_equal=True)
+    is_null = exp.Is(this=_operand(predicate.left, low), expression=exp.Null())
+    return exp.Paren(this=exp.Or(this=is_null, expression=member)) if member is not None else is_null
+
+
+def _null(predicate: IsNull, low: Lowering) -> exp.Expr:
+    is_null = exp.Is(this=_operand(predicate.left, low), expression=exp.Null())
+    return exp.Not(this=is_null) if predicate.negated else is_null
+
+
+def _truth(predicate: IsTruth, low: Lowering) -> exp.Expr:
+    return low.spec.is_true(_operand(predicate.left, low), _kind(predicate.left), predicate.truth)
+
+
+def _match(predicate: Match, low: Lowering) -> exp.Expr:
+    left = _operand(predicate.left, low)
+    if _kind(predicate.left) is not ValueKind.TEXT:
+        left = low.spec.as_text(left)
+    like = low.spec.like(left, predicate.pattern, predicate.fold_case, low.binds)
+    return exp.Not(this=exp.Paren(this=like)) if predicate.negated else like
+
+
+def _within(predicate: Within, low: Lowering) -> exp.Expr:
+    sides = []
+    for node, moment in ((exp.GTE, predicate.since), (exp.LT, predicate.until)):
+        if moment is None:
+            continue
+        bound = low.spec.time_bound(raw(predicate.left, low), _time(predicate.left), _moved(moment, -predicate.hours))
+        sides.append(node(this=bound.left, expression=low.binds(bound.value)))
+    return sides[0] if len(sides) == 1 else exp.And(this=sides[0], expression=sides[1])
+
+
+def _moved(moment: datetime, hours: int) -> datetime:
+    try:
+        return moment + timedelta(hours=hours)
+    except OverflowError:
+        return moment
+
+
+def _condition(predicate: Condition, _low: Lowering) -> exp.Expr:
+    assert predicate.fragment.tree is not None  # noqa: S101 - set by the fragment parser; tells the type checker
+    return exp.Paren(this=predicate.fragment.tree.copy())
+
+
+def _any_of(predicate: AnyOf, low: Lowering) -> exp.Expr:
+    nodes = [lower_predicate(member, low) for member in predicate.members]
+    if not nodes:
+        return exp.EQ(this=_number(1), expression=_number(0))
+    joined = nodes[0]
+    for node in nodes[1:]:
+        joined = exp.Or(this=joined, expression=node)
+    return exp.Paren(this=joined)
+
+
+def _all_of(predicate: AllOf, low: Lowering) -> exp.Expr:
+    joined = conjunction(predicate.members, low)
+    return exp.Paren(this=joined) if joined else exp.EQ(this=_number(1), expression=_number(1))
+
+
+_LOWERINGS: Mapping[type, Callable[[Any, Lowering], exp.Expr]] = {
+    Compare: _compare,
+    InValues: _membership,
+    IsNull: _null,
+    IsTruth: _truth,
+    Match: _match,
+    Within: _within,
+    Condition: _condition,
+    AnyOf: _any_of,
+    AllOf: _all_of,
+}

@@ -1,0 +1,17 @@
+"""What the lowering of one plan carries from step to step."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analytics_core._compile.binds import Binds
+from analytics_core._engines.spec import EngineSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowering:
+    """The engine, the values bound so far, and the alias of the source with which columns are qualified."""
+
+    spec: EngineSpec
+    binds: Binds
+    alias: str

@@ -1,0 +1,89 @@
+"""Resolves the metrics of a query: saved ones by name, ad-hoc ones by column and aggregate or by SQL."""
+
+from __future__ import annotations
+
+from analytics_core._compile.columns import column_by_name
+from analytics_core._compile.fragments import FragmentSlot
+from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Origin, OriginKind, Output, OutputRole
+from analytics_core._compile.scope import Scope
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import FilterValueError, FragmentError, UnknownMetricError
+from analytics_core.models.enums import Aggregate, ExpressionType
+from analytics_core.models.query import AdhocMetric
+
+MetricRef = str | AdhocMetric
+
+
+def metric_label(metric: MetricRef) -> str:
+    """Return the label of a metric: its own, else its SQL, else `AGG(column)`."""
+    if isinstance(metric, str):
+        return metric
+    if metric.label:
+        return metric.label
+    if metric.expression_type is ExpressionType.SQL:
+        return metric.sql_expression or ""
+    column = metric.column.column_name if metric.column else ""
+    return f"{metric.aggregate.value}({column})" if metric.aggregate else column or ""
+
+
+def resolve_metric(scope: Scope, metric: MetricRef, *, place: str) -> Output:
+    """Return the output of one metric."""
+    if isinstance(metric, str):
+        return saved_metric(scope, metric)
+    origin = Origin(OriginKind.PAYLOAD, place)
+    if metric.expression_type is ExpressionType.SQL:
+        return _sql_metric(scope, metric, place=place, origin=origin)
+    return _simple_metric(scope, metric, place=place, origin=origin)
+
+
+def saved_metric(scope: Scope, name: str) -> Output:
+    """Return the output of the dataset's saved metric `name`."""
+    stored = scope.view.metrics.get(name)
+    if stored is None:
+        raise UnknownMetricError(name, dataset=scope.view.dataset.table_name, known=scope.view.metrics)
+    fragment = scope.read(stored.expression, FragmentSlot.METRIC, f"metric {name!r}")
+    origin = Origin(OriginKind.DATASET, f"metric {name!r}")
+    return _metric_output(fragment, label=name, kind=fragment.kind, origin=origin)
+
+
+def _sql_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
+    if not metric.sql_expression:
+        raise FragmentError(f"{place}: an ad-hoc metric of type SQL needs sqlExpression")
+    fragment = scope.read(metric.sql_expression, FragmentSlot.METRIC, place)
+    return _metric_output(fragment, label=metric_label(metric), kind=fragment.kind, origin=origin)
+
+
+def _simple_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
+    if metric.column is None or not metric.column.column_name or metric.aggregate is None:
+        raise FragmentError(f"{place}: an ad-hoc metric of type SIMPLE needs column.column_name and aggregate")
+    source = column_by_name(scope, metric.column.column_name, place=place)
+    kind = _aggregate_kind(metric.aggregate, source.kind, column=metric.column.column_name)
+    return _metric_output(AggregateExpr(metric.aggregate, source), label=metric_label(metric), kind=kind, origin=origin)
+
+
+def _metric_output(expr: AggregateExpr | FragmentExpr, *, label: str, kind: ValueKind, origin: Origin) -> Output:
+    return Output(
+        label=label,
+        expr=expr,
+        role=OutputRole.METRIC,
+        kind=kind,
+        origin=origin,
+        is_temporal=kind.is_temporal,
+        nullable=False if _counts(expr) else None,
+    )
+
+
+def _counts(expr: AggregateExpr | FragmentExpr) -> bool:
+    return isinstance(expr, AggregateExpr) and expr.aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
+
+
+def _aggregate_kind(aggregate: Aggregate, kind: ValueKind, *, column: str) -> ValueKind:
+    if aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT):
+        return ValueKind.INTEGER
+    if aggregate in (Aggregate.SUM, Aggregate.AVG) and (kind is ValueKind.TEXT or kind.is_temporal):
+        raise FilterValueError(f"{aggregate.value} needs a numeric column; {column!r} holds {kind.value} values")
+    if aggregate is Aggregate.AVG:
+        return ValueKind.FLOAT
+    if kind is ValueKind.BOOLEAN:
+        return ValueKind.INTEGER
+    return kind

@@ -1,0 +1,197 @@
+"""`plan_query`: one query on one dataset becomes a plan. Pure: the same arguments give the same plan."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from analytics_core._compile.columns import axis_name, is_axis, parse_grain, resolve_column, timestamp_output
+from analytics_core._compile.filters import filter_name, plan_filters
+from analytics_core._compile.fragments import FragmentSlot
+from analytics_core._compile.labels import check_labels
+from analytics_core._compile.metrics import resolve_metric
+from analytics_core._compile.ordering import plan_order
+from analytics_core._compile.plan import (
+    Clause,
+    Condition,
+    Origin,
+    OriginKind,
+    Output,
+    QueryPlan,
+    RejectedFilter,
+    RowLimit,
+)
+from analytics_core._compile.row_filters import RowFilter, plan_row_filters
+from analytics_core._compile.scope import PlanLimits, Scope
+from analytics_core._compile.series_limit import plan_series_limit, with_others
+from analytics_core._compile.time_bounds import NumberedFilter, TimeBounds, naive, plan_time_bounds, split_temporal
+from analytics_core._compile.time_range import TimeRange
+from analytics_core.errors import EmptyQueryError
+from analytics_core.models.enums import TimeGrain
+from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanRequest:
+    """What is planned besides the payload itself.
+
+    `range_override` replaces the query's own range (time comparison); `series_range` then keeps the range in which the
+    best series are chosen, so that both results hold the same series.
+    """
+
+    row_filters: Sequence[RowFilter] = ()
+    range_override: TimeRange | None = None
+    series_range: TimeRange | None = None
+    samples: bool = False
+
+
+def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) -> QueryPlan:
+    """Return the plan of `query` with every name, value, range and limit resolved.
+
+    Raises:
+        QueryError: a name, value, range, fragment or limit of the query cannot be honoured.
+    """
+    query = with_granularity_axis(query)
+    grouped = query.metrics is not None
+    plain = plan_outputs(query, scope, grouped=grouped)
+    temporal, others = split_temporal(query)
+    bounds = plan_time_bounds(scope, query, temporal, axis=_axis(query), override=request.range_override)
+    filters = plan_filters(scope, others)
+    rules = plan_row_filters(scope, request.row_filters)
+    where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
+    having = (*filters.having, *_having(query, scope))
+    _check_having(having, grouped=grouped)
+    inner = _series_where(query, scope, request, temporal, where, bounds)
+    series_limit = plan_series_limit(query, scope, plain, where=inner)
+    outputs = with_others(plain, series_limit)
+    return QueryPlan(
+        engine=scope.view.spec.name,
+        dataset_id=scope.view.dataset.id,
+        source=scope.view.source,
+        outputs=outputs,
+        grouped=grouped,
+        where=where,
+        having=having,
+        order=plan_order(query, scope, outputs, grouped=grouped),
+        limit=plan_limit(query, scope.limits, samples=request.samples),
+        series_limit=series_limit,
+        count_rows=bool(query.is_rowcount),
+        since=naive(bounds.range.since),
+        until=naive(bounds.range.until),
+        range_text=bounds.range.text,
+        applied_filters=(*filters.applied, *bounds.applied),
+        rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
+    )
+
+
+def with_granularity_axis(query: ChartDataQueryObject) -> ChartDataQueryObject:
+    """Return the query with its x-axis column replaced by its granularity, where both are given and differ."""
+    axis = axis_name(query.columns or ())
+    if not query.granularity or axis in (None, query.granularity):
+        return query
+    columns = [
+        c.model_copy(update={"sql_expression": query.granularity, "label": query.granularity})
+        if isinstance(c, AdhocColumn) and is_axis(c)
+        else c
+        for c in query.columns or ()
+    ]
+    return query.model_copy(update={"columns": columns})
+
+
+def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) -> tuple[Output, ...]:
+    """Return the outputs of a query: the timestamp of a series first, then columns, then metrics."""
+    grain = _grain(query)
+    columns = [
+        resolve_column(
+            scope, column, place=f"columns[{i}]", granularity=query.granularity, grain=grain, grouped=grouped
+        )
+        for i, column in enumerate(query.columns or ())
+        if column != "__timestamp"
+    ]
+    metrics = [resolve_metric(scope, metric, place=f"metrics[{i}]") for i, metric in enumerate(query.metrics or ())]
+    if is_timeseries(query):
+        columns.insert(0, timestamp_output(scope, query.granularity, grain))
+    outputs = (*columns, *metrics)
+    if not outputs:
+        raise EmptyQueryError("the query asks for nothing: give columns, metrics or both")
+    check_labels(outputs)
+    return outputs
+
+
+def is_timeseries(query: ChartDataQueryObject) -> bool:
+    """Tell whether the query wants a `__timestamp` output: it says so, or names it among its columns."""
+    if query.is_timeseries is not None and "__timestamp" not in (query.columns or ()):
+        return query.is_timeseries
+    return "__timestamp" in (query.columns or ())
+
+
+def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool) -> RowLimit:
+    """Return how many rows may come back: the payload's limit under the cap; 0 means the cap, null the default."""
+    offset = query.row_offset or 0
+    asked = query.row_limit
+    if asked is None:
+        name = "samples_row_limit" if samples else "default_row_limit"
+        rows = limits.samples_row_limit if samples else limits.default_row_limit
+        origin = Origin(OriginKind.SETTING, name)
+    else:
+        rows = asked or limits.max_row_limit
+        origin = Origin(OriginKind.PAYLOAD, "row_limit") if asked else Origin(OriginKind.SETTING, "max_row_limit")
+    if rows > limits.max_row_limit:
+        rows, origin = limits.max_row_limit, Origin(OriginKind.SETTING, "max_row_limit")
+    return RowLimit(rows=rows, origin=origin, offset=offset)
+
+
+def _axis(query: ChartDataQueryObject) -> str | None:
+    return axis_name(query.columns or ())
+
+
+def _grain(query: ChartDataQueryObject) -> TimeGrain | None:
+    text = query.extras.time_grain if query.extras else None
+    return parse_grain(text, place="extras.time_grain")
+
+
+def _fixed_conditions(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
+    clauses = []
+    if query.extras and query.extras.where:
+        fragment = scope.read(query.extras.where, FragmentSlot.WHERE, "extras.where")
+        clauses.append(Clause(Condition(fragment), Origin(OriginKind.PAYLOAD, "extras.where")))
+    predicate = scope.view.dataset.fetch_values_predicate
+    if query.apply_fetch_values_predicate and predicate:
+        fragment = scope.read(predicate, FragmentSlot.WHERE, "fetch_values_predicate")
+        clauses.append(Clause(Condition(fragment), Origin(OriginKind.DATASET, "fetch_values_predicate")))
+    return tuple(clauses)
+
+
+def _having(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
+    if not (query.extras and query.extras.having):
+        return ()
+    fragment = scope.read(query.extras.having, FragmentSlot.HAVING, "extras.having")
+    return (Clause(Condition(fragment), Origin(OriginKind.PAYLOAD, "extras.having")),)
+
+
+def _check_having(having: tuple[Clause, ...], *, grouped: bool) -> None:
+    if having and not grouped:
+        raise EmptyQueryError(f"{having[0].origin.place}: a condition on metrics needs a grouped query; give metrics")
+
+
+def _series_where(
+    query: ChartDataQueryObject,
+    scope: Scope,
+    request: PlanRequest,
+    temporal: list[NumberedFilter],
+    where: tuple[Clause, ...],
+    bounds: TimeBounds,
+) -> tuple[Clause, ...]:
+    if request.series_range is None or not query.series_limit:
+        return where
+    own = plan_time_bounds(scope, query, temporal, axis=_axis(query), override=request.series_range)
+    return (*own.clauses, *where[len(bounds.clauses) :])
+
+
+def _unknown_times(scope: Scope, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:
+    names = [filter_name(item) for _, item in temporal if isinstance(item.col, str)]
+    return tuple(
+        RejectedFilter(column=name, reason="not_in_datasource")
+        for name in names
+        if scope.view.find_column(name) is None
+    )

@@ -1,0 +1,71 @@
+"""Renders an SQL tree to a statement: the driver's text with bound values, and the text that people read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+
+from analytics_core._compile.binds import MARK, Binds
+from analytics_core._compile.lower import lower
+from analytics_core._compile.plan import QueryPlan, Statement
+from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.types import ValueKind
+
+
+def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
+    """Return the statement of a plan on its engine; pure, no driver needed."""
+    tree, binds = lower(plan, spec)
+    if plan.count_rows:
+        labels, kinds = ("rowcount",), (ValueKind.INTEGER,)
+        return render(tree, binds, spec, labels=labels, kinds=kinds)
+    return render(
+        tree,
+        binds,
+        spec,
+        labels=tuple(output.label for output in plan.outputs),
+        kinds=tuple(output.kind for output in plan.outputs),
+    )
+
+
+def render(
+    tree: exp.Expr, binds: Binds, spec: EngineSpec, *, labels: tuple[str, ...], kinds: tuple[ValueKind, ...]
+) -> Statement:
+    """Return the statement of a tree whose bound values are marked; the tree may be changed by it."""
+    text = Dialect.get_or_raise(spec.dialect).generator(comments=False).generate(tree, copy=False)
+    pieces = text.split(MARK)
+    sql, parameters = _STYLES[spec.paramstyle](pieces, binds.values)
+    shown = [spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces)]
+    return Statement(sql=sql, parameters=parameters, display_sql="".join(shown), labels=labels, kinds=kinds)
+
+
+Rendered = tuple[str, tuple[BindValue, ...] | dict[str, BindValue]]
+
+
+def _qmark(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:
+    text = "".join("?" if i % 2 else piece for i, piece in enumerate(pieces))
+    return text, tuple(values[name] for name in pieces[1::2])
+
+
+def _dollar(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:
+    text = "".join(f"${piece}" if i % 2 else piece for i, piece in enumerate(pieces))
+    return text, {name: values[name] for name in pieces[1::2]}
+
+
+def _pyformat(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:
+    text = "".join(f"%({piece})s" if i % 2 else piece.replace("%", "%%") for i, piece in enumerate(pieces))
+    return text, {name: values[name] for name in pieces[1::2]}
+
+
+def _named(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:
+    text = "".join(f":{piece}" if i % 2 else piece for i, piece in enumerate(pieces))
+    return text, {name: values[name] for name in pieces[1::2]}
+
+
+_STYLES = {
+    ParamStyle.QMARK: _qmark,
+    ParamStyle.NUMERIC_DOLLAR: _dollar,
+    ParamStyle.PYFORMAT: _pyformat,
+    ParamStyle.NAMED: _named,
+}

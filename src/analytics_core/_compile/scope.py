@@ -1,0 +1,50 @@
+"""What every planning step is given: the dataset, how to read fragments, the moment, and the limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from analytics_core._compile.dataset_view import DatasetView
+from analytics_core._compile.fragments import FragmentParser, FragmentSlot
+from analytics_core._compile.plan import FragmentExpr
+from analytics_core.models.enums import RelativeTime
+
+RenderTemplate = Callable[[str], str]
+"""Renders the template text of a fragment; the identity where templates are off."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanLimits:
+    """The limits and defaults of a plan, from the settings; rows unless said otherwise."""
+
+    default_row_limit: int = 50_000
+    max_row_limit: int = 100_000
+    samples_row_limit: int = 1_000
+    max_in_values: int = 50_000
+    relative_start: RelativeTime = RelativeTime.TODAY
+    relative_end: RelativeTime = RelativeTime.TODAY
+    allow_subqueries: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """The surroundings of one query while it is planned; `now` is aware UTC."""
+
+    view: DatasetView
+    parser: FragmentParser
+    now: datetime
+    limits: PlanLimits
+    render: RenderTemplate
+
+    def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
+        """Return a user's SQL as one checked expression; `place` names it in errors and origins."""
+        return self.parser.parse(
+            self.render(text),
+            spec=self.view.spec,
+            slot=slot,
+            place=place,
+            names=self.view.names,
+            allow_subqueries=self.limits.allow_subqueries,
+        )

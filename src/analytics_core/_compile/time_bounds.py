@@ -1,0 +1,142 @@
+"""Finds the time range of a query and the clauses that bound its time columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from analytics_core._compile.columns import column_by_name
+from analytics_core._compile.filters import filter_column, filter_name
+from analytics_core._compile.plan import Clause, ColumnExpr, FragmentExpr, Origin, OriginKind, Within
+from analytics_core._compile.scope import Scope
+from analytics_core._compile.time_range import TimeRange, resolve_time_range
+from analytics_core.errors import FilterValueError
+from analytics_core.models.enums import FilterOperator
+from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
+
+NumberedFilter = tuple[int, ChartDataFilter]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeBounds:
+    """The range that a query reports, the clauses that it adds, and the names of the filters that were applied."""
+
+    range: TimeRange
+    clauses: tuple[Clause, ...]
+    applied: tuple[str, ...]
+
+
+def plan_time_bounds(
+    scope: Scope,
+    query: ChartDataQueryObject,
+    filters: Sequence[NumberedFilter],
+    *,
+    axis: str | None,
+    override: TimeRange | None = None,
+) -> TimeBounds:
+    """Return the bounds of a query; `filters` are its TEMPORAL_RANGE filters, `override` replaces every range text.
+
+    With a granularity, the filter on the x-axis (else the granularity's, else the first) gives way to it.
+    """
+    reported = override or _resolve(scope, query, _range_text(query, filters, axis))
+    clauses = _granularity_clauses(scope, query, reported)
+    rest = _without_replaced(filters, axis, query.granularity) if query.granularity else list(filters)
+    applied = []
+    for position, item in rest:
+        place = f"filters[{position}]"
+        if isinstance(item.col, str) and scope.view.find_column(item.col) is None:
+            continue
+        bounds = override or (reported if query.time_range else _resolve(scope, query, _filter_text(item)))
+        expr = _temporal(scope, item, place=place)
+        origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}: {bounds.text}")
+        clauses += _within(scope, expr, bounds, origin)
+        applied.append(filter_name(item))
+    return TimeBounds(range=reported, clauses=tuple(clauses), applied=tuple(applied))
+
+
+def naive(moment: datetime | None) -> datetime | None:
+    """Return an aware UTC moment without its zone; plans hold naive UTC."""
+    return moment.replace(tzinfo=None) if moment else None
+
+
+def _filter_text(item: ChartDataFilter) -> str:
+    if item.val is not None and not isinstance(item.val, str):
+        raise FilterValueError(
+            f"filter on {filter_name(item)!r}: TEMPORAL_RANGE takes a time range as text, for example 'Last week'"
+        )
+    return item.val or "No filter"
+
+
+def _range_text(query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: str | None) -> str:
+    if query.time_range:
+        return query.time_range
+    chosen = _preferred(filters, axis)
+    return _filter_text(chosen) if chosen else "No filter"
+
+
+def _preferred(filters: Sequence[NumberedFilter], name: str | None) -> ChartDataFilter | None:
+    on_name = [item for _, item in filters if filter_name(item) == name]
+    return on_name[0] if on_name else filters[0][1] if filters else None
+
+
+def _without_replaced(
+    filters: Sequence[NumberedFilter], axis: str | None, granularity: str | None
+) -> list[NumberedFilter]:
+    names = [filter_name(item) for _, item in filters]
+    name = axis if axis in names else granularity
+    replaced = _preferred(filters, name)
+    return [pair for pair in filters if pair[1] is not replaced]
+
+
+def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
+    extras = query.extras
+    return resolve_time_range(
+        text,
+        now=scope.now,
+        relative_start=(extras and extras.relative_start) or scope.limits.relative_start,
+        relative_end=(extras and extras.relative_end) or scope.limits.relative_end,
+        time_shift=query.time_shift,
+    )
+
+
+def _granularity_clauses(scope: Scope, query: ChartDataQueryObject, bounds: TimeRange) -> list[Clause]:
+    if not query.granularity:
+        return []
+    expr = column_by_name(scope, query.granularity, place="granularity")
+    if expr.time is None:
+        if bounds.since is None and bounds.until is None:
+            return []
+        raise FilterValueError(
+            f"granularity: column {query.granularity!r} is not temporal and cannot be bounded in time"
+        )
+    clauses = _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, f"time_range {bounds.text}"))
+    main = scope.view.dataset.main_dttm_col
+    if scope.view.dataset.always_filter_main_dttm and main and main != query.granularity:
+        origin = Origin(OriginKind.DATASET, f"always_filter_main_dttm: {bounds.text}")
+        clauses += _within(scope, column_by_name(scope, main, place="main_dttm_col"), bounds, origin)
+    return clauses
+
+
+def _temporal(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
+    expr = filter_column(scope, item, place=place)
+    if expr.time is None:
+        raise FilterValueError(
+            f"filter on {filter_name(item)!r}: TEMPORAL_RANGE needs a temporal column; set is_dttm (and python_date_format "
+            "for numbers and text) on the dataset's column"
+        )
+    return expr
+
+
+def _within(scope: Scope, expr: ColumnExpr | FragmentExpr, bounds: TimeRange, origin: Origin) -> list[Clause]:
+    if bounds.since is None and bounds.until is None:
+        return []
+    within = Within(expr, naive(bounds.since), naive(bounds.until), scope.view.dataset.offset)
+    return [Clause(within, origin)]
+
+
+def split_temporal(query: ChartDataQueryObject) -> tuple[list[NumberedFilter], list[NumberedFilter]]:
+    """Return the TEMPORAL_RANGE filters and the others, each with its position in the payload."""
+    numbered = list(enumerate(query.filters or ()))
+    temporal = [pair for pair in numbered if pair[1].op is FilterOperator.TEMPORAL_RANGE]
+    return temporal, [pair for pair in numbered if pair[1].op is not FilterOperator.TEMPORAL_RANGE]

@@ -1,0 +1,163 @@
+"""Turns values of a payload into values of a column's kind, or says why they do not fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from analytics_core._engines.spec import BindValue
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import FilterValueError
+
+NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
+EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
+_LARGEST_MS = 253_402_300_799_999
+
+
+def cleaned(value: Any) -> Any:
+    """Return the value with the tokens of filter boxes resolved and stray tabs and newlines cut off."""
+    if not isinstance(value, str):
+        return value
+    text = value.strip("\t\n")
+    if text == NULL_TOKEN:
+        return None
+    return "" if text == EMPTY_TOKEN else text
+
+
+def convert(value: Any, kind: ValueKind, *, column: str, temporal: bool = False) -> BindValue:
+    """Return `value` as one of `kind`; moments become naive UTC datetimes.
+
+    Raises:
+        FilterValueError: the value cannot be one of that kind; the message shows what would be.
+    """
+    if value is None:
+        return None
+    if isinstance(value, float) and not math.isfinite(value):
+        raise _misfit(value, column, "a finite number")
+    if temporal or kind.is_temporal:
+        return as_moment(value, column=column)
+    converter = _CONVERTERS.get(kind)
+    return converter(value, column) if converter else _plain(value, column)
+
+
+def as_moment(value: Any, *, column: str) -> datetime:
+    """Return a moment as naive UTC: epoch milliseconds, or ISO 8601 text (naive text is UTC)."""
+    if isinstance(value, datetime):
+        return _naive_utc(value)
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        raise _misfit(value, column, "a date, as ISO 8601 text or epoch milliseconds")
+    if isinstance(value, str):
+        return _from_iso(value, column)
+    if abs(value) > _LARGEST_MS:
+        raise _misfit(value, column, "epoch milliseconds between the years 1 and 9999")
+    return _from_milliseconds(value, column)
+
+
+def _from_milliseconds(value: float, column: str) -> datetime:
+    seconds, milliseconds = divmod(value, 1000)
+    try:
+        whole = datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)
+    except (OverflowError, ValueError, OSError):
+        raise _misfit(value, column, "epoch milliseconds between the years 1 and 9999") from None
+    return whole.replace(microsecond=int(milliseconds * 1000))
+
+
+def _from_iso(text: str, column: str) -> datetime:
+    try:
+        return _naive_utc(datetime.fromisoformat(text.strip()))
+    except (ValueError, OverflowError):
+        raise _misfit(text, column, "a date such as '2024-01-31' or '2024-01-31T10:00:00'") from None
+
+
+def _naive_utc(moment: datetime) -> datetime:
+    return moment.astimezone(UTC).replace(tzinfo=None) if moment.tzinfo else moment
+
+
+def _integer(value: Any, column: str) -> BindValue:
+    number = _number(value, column)
+    if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
+        return int(number)
+    return number
+
+
+def _number(value: Any, column: str) -> BindValue:
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, int | float):
+        return value
+    if isinstance(value, Decimal) and value.is_finite():
+        return value
+    if isinstance(value, str):
+        return _number_from_text(value, column)
+    raise _misfit(value, column, "a number")
+
+
+def _number_from_text(text: str, column: str) -> BindValue:
+    try:
+        exact = Decimal(text.strip().replace("_", "x"))
+    except InvalidOperation:
+        raise _misfit(text, column, "a number") from None
+    if not exact.is_finite() or abs(exact.adjusted()) > 300:
+        raise _misfit(text, column, "a finite number")
+    if exact == exact.to_integral_value() and abs(exact) < 10**30:
+        return int(exact)
+    return float(exact)
+
+
+def _decimal(value: Any, column: str) -> BindValue:
+    number = _number(value, column)
+    return Decimal(repr(number)) if isinstance(number, float) else number
+
+
+def _float(value: Any, column: str) -> BindValue:
+    number = _number(value, column)
+    if isinstance(number, int) and abs(number) >= 2**63:
+        return float(number)
+    return number
+
+
+def _text(value: Any, column: str) -> BindValue:
+    if isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float | Decimal):
+        return str(value)
+    raise _misfit(value, column, "text")
+
+
+_BOOLEANS = {"true": True, "false": False, "1": True, "0": False, "t": True, "f": False, "yes": True, "no": False}
+
+
+def _boolean(value: Any, column: str) -> BindValue:
+    if isinstance(value, bool):
+        return value
+    if value in (0, 1) and not isinstance(value, str):
+        return bool(value)
+    if isinstance(value, str) and value.strip().casefold() in _BOOLEANS:
+        return _BOOLEANS[value.strip().casefold()]
+    raise _misfit(value, column, "true or false")
+
+
+def _plain(value: Any, column: str) -> BindValue:
+    if isinstance(value, bool | int | float | str | Decimal):
+        return value
+    raise _misfit(value, column, "a single text, number or Boolean")
+
+
+def _misfit(value: object, column: str, wanted: str) -> FilterValueError:
+    shown = repr(value)
+    shown = shown if len(shown) <= 80 else shown[:77] + "..."
+    return FilterValueError(f"column {column!r} cannot be compared with {shown}; it takes {wanted}")
+
+
+_CONVERTERS: Mapping[ValueKind, Callable[[Any, str], BindValue]] = {
+    ValueKind.INTEGER: _integer,
+    ValueKind.FLOAT: _float,
+    ValueKind.DECIMAL: _decimal,
+    ValueKind.TEXT: _text,
+    ValueKind.BOOLEAN: _boolean,
+}
