@@ -1,0 +1,82 @@
+"""The base of every shape, and the small types that shapes share.
+
+A field without N in the contract may be left out but refuses null: `Omittable[...]`. A field with N takes null. Where
+null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn null into it at the door.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, TypeVar
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict, StringConstraints
+from pydantic_core import CoreSchema
+
+T = TypeVar("T")
+
+
+class LenientShape(BaseModel):
+    """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="allow", validate_by_alias=True, validate_by_name=True, serialize_by_alias=True
+    )
+
+
+class StrictShape(BaseModel):
+    """A payload or an answer of a resource: a key beyond the contract is refused."""
+
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", validate_by_alias=True, validate_by_name=True, serialize_by_alias=True
+    )
+
+    def given(self) -> dict[str, Any]:
+        """Return the fields that the payload named, nulls included, by their attribute names."""
+        return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class _RefuseNull:
+    """Makes `T | None` refuse null in a payload: None then only means that the field was left out."""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+def _null_to_empty(value: Any) -> Any:
+    return () if value is None else value
+
+
+def _null_to_false(value: Any) -> Any:
+    return False if value is None else value
+
+
+def _null_to_zero(value: Any) -> Any:
+    return 0 if value is None else value
+
+
+Omittable = Annotated[T | None, _RefuseNull()]
+"""May be left out, refuses null."""
+
+Listed = Annotated[tuple[T, ...], BeforeValidator(_null_to_empty)]
+"""An array; null means the empty one."""
+
+Whole = Annotated[int, Strict()]
+"""An integer; text, Booleans and fractions are refused."""
+
+Bool = Annotated[bool, Strict()]
+"""true or false; numbers and text are refused."""
+
+Flag = Annotated[bool, BeforeValidator(_null_to_false), Strict()]
+"""true or false; null means false."""
+
+Count = Annotated[int, BeforeValidator(_null_to_zero), Strict()]
+"""An integer; null means 0."""
+
+Name = Annotated[str, StringConstraints(max_length=2_000)]
+"""A name or label in a query; longer ones are refused before anything looks them up."""
+
+SqlText = Annotated[str, StringConstraints(max_length=1_000_000)]
+"""A user's SQL; `Settings.max_fragment_length` narrows it further where it is read."""
+
+ShortText = Annotated[str, StringConstraints(max_length=1_000)]
+"""A time range, an offset or another short text that is parsed."""

@@ -1,0 +1,105 @@
+"""The door of every payload: bytes, text or a mapping in, a checked shape out."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from typing import Any, NoReturn, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from analytics_core.errors import PayloadFormatError
+from analytics_core.models.modernise import modernise
+from analytics_core.models.problems import schema_error
+from analytics_core.models.query import ChartDataQueryContext
+
+Shape = TypeVar("Shape", bound=BaseModel)
+Payload = Mapping[str, Any] | str | bytes | bytearray
+
+_DEEPEST = 64
+
+
+def parse_query_context(payload: Payload | ChartDataQueryContext) -> ChartDataQueryContext:
+    """Return the query context of a payload, with its deprecated fields moved to their successors.
+
+    Raises:
+        PayloadFormatError: not a JSON object, or text that no engine can take (NUL, half a surrogate pair).
+        PayloadSchemaError: fields that break the contract; `.problems` names each.
+    """
+    shape = "ChartDataQueryContextSchema"
+    context = (
+        payload if isinstance(payload, ChartDataQueryContext) else parse(ChartDataQueryContext, payload, shape=shape)
+    )
+    queries = tuple(modernise(query) for query in context.queries)
+    changed = any(new is not old for new, old in zip(queries, context.queries, strict=True))
+    return context.model_copy(update={"queries": queries}) if changed else context
+
+
+def parse(model: type[Shape], payload: Payload, *, shape: str) -> Shape:
+    """Return the payload as a `model`; errors call it by its name in the contract, `shape`.
+
+    Raises:
+        PayloadFormatError: not a JSON object, or text that no engine can take.
+        PayloadSchemaError: fields that break the shape.
+    """
+    content = payload if isinstance(payload, Mapping) else _read_json(payload, shape)
+    check_text(content, shape=shape)
+    try:
+        return model.model_validate(content if isinstance(content, dict) else dict(content))
+    except ValidationError as error:
+        raise schema_error(error, shape=shape, model=model) from None
+
+
+def _read_json(payload: str | bytes | bytearray, shape: str) -> Mapping[str, Any]:
+    if not isinstance(payload, str | bytes | bytearray):
+        raise PayloadFormatError(f"{shape}: a payload is a mapping or JSON text, not {type(payload).__name__}")
+    try:
+        content = json.loads(payload, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        raise PayloadFormatError(f"{shape}: the payload is not valid JSON") from None
+    if not isinstance(content, dict):
+        raise PayloadFormatError(f"{shape}: a payload is one JSON object")
+    return content
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def check_text(content: Any, *, shape: str) -> None:
+    """Check every text and number of a payload, at any depth.
+
+    Raises:
+        PayloadFormatError: NUL, half a surrogate pair, NaN or infinity, or nesting beyond 64 levels.
+    """
+    level: list[Any] = [content]
+    for _ in range(_DEEPEST):
+        if not level:
+            return
+        level = _next_level(level, shape)
+    raise PayloadFormatError(f"{shape}: the payload is nested more than {_DEEPEST} levels deep")
+
+
+def _next_level(level: list[Any], shape: str) -> list[Any]:
+    deeper: list[Any] = []
+    for value in level:
+        if isinstance(value, str):
+            if "\x00" in value or not (value.isascii() or _encodes(value)):
+                raise PayloadFormatError(f"{shape}: a text holds a NUL character or half a surrogate pair")
+        elif isinstance(value, Mapping):
+            deeper += value
+            deeper += value.values()
+        elif isinstance(value, list | tuple | set | frozenset):
+            deeper += value
+        elif isinstance(value, float) and not math.isfinite(value):
+            raise PayloadFormatError(f"{shape}: NaN and infinity are not JSON; use null")
+    return deeper
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
