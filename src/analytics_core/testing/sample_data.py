@@ -165,6 +165,21 @@ def _fill_by_sqlalchemy(url: str, rows: Mapping[str, Sequence[Row]]) -> None:
     import sqlalchemy as sa
 
     engine = sa.create_engine(url)
+    tables = _sqlalchemy_tables()
+    try:
+        with engine.begin() as connection:
+            tables.drop_all(connection)
+            tables.create_all(connection)
+            for name, table in tables.tables.items():
+                for part in _as_records(name, rows[name]):
+                    connection.execute(sa.insert(table).values(part))
+    finally:
+        engine.dispose()
+
+
+def _sqlalchemy_tables() -> Any:
+    import sqlalchemy as sa
+
     tables = sa.MetaData()
     for name, columns in SHOP_TABLES.items():
         kinds = {column: sa.String(80) if kind == "String" else getattr(sa, kind)() for column, kind in columns.items()}
@@ -173,15 +188,11 @@ def _fill_by_sqlalchemy(url: str, rows: Mapping[str, Sequence[Row]]) -> None:
         )
         # A bare MariaDB server defaults to latin1, which cannot hold the names.
         sa.Table(name, tables, *keyed, mysql_charset="utf8mb4")
-    try:
-        with engine.begin() as connection:
-            tables.drop_all(connection)
-            tables.create_all(connection)
-            for name, table in tables.tables.items():
-                for start in range(0, len(rows[name]), _ROWS_PER_INSERT):
-                    part = [
-                        dict(zip(SHOP_TABLES[name], row, strict=True)) for row in rows[name][start:][:_ROWS_PER_INSERT]
-                    ]
-                    connection.execute(sa.insert(table).values(part))
-    finally:
-        engine.dispose()
+    return tables
+
+
+def _as_records(table: str, rows: Sequence[Row]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the rows as records, a statement's worth at a time."""
+    records = [dict(zip(SHOP_TABLES[table], row, strict=True)) for row in rows]
+    for start in range(0, len(records), _ROWS_PER_INSERT):
+        yield records[start : start + _ROWS_PER_INSERT]

@@ -1,0 +1,56 @@
+"""The library's source as trees, for the tests of its architecture."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+PROJECT = Path(__file__).parents[2]
+PACKAGE = PROJECT / "src" / "analytics_core"
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceFile:
+    """One module: its dotted name, its path inside the project, its lines and its tree."""
+
+    module: str
+    path: str
+    lines: tuple[str, ...]
+    tree: ast.Module
+
+    def functions(self) -> Iterator[Function]:
+        """Every function and method, nested ones included."""
+        return (node for node in ast.walk(self.tree) if isinstance(node, Function))
+
+    def at(self, node: ast.stmt | ast.expr | ast.excepthandler) -> str:
+        """Where a node stands, as people write it."""
+        return f"{self.path}:{node.lineno}"
+
+
+def source_files() -> list[SourceFile]:
+    """Every module of the library, in order of its path."""
+    return [_read(path) for path in sorted(PACKAGE.rglob("*.py"))]
+
+
+def _read(path: Path) -> SourceFile:
+    text = path.read_text(encoding="utf-8")
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return SourceFile(
+        module=".".join(parts[:-1] if parts[-1] == "__init__" else parts),
+        path=path.relative_to(PROJECT).as_posix(),
+        lines=tuple(text.splitlines()),
+        tree=ast.parse(text),
+    )
+
+
+def house_rules() -> dict[str, Any]:
+    """The table `[tool.analytics_core]` of `pyproject.toml`."""
+    with (PROJECT / "pyproject.toml").open("rb") as file:
+        rules: dict[str, Any] = tomllib.load(file)["tool"]["analytics_core"]
+    return rules

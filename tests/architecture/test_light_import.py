@@ -1,0 +1,51 @@
+"""`import analytics_core` loads the standard library only; names come on first use."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import analytics_core
+
+HEAVY = {
+    "alembic", "croniter", "cryptography", "dateutil", "duckdb", "jinja2", "jwt", "numpy", "orjson", "pandas",
+    "paramiko", "pyarrow", "pydantic", "pymysql", "psycopg", "scipy", "sqlalchemy", "sqlglot", "sshtunnel",
+    "statsmodels", "xlsxwriter",
+}  # fmt: skip
+
+
+def _loaded_by(statement: str) -> set[str]:
+    listing = "print(json.dumps(sorted(set(sys.modules) - before)))"
+    code = f"import json, sys; before = set(sys.modules); {statement}; {listing}"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return {name.split(".")[0] for name in json.loads(done.stdout)}
+
+
+def test_importing_the_package_loads_no_heavy_package() -> None:
+    assert _loaded_by("import analytics_core") & HEAVY == set()
+
+
+def test_importing_the_package_loads_the_standard_library_only() -> None:
+    assert _loaded_by("import analytics_core") - set(sys.stdlib_module_names) == {"analytics_core"}
+
+
+def test_listing_the_public_names_loads_nothing_heavy() -> None:
+    assert _loaded_by("import analytics_core; dir(analytics_core)") & HEAVY == set()
+
+
+def test_the_errors_and_ports_can_be_imported_without_a_heavy_package() -> None:
+    assert _loaded_by("import analytics_core.errors, analytics_core.ports") & HEAVY == set()
+
+
+def test_every_public_name_is_listed_and_can_be_reached() -> None:
+    assert set(analytics_core.__all__) <= set(dir(analytics_core))
+    assert {"AnalyticsCore", "Settings", "connect", "errors", "models", "ports", "resolve_time_range"} <= set(
+        analytics_core.__all__
+    )
+    for name in analytics_core.__all__:
+        assert getattr(analytics_core, name) is not None
+
+
+def test_the_package_shows_nothing_private_to_a_notebook() -> None:
+    assert [name for name in dir(analytics_core) if name.startswith("_") and not name.startswith("__")] == []
