@@ -5,15 +5,17 @@ Every port has a default inside the library and a conformance suite in `analytic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     from analytics_core._records.database import Database
+    from analytics_core._records.dataset import Dataset
     from analytics_core._records.people import User
     from analytics_core._records.repositories import UnitOfWork
+    from analytics_core._records.row_filter import RowFilter
 
 
 @runtime_checkable
@@ -110,3 +112,11 @@ class UrlFor(Protocol):
 
     def __call__(self, kind: str, values: Mapping[str, Any]) -> str | None:
         """Return the address of the page `kind` (for example `chart`), or None when the host has none."""
+
+
+@runtime_checkable
+class RowFilterSource(Protocol):
+    """Knows which rows a person may see; it is asked on every road to data, and its answer is part of every cache key."""
+
+    def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+        """Return the conditions that bind `user` on `dataset`; an error here stops the query."""

@@ -21,11 +21,12 @@ from analytics_core._compile.plan import (
     RejectedFilter,
     RowLimit,
 )
-from analytics_core._compile.row_filters import RowFilter, plan_row_filters
+from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope
 from analytics_core._compile.series_limit import plan_series_limit, with_others
 from analytics_core._compile.time_bounds import NumberedFilter, TimeBounds, naive, plan_time_bounds, split_temporal
 from analytics_core._compile.time_range import TimeRange
+from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import EmptyQueryError
 from analytics_core.models.enums import TimeGrain
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
@@ -61,7 +62,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
     having = (*filters.having, *_having(query, scope))
     _check_having(having, grouped=grouped)
-    inner = _series_where(query, scope, request, temporal, where, bounds)
+    inner = _series_where(query, scope, request, temporal, where=where, bounds=bounds)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
     return QueryPlan(
@@ -179,6 +180,7 @@ def _series_where(
     scope: Scope,
     request: PlanRequest,
     temporal: list[NumberedFilter],
+    *,
     where: tuple[Clause, ...],
     bounds: TimeBounds,
 ) -> tuple[Clause, ...]:

@@ -12,7 +12,7 @@ from analytics_core._records.audit import Audit
 class DatasetColumn:
     """A column of a dataset; `expression` is set for calculated ones, `type` is the engine's own type text.
 
-    `nullable` is what reflection said (None: unknown). `python_date_format` is `epoch_s`, `epoch_ms` or a strftime text.
+    `nullable` is what reflection said (None: unknown). `python_date_format` is `epoch_s`, `epoch_ms` or strftime text.
     """
 
     id: int = 0

@@ -1,0 +1,91 @@
+"""Prints a plan: what is asked for, and for every clause where it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlglot import exp
+
+from analytics_core._compile.binds import MARK, Binds
+from analytics_core._compile.lower import source_alias
+from analytics_core._compile.lower_expr import lower_expr
+from analytics_core._compile.lower_predicate import lower_predicate
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import Clause, Origin, PlanExpr, Predicate, QueryPlan, SqlSource
+from analytics_core._engines.spec import EngineSpec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedClause:
+    """One clause of a statement: its part (`where`, `order by` ...), its SQL as people read it, and its origin."""
+
+    part: str
+    sql: str
+    origin: str
+
+
+def explain_plan(plan: QueryPlan, spec: EngineSpec) -> tuple[ExplainedClause, ...]:
+    """Return every clause of a plan in the order of the statement."""
+    return tuple(_Printer(plan, spec).clauses())
+
+
+class _Printer:
+    def __init__(self, plan: QueryPlan, spec: EngineSpec) -> None:
+        self._plan = plan
+        self._spec = spec
+
+    def clauses(self) -> Iterator[ExplainedClause]:
+        plan = self._plan
+        for output in plan.outputs:
+            yield self._clause("select", f"{self._expr(output.expr)} AS {output.label}", output.origin)
+        source = plan.source.sql if isinstance(plan.source, SqlSource) else plan.source.table
+        yield ExplainedClause(part="from", sql=source, origin=f"dataset: {plan.dataset_id}")
+        yield from self._conditions("where", plan.where)
+        yield from self._conditions("having", plan.having)
+        if plan.series_limit:
+            yield self._clause("series limit", self._series(), plan.series_limit.origin)
+        for term in plan.order:
+            direction = "DESC" if term.descending else "ASC"
+            yield self._clause("order by", f"{self._expr(term.expr)} {direction}", term.origin)
+        yield self._clause("limit", str(plan.limit.rows), plan.limit.origin)
+        if plan.limit.offset:
+            yield ExplainedClause(part="offset", sql=str(plan.limit.offset), origin="payload: row_offset")
+
+    def _conditions(self, part: str, clauses: tuple[Clause, ...]) -> Iterator[ExplainedClause]:
+        for clause in clauses:
+            yield self._clause(part, self._predicate(clause.predicate), clause.origin)
+
+    def _series(self) -> str:
+        limit = self._plan.series_limit
+        assert limit is not None  # noqa: S101 - asked by the caller; tells the type checker
+        names = ", ".join(self._plan.outputs[i].label for i in limit.columns)
+        metric = self._expr(limit.metric) if limit.metric is not None else "their names"
+        rest = "; the others become 'Others'" if limit.group_others else ""
+        return f"the {limit.limit} {'highest' if limit.descending else 'lowest'} of ({names}) by {metric}{rest}"
+
+    def _clause(self, part: str, sql: str, origin: Origin) -> ExplainedClause:
+        return ExplainedClause(part=part, sql=sql, origin=str(origin))
+
+    def _expr(self, expr: PlanExpr) -> str:
+        low = self._lowering()
+        return self._text(lower_expr(expr, low), low.binds)
+
+    def _predicate(self, predicate: Predicate) -> str:
+        low = self._lowering()
+        return self._text(lower_predicate(predicate, low), low.binds)
+
+    def _lowering(self) -> Lowering:
+        return Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+
+    def _text(self, node: exp.Expr, binds: Binds) -> str:
+        pieces = node.sql(self._spec.dialect).split(MARK)
+        return "".join(self._spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+def describe_range(text: str | None, since: datetime | None, until: datetime | None) -> str:
+    """Return a range text with its resolved ends, as one line."""
+    first = since.isoformat(sep=" ") if since else "the beginning"
+    last = until.isoformat(sep=" ") if until else "the end"
+    return f"{text or 'No filter'}: from {first} (included) to {last} (excluded), UTC"

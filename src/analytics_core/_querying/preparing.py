@@ -1,0 +1,72 @@
+"""From one query of a context to its plan and statement, with what an identical request has already made."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from datetime import datetime
+
+from analytics_core._compile.dataset_view import DatasetView
+from analytics_core._compile.fragments import FragmentParser
+from analytics_core._compile.plan import QueryPlan, Statement
+from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.render import compile_plan
+from analytics_core._compile.scope import PlanLimits, RenderTemplate, Scope
+from analytics_core.models.query import ChartDataQueryObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedQuery:
+    """A query ready to run: what was asked, the plan, and the statement."""
+
+    query: ChartDataQueryObject
+    plan: QueryPlan
+    statement: Statement
+
+
+class Preparer:
+    """Plans and compiles queries."""
+
+    def __init__(self, *, parser: FragmentParser, limits: PlanLimits) -> None:
+        self._parser = parser
+        self._limits = limits
+
+    def prepare(
+        self,
+        query: ChartDataQueryObject,
+        view: DatasetView,
+        request: PlanRequest,
+        *,
+        now: datetime,
+        render: RenderTemplate,
+    ) -> PreparedQuery:
+        """Return the prepared query; QueryError when it cannot be honoured."""
+        scope = Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)
+        plan = plan_query(query, scope, request)
+        return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
+
+
+class Memo:
+    """The latest prepared queries by everything that they depend on; bounded, safe between threads."""
+
+    def __init__(self, capacity: int = 1_000) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[Hashable, PreparedQuery] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Hashable) -> PreparedQuery | None:
+        """Return the entry, or None."""
+        with self._guard:
+            found = self._entries.get(key)
+            if found is not None:
+                self._entries.move_to_end(key)
+            return found
+
+    def put(self, key: Hashable, prepared: PreparedQuery) -> None:
+        """Keep an entry; the one unused for longest makes room."""
+        with self._guard:
+            self._entries[key] = prepared
+            while len(self._entries) > self._capacity:
+                self._entries.popitem(last=False)
