@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from analytics_core._records.secret import Secret
 from analytics_core.errors import SettingsError
 from analytics_core.models.enums import RelativeTime
 
 _WELL_KNOWN_KEYS = frozenset(
-    {"secret", "changeme", "change_me", "password", "analytics_core", "thisismyscretkey", "your_secret_key_here", "test"}
+    {
+        "secret",
+        "changeme",
+        "change_me",
+        "password",
+        "analytics_core",
+        "thisismyscretkey",
+        "your_secret_key_here",
+        "test",
+    }
 )
 _SHORTEST_KEY = 16
 
@@ -47,6 +58,7 @@ class Settings:
         max_fragment_length: characters of one custom SQL field.
         max_in_values: members of one IN list.
         job_workers: threads of the built-in background runner.
+        url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
     """
 
     secret_key: Secret | str | None = None
@@ -69,6 +81,7 @@ class Settings:
     max_in_values: int = 50_000
     job_workers: int = 4
     pool_size: int = 5
+    url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "secret_key", _checked_key(self.secret_key))

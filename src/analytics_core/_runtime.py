@@ -1,0 +1,34 @@
+"""The wired object graph: what namespaces of resources receive, and the only thing they receive besides the actor."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from analytics_core._security.policy import Policy
+from analytics_core._settings import Settings
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore
+
+if TYPE_CHECKING:
+    from analytics_core._engines.registry import EngineRegistry
+    from analytics_core._execution.reflection import Reflector
+    from analytics_core._execution.statements import StatementRunner
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime:
+    """Everything that one `AnalyticsCore` is made of; `_core` alone builds it, nothing changes it.
+
+    The same runtime serves many actors: the actor is an argument of each namespace.
+    """
+
+    settings: Settings
+    clock: Clock
+    store: MetadataStore
+    cache: Cache
+    jobs: JobRunner
+    connector: Connector
+    registry: EngineRegistry
+    reflector: Reflector
+    statements: StatementRunner
+    policy: Policy

@@ -1,0 +1,40 @@
+"""Who acts in a call: a stored user with their roles."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analytics_core._records.people import Grant, Role, User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Actor:
+    """A user and the roles that count for this call; every decision of the policy starts from it."""
+
+    user: User
+    roles: tuple[Role, ...] = ()
+
+    @property
+    def id(self) -> int:
+        """The user's id."""
+        return self.user.id
+
+    @property
+    def username(self) -> str:
+        """The user's name, which databases see where they impersonate."""
+        return self.user.username
+
+    @property
+    def is_admin(self) -> bool:
+        """Whether one of the roles may do everything."""
+        return any(role.is_admin for role in self.roles)
+
+    @property
+    def role_ids(self) -> frozenset[int]:
+        """The ids of the roles."""
+        return frozenset(role.id for role in self.roles)
+
+    @property
+    def grants(self) -> frozenset[Grant]:
+        """What the roles give access to, together."""
+        return frozenset().union(*(role.grants for role in self.roles))

@@ -1,0 +1,191 @@
+"""Who may do what: one table, read by one class.
+
+Nobody may do what the table does not say. An administrator is somebody with an `is_admin` role; an owner is named by the
+record itself; the grants are those of the actor's roles. A host that wants other rules passes a `Policy` with its own
+table, or a subclass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import Enum, StrEnum, auto
+from types import MappingProxyType
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Grant, GrantTarget
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AccessError, ChartAccessError, DatabaseAccessError, DatasetAccessError, OwnershipError
+
+
+class Standing(Enum):
+    """How an actor stands to a record."""
+
+    ADMINISTRATOR = auto()
+    OWNER = auto()
+    DATABASE_GRANT = auto()
+    SCHEMA_GRANT = auto()
+    DATASET_GRANT = auto()
+    READER_OF_ITS_DATASET = auto()
+
+
+class Act(StrEnum):
+    """What the policy decides about."""
+
+    READ_DATABASE = "read this database"
+    QUERY_DATABASE = "run their own SQL on this database"
+    WRITE_DATABASE = "create or change databases"
+    READ_DATASET = "read this dataset"
+    WRITE_DATASET = "change this dataset"
+    READ_CHART = "read this chart"
+    WRITE_CHART = "change this chart"
+    MANAGE_PEOPLE = "manage users and roles"
+
+
+ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
+ANY_GRANT = (Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT, Standing.DATASET_GRANT)
+
+RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
+    {
+        Act.READ_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT}),
+        Act.QUERY_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT}),
+        Act.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
+        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT}),
+        Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
+        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
+        Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
+        Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+    }
+)
+"""The table: each act, and the standings of which one is enough."""
+
+
+class Policy:
+    """Decides by the table; `can_*` answers, `require_*` raises the typed refusal."""
+
+    def __init__(self, rules: Mapping[Act, frozenset[Standing]] = RULES) -> None:
+        self._rules = rules
+
+    def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
+        """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
+        return bool(self._rules.get(act, frozenset()) & standings)
+
+    # ------------------------------------------------------------------------------------------------- databases
+    def can_read_database(self, actor: Actor, database: Database) -> bool:
+        """Tell whether the actor may see the database."""
+        return self.allows(Act.READ_DATABASE, standings_on_database(actor, database.id))
+
+    def require_read_database(self, actor: Actor, database: Database) -> None:
+        """Raise DatabaseAccessError unless the actor may see the database."""
+        if not self.can_read_database(actor, database):
+            raise DatabaseAccessError(f"you have no access to database {database.id}; ask an administrator for a grant")
+
+    def can_query_database(self, actor: Actor, database: Database) -> bool:
+        """Tell whether the actor may run SQL of their own on the database, for example in a virtual dataset."""
+        return self.allows(Act.QUERY_DATABASE, standings_on_database(actor, database.id))
+
+    def require_query_database(self, actor: Actor, database: Database) -> None:
+        """Raise DatabaseAccessError unless the actor may run SQL of their own on the database."""
+        if not self.can_query_database(actor, database):
+            raise DatabaseAccessError(
+                f"SQL on database {database.id} needs a grant on the whole database; ask an administrator for one"
+            )
+
+    def require_manage_databases(self, actor: Actor) -> None:
+        """Raise DatabaseAccessError unless the actor may create databases."""
+        if not self.allows(Act.WRITE_DATABASE, _general_standings(actor)):
+            raise DatabaseAccessError("only an administrator may create, change or delete databases")
+
+    # -------------------------------------------------------------------------------------------------- datasets
+    def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
+        """Tell whether the actor may read the dataset and its rows."""
+        return self.allows(Act.READ_DATASET, standings_on_dataset(actor, dataset))
+
+    def require_read_dataset(self, actor: Actor, dataset: Dataset) -> None:
+        """Raise DatasetAccessError unless the actor may read the dataset."""
+        if not self.can_read_dataset(actor, dataset):
+            raise DatasetAccessError(
+                f"you have no access to dataset {dataset.id}; ask an administrator for a grant on it or on its database"
+            )
+
+    def require_read_table(self, actor: Actor, database: Database, *, schema: str | None) -> None:
+        """Raise DatabaseAccessError unless the actor may read the tables of this schema of the database."""
+        if not self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema)):
+            raise DatabaseAccessError(
+                f"you have no access to this schema of database {database.id}; ask an administrator for a grant"
+            )
+
+    # ---------------------------------------------------------------------------------------------------- charts
+    def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
+        """Tell whether the actor may read the chart, which is drawn from `dataset` (None: it has none)."""
+        standings = _owner_standings(actor, chart.owner_ids)
+        if dataset is not None and self.can_read_dataset(actor, dataset):
+            standings |= {Standing.READER_OF_ITS_DATASET}
+        return self.allows(Act.READ_CHART, standings)
+
+    def require_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> None:
+        """Raise ChartAccessError unless the actor may read the chart."""
+        if not self.can_read_chart(actor, chart, dataset):
+            raise ChartAccessError(f"you have no access to chart {chart.id}; ask for a grant on its dataset")
+
+    # ---------------------------------------------------------------------------------------------------- changes
+    def can_write(self, actor: Actor, record: Database | Dataset | Chart) -> bool:
+        """Tell whether the actor may change or delete the record."""
+        match record:
+            case Database():
+                return self.allows(Act.WRITE_DATABASE, standings_on_database(actor, record.id))
+            case Dataset():
+                return self.allows(Act.WRITE_DATASET, standings_on_dataset(actor, record))
+        return self.allows(Act.WRITE_CHART, _owner_standings(actor, record.owner_ids))
+
+    def require_write(self, actor: Actor, record: Database | Dataset | Chart) -> None:
+        """Raise OwnershipError unless the actor may change or delete the record."""
+        if not self.can_write(actor, record):
+            kind = type(record).__name__.lower()
+            who = "an administrator" if isinstance(record, Database) else "an owner or an administrator"
+            raise OwnershipError(f"only {who} may change {kind} {record.id}")
+
+    def require_manage_people(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may manage users and roles."""
+        if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
+            raise AccessError("only an administrator may manage users and roles")
+
+
+def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:
+    """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
+    found = set(_general_standings(actor))
+    for grant in actor.grants:
+        if grant.target_id == database_id and grant.target is GrantTarget.DATABASE:
+            found.add(Standing.DATABASE_GRANT)
+        if grant.target_id == database_id and grant.target is GrantTarget.SCHEMA:
+            found.add(Standing.SCHEMA_GRANT)
+    return frozenset(found)
+
+
+def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[Standing]:
+    """Return how the actor stands to the tables of one schema; an unnamed schema matches no schema grant."""
+    grants = actor.grants
+    found = set(_general_standings(actor))
+    if Grant(target=GrantTarget.DATABASE, target_id=database_id) in grants:
+        found.add(Standing.DATABASE_GRANT)
+    if schema and Grant(target=GrantTarget.SCHEMA, target_id=database_id, schema=schema) in grants:
+        found.add(Standing.SCHEMA_GRANT)
+    return frozenset(found)
+
+
+def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[Standing]:
+    """Return how the actor stands to a dataset."""
+    found = standings_on_schema(actor, dataset.database_id, dataset.schema) | _owner_standings(actor, dataset.owner_ids)
+    if Grant(target=GrantTarget.DATASET, target_id=dataset.id) in actor.grants:
+        found |= {Standing.DATASET_GRANT}
+    return found
+
+
+def _general_standings(actor: Actor) -> frozenset[Standing]:
+    return frozenset({Standing.ADMINISTRATOR}) if actor.is_admin else frozenset()
+
+
+def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Standing]:
+    general = _general_standings(actor)
+    return general | {Standing.OWNER} if actor.id in owner_ids else general
