@@ -369,7 +369,9 @@ class UnknownNameError(QueryError):
 
     noun: ClassVar[str] = "name"
 
-    def __init__(self, name: str, *, place: str, known: Iterable[str] = (), error_type: ErrorType | None = None) -> None:
+    def __init__(
+        self, name: str, *, place: str, known: Iterable[str] = (), error_type: ErrorType | None = None
+    ) -> None:
         self.name = name
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)

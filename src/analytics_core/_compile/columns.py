@@ -17,7 +17,7 @@ TIMESTAMP_LABEL = "__timestamp"
 BASE_AXIS = "BASE_AXIS"
 
 
-def column_by_name(scope: Scope, name: str, *, place: str) -> ColumnExpr | FragmentExpr:
+def column_by_name(scope: Scope, name: str) -> ColumnExpr | FragmentExpr:
     """Return the dataset's column `name` (or verbose name), calculated columns as their expression."""
     own = scope.view.find_column(name)
     if own is None:
@@ -67,7 +67,7 @@ def resolve_column(
     origin = Origin(OriginKind.PAYLOAD, place)
     if isinstance(column, AdhocColumn):
         return _adhoc_output(scope, column, place=place, origin=origin)
-    expr = column_by_name(scope, column, place=place)
+    expr = column_by_name(scope, column)
     if grouped and grain and column == granularity and expr.time is not None:
         return bucket_output(scope, expr, grain, label=column, origin=origin)
     return plain_output(expr, label=column, origin=origin)
@@ -93,7 +93,7 @@ def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr
     """Return the column that an ad-hoc column names, or its SQL as an expression."""
     text = column.sql_expression or ""
     if scope.view.find_column(text) is not None:
-        return column_by_name(scope, text, place=place)
+        return column_by_name(scope, text)
     if column.is_column_reference:
         raise UnknownColumnError(text, dataset=scope.view.dataset.table_name, known=scope.view.columns)
     return scope.read(text, FragmentSlot.COLUMN, place)
@@ -146,7 +146,7 @@ def timestamp_output(scope: Scope, granularity: str | None, grain: TimeGrain | N
             "a time series needs a temporal column: give granularity, or an x-axis column "
             '{"columnType": "BASE_AXIS", "sqlExpression": <column>, "timeGrain": <grain>}'
         )
-    expr = column_by_name(scope, granularity, place="granularity")
+    expr = column_by_name(scope, granularity)
     if expr.time is None:
         raise QueryError(f"granularity: column {granularity!r} of {scope.view.dataset.table_name!r} is not temporal")
     output = bucket_output(scope, expr, grain, label=TIMESTAMP_LABEL, origin=Origin(OriginKind.PAYLOAD, "granularity"))

@@ -82,7 +82,7 @@ def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnE
     """Return what a filter compares: the dataset's column, or the SQL of an ad-hoc one."""
     if isinstance(item.col, AdhocColumn):
         return adhoc_column(scope, item.col, place=place)
-    return column_by_name(scope, item.col, place=place)
+    return column_by_name(scope, item.col)
 
 
 def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target:

@@ -22,7 +22,7 @@ def check_labels(outputs: Sequence[Output]) -> None:
     for label in counts:
         if not label or len(label) > _LONGEST_LABEL or any(ord(sign) < 32 and sign not in "\t\n\r" for sign in label):
             raise QueryError(
-                f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} characters, no control characters"
+                f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} printable characters"
             )
 
 

@@ -56,7 +56,7 @@ def _sql_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin
 def _simple_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
     if metric.column is None or not metric.column.column_name or metric.aggregate is None:
         raise FragmentError(f"{place}: an ad-hoc metric of type SIMPLE needs column.column_name and aggregate")
-    source = column_by_name(scope, metric.column.column_name, place=place)
+    source = column_by_name(scope, metric.column.column_name)
     kind = _aggregate_kind(metric.aggregate, source.kind, column=metric.column.column_name)
     return _metric_output(AggregateExpr(metric.aggregate, source), label=metric_label(metric), kind=kind, origin=origin)
 

@@ -53,7 +53,7 @@ class ColumnExpr:
 
 @dataclass(frozen=True, slots=True)
 class FragmentExpr:
-    """A user's SQL, parsed to exactly one expression; `sql` is its regenerated text and stands for it in comparisons."""
+    """A user's SQL, parsed to one expression; `sql` is its regenerated text, by which fragments compare."""
 
     sql: str
     kind: ValueKind = ValueKind.UNKNOWN
@@ -63,7 +63,7 @@ class FragmentExpr:
 
 @dataclass(frozen=True, slots=True)
 class BucketExpr:
-    """The bucket of a moment; `hours` is the dataset's offset, added before the bucket is taken; grain None: no bucket."""
+    """The bucket of a moment; `hours` is the dataset's offset, added first; grain None: no bucket."""
 
     source: ColumnExpr | FragmentExpr
     grain: TimeGrain | None
@@ -112,7 +112,7 @@ class Compare:
 
 @dataclass(frozen=True, slots=True)
 class InValues:
-    """`left IN (values)`; with `with_null` NULL is a member; negation keeps SQL's meaning for rows (NULL never passes)."""
+    """`left IN (values)`; with `with_null` NULL is a member; when negated, NULL never passes."""
 
     left: PlanExpr
     values: tuple[BindValue, ...]
@@ -138,7 +138,7 @@ class IsTruth:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """`left [NOT] LIKE pattern` (`fold_case`: ILIKE); `%` and `_` are wild, `\\` escapes."""
+    r"""`left [NOT] LIKE pattern` (`fold_case`: ILIKE); `%` and `_` are wild, `\` escapes."""
 
     left: PlanExpr
     pattern: str
@@ -300,7 +300,7 @@ class QueryPlan:
 class Statement:
     """SQL text for the driver with its bound values, and the text as people read it (values inlined).
 
-    `parameters` is a tuple for qmark drivers, else a mapping. `labels` and `kinds` are those of the outputs, by position.
+    `parameters` is a tuple for qmark drivers, else a mapping. `labels` and `kinds` follow the outputs.
     """
 
     sql: str

@@ -103,7 +103,7 @@ def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
 def _granularity_clauses(scope: Scope, query: ChartDataQueryObject, bounds: TimeRange) -> list[Clause]:
     if not query.granularity:
         return []
-    expr = column_by_name(scope, query.granularity, place="granularity")
+    expr = column_by_name(scope, query.granularity)
     if expr.time is None:
         if bounds.since is None and bounds.until is None:
             return []
@@ -114,7 +114,7 @@ def _granularity_clauses(scope: Scope, query: ChartDataQueryObject, bounds: Time
     main = scope.view.dataset.main_dttm_col
     if scope.view.dataset.always_filter_main_dttm and main and main != query.granularity:
         origin = Origin(OriginKind.DATASET, f"always_filter_main_dttm: {bounds.text}")
-        clauses += _within(scope, column_by_name(scope, main, place="main_dttm_col"), bounds, origin)
+        clauses += _within(scope, column_by_name(scope, main), bounds, origin)
     return clauses
 
 
@@ -122,8 +122,8 @@ def _temporal(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr 
     expr = filter_column(scope, item, place=place)
     if expr.time is None:
         raise FilterValueError(
-            f"filter on {filter_name(item)!r}: TEMPORAL_RANGE needs a temporal column; set is_dttm (and python_date_format "
-            "for numbers and text) on the dataset's column"
+            f"filter on {filter_name(item)!r}: TEMPORAL_RANGE needs a temporal column; "
+            "set is_dttm (and python_date_format for numbers and text) on the dataset's column"
         )
     return expr
 
