@@ -1,0 +1,75 @@
+"""The project's checks. `nox` runs them all but bench; `nox -s tests` runs one.
+
+Each session makes its own environment. `.ci/run` makes one environment for all of them and calls
+`nox --no-venv`; sessions then install nothing.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import nox
+
+nox.options.default_venv_backend = "uv|virtualenv"
+nox.options.sessions = ["tests", "lint", "types", "contracts", "docs", "acceptance"]
+
+ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
+SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
+
+
+def _install(session: nox.Session, *packages: str) -> None:
+    """Install into the session's environment; a run without environments brings everything itself."""
+    if session.venv_backend != "none":
+        session.install(*packages)
+
+
+@nox.session
+def tests(session: nox.Session) -> None:
+    """Run the tests: unit, golden, properties, conformance, architecture, and integration with private servers."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "pytest", "-n", "2", *session.posargs)
+
+
+@nox.session
+def lint(session: nox.Session) -> None:
+    """Check style and format."""
+    _install(session, "ruff>=0.17.5,<0.18")
+    session.run("python", "-m", "ruff", "check")
+    session.run("python", "-m", "ruff", "format", "--check")
+
+
+@nox.session
+def types(session: nox.Session) -> None:
+    """Check types, strictly."""
+    _install(session, ENGINES, "-e.[lint]")
+    session.run("python", "-m", "mypy")
+
+
+@nox.session
+def contracts(session: nox.Session) -> None:
+    """Check that imports point down the layers."""
+    _install(session, ENGINES, "-e.[lint]")
+    session.run("lint-imports", "--no-cache")
+
+
+@nox.session
+def docs(session: nox.Session) -> None:
+    """Build the documentation and run its examples."""
+    _install(session, ENGINES, "-e.[docs]")
+    session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", "site")
+    session.run("python", "-m", "pytest", "-q", "tests/docs")
+
+
+@nox.session
+def acceptance(session: nox.Session) -> None:
+    """Compare real chart queries with the recorded answers, on all four engines."""
+    _install(session, ENGINES)
+    session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
+
+
+@nox.session
+def bench(session: nox.Session) -> None:
+    """Measure the ratios that the project promises; `-- --peer` measures the peer beside it."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "benchmarks", str(SHARED / "bench"), *session.posargs)

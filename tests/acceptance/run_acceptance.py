@@ -1,0 +1,145 @@
+"""Runs the recorded chart queries on SQLite, DuckDB, PostgreSQL and MariaDB and compares the answers.
+
+    python tests/acceptance/run_acceptance.py ../shared/acceptance [--engines sqlite,duckdb] [--only SUBSTRING] [--all]
+
+Two questions, both must be answered with yes: does every engine agree with a recorded answer (`compare.py
+--any-engine`), and are our rows the same on all engines? Cases with post-processing are left out unless `--all`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parents[1]))  # for tests.support, also when started as a script
+
+from tests.acceptance.same_rows import differences_between  # noqa: E402 - needs the path above
+from tests.support.servers import PrivateServers, private_servers  # noqa: E402 - needs the path above
+
+ENGINES = ("sqlite", "duckdb", "postgresql", "mariadb")
+
+
+def main() -> int:
+    """Load, compare, print; return the exit code."""
+    arguments = _arguments()
+    os.environ["ANALYTICS_CORE_ACCEPTANCE"] = str(arguments.cases)
+    with tempfile.TemporaryDirectory() as folder, private_servers() as servers:
+        uris = {name: _empty_database(name, Path(folder), servers) for name in arguments.engines}
+        with ThreadPoolExecutor(max_workers=2) as pool:
+            list(pool.map(lambda item: _load(*item, arguments.cases), uris.items()))
+        chosen = Path(folder) / "cases"
+        _choose_cases(arguments, chosen)
+        reports = {name: _compare(name, uri, arguments, chosen) for name, uri in uris.items()}
+        different = _same_on_all(uris, arguments.cases, chosen)
+    return _print_outcome(reports, different)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("cases", type=lambda text: Path(text).resolve(), help="the folder of the acceptance cases")
+    parser.add_argument("--engines", type=lambda text: tuple(text.split(",")), default=ENGINES)
+    parser.add_argument("--only", default="", help="cases whose id holds this text")
+    parser.add_argument("--all", action="store_true", help="with the cases that have post-processing")
+    return parser.parse_args()
+
+
+def _empty_database(name: str, folder: Path, servers: PrivateServers) -> str:
+    if name == "sqlite":
+        return f"sqlite:///{folder / 'examples.db'}"
+    if name == "duckdb":
+        return f"duckdb:///{folder / 'examples.duckdb'}"
+    return servers.postgres().make_database() if name == "postgresql" else servers.mariadb().make_database()
+
+
+def _load(name: str, uri: str, cases: Path) -> None:
+    script = HERE / "load_mariadb.py" if name == "mariadb" else cases / "load_examples.py"
+    command = [sys.executable, str(script), str(cases / "datasets.json"), str(cases), uri]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+
+
+def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
+    """Link the cases of this run into a folder of their own."""
+    chosen.mkdir()
+    compare = _module(arguments.cases / "compare.py")
+    for path in sorted((arguments.cases / "cases").glob("*.case.json*")):
+        case = compare.load_case(str(path))
+        processed = any(query.get("post_processing") for query in case["payload"]["queries"])
+        if arguments.only in case["id"] and (arguments.all or not processed):
+            (chosen / path.name).symlink_to(path)
+
+
+def _compare(name: str, uri: str, arguments: argparse.Namespace, chosen: Path) -> dict[str, Any]:
+    """Run `compare.py` for one engine and return its report."""
+    report = chosen.parent / f"{name}.json"
+    print(f"\n---- {name}: against the recorded answers", flush=True)
+    command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--engine", name]
+    command += ["--uri", uri, "--adapter", str(HERE / "adapter.py"), "--except", str(HERE / "exceptions.txt")]
+    done = subprocess.run([*command, "--json", str(report)], check=False)
+    outcome: dict[str, Any] = json.loads(report.read_text())
+    return {**outcome, "passed": done.returncode == 0}
+
+
+def _same_on_all(uris: Mapping[str, str], cases: Path, chosen: Path) -> dict[str, list[str]]:
+    """Return, for each case whose rows are not the same on all engines, what differs."""
+    compare, adapter = _module(cases / "compare.py"), _module(HERE / "adapter.py")
+    own_sql = _cases_of_users_own_sql()
+    found: dict[str, list[str]] = {}
+    for case in compare.load_cases(str(chosen)):
+        answers = {name: _answer(adapter, case, uri) for name, uri in uris.items()}
+        notes = [] if case["id"] in own_sql else differences_between(case["payload"]["queries"], answers, compare)
+        if notes:
+            found[case["id"]] = notes
+    return found
+
+
+def _cases_of_users_own_sql() -> set[str]:
+    """The exceptions in which a user's own SQL means something else on each engine, so that rows may differ."""
+    lines = (HERE / "exceptions.txt").read_text(encoding="utf-8").splitlines()
+    return {line.partition("#")[0].strip() for line in lines if "own SQL" in line}
+
+
+def _answer(adapter: ModuleType, case: Mapping[str, Any], uri: str) -> list[dict[str, Any]] | Exception:
+    try:
+        results: list[dict[str, Any]] = adapter.run(json.loads(json.dumps(case["payload"])), case["dataset"], uri)
+    except Exception as refusal:
+        return refusal
+    return results
+
+
+def _module(path: Path) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def _print_outcome(reports: Mapping[str, dict[str, Any]], different: Mapping[str, Sequence[str]]) -> int:
+    print("\n---- the same rows on all engines")
+    for case_id, notes in different.items():
+        print(f"differ  {case_id}: {'; '.join(notes)[:400]}")
+    print(f"\n{'engine':12}{'agree':>7}{'open':>7}{'excused':>9}{'failed':>8}{'cases':>7}")
+    for name, report in reports.items():
+        tally = report["tally"]
+        failed = report["total"] - sum(tally.get(verdict, 0) for verdict in ("agree", "open", "excused"))
+        counts = f"{tally.get('agree', 0):7}{tally.get('open', 0):7}{tally.get('excused', 0):9}{failed:8}"
+        print(f"{name:12}{counts}{report['total']:7}")
+    passed = all(report["passed"] for report in reports.values()) and not different
+    print(f"same rows on all engines: {'yes' if not different else f'no, {len(different)} cases differ'}")
+    return 0 if passed else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
