@@ -1,0 +1,156 @@
+"""What a value looks like in a JSON answer: the one place for NaN, decimals, big integers, bytes and time zones.
+
+None, text, Booleans          as they are (a lone surrogate becomes U+FFFD)
+integers                      a number up to 2^53-1 in size, else text: JavaScript would round it
+floats                        a number; NaN and the infinities are null
+decimals                      a number; whole ones follow the rule for integers; beyond a double's range null
+dates and moments             milliseconds since 1970-01-01 00:00 UTC, rounded down; naive ones are UTC
+bytes                         their UTF-8 text, or `0x` and hexadecimal digits when they are not UTF-8
+lists, maps, sets             their JSON text; moments inside are ISO 8601 text
+anything else                 its text (times of day and durations, UUIDs ...)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any, Final
+
+LARGEST_NUMBER: Final = 2**53 - 1
+"""The largest whole number that every JSON reader keeps exactly."""
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - naive moments are UTC and are subtracted from a naive epoch
+_EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
+_EPOCH_DAY = _EPOCH.toordinal()
+_DAY_MS = 86_400_000
+_MILLISECOND = timedelta(milliseconds=1)
+
+
+def clean_text(text: str) -> str:
+    """Return `text` with every lone surrogate, which no encoding can write, replaced by U+FFFD."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def bytes_text(value: bytes | bytearray | memoryview) -> str:
+    """Return the UTF-8 text of `value`, or `0x` and its hexadecimal digits when it is not UTF-8."""
+    held = bytes(value)
+    try:
+        return held.decode()
+    except UnicodeDecodeError:
+        return "0x" + held.hex()
+
+
+def epoch_ms(moment: datetime) -> int | None:
+    """Return the milliseconds since the epoch, rounded down; a naive moment is UTC, pandas' NaT is None."""
+    if moment != moment:  # noqa: PLR0124 - only NaT differs from itself
+        return None
+    return (moment - (_EPOCH if moment.tzinfo is None else _EPOCH_UTC)) // _MILLISECOND
+
+
+def _whole(value: int) -> int | str:
+    return value if -LARGEST_NUMBER <= value <= LARGEST_NUMBER else str(value)
+
+
+def _float(value: float) -> float | None:
+    return value if value - value == 0 else None
+
+
+def _decimal(value: Decimal) -> float | int | str | None:
+    near = float(value)
+    if near - near != 0:
+        return None
+    if near.is_integer() and value == value.to_integral_value():
+        return _whole(int(value))
+    return near
+
+
+def _date(value: date) -> int:
+    return (value.toordinal() - _EPOCH_DAY) * _DAY_MS
+
+
+def _nested(value: Any) -> str:
+    import orjson
+
+    return orjson.dumps(nested_value(value)).decode()
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+_BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
+    type(None): _same,
+    bool: _same,
+    str: clean_text,
+    int: _whole,
+    float: _float,
+    datetime: epoch_ms,
+    date: _date,
+    Decimal: _decimal,
+    bytes: bytes_text,
+    bytearray: bytes_text,
+    memoryview: bytes_text,
+    list: _nested,
+    tuple: _nested,
+    set: _nested,
+    frozenset: _nested,
+    dict: _nested,
+    time: str,
+    timedelta: str,
+}
+
+
+def json_value(value: Any) -> bool | int | float | str | None:
+    """Return what stands for `value` in a JSON answer (this module's table)."""
+    known = _BY_TYPE.get(type(value))
+    if known is not None:
+        return known(value)  # type: ignore[no-any-return]
+    for kind in (bool, int, float, datetime, date, Decimal, str):
+        if isinstance(value, kind):
+            return _BY_TYPE[kind](value)  # type: ignore[no-any-return]
+    item = getattr(value, "item", None)  # a numpy scalar
+    return json_value(item()) if callable(item) else clean_text(str(value))
+
+
+def nested_value(value: Any) -> Any:
+    """Return what stands for `value` inside nested JSON: as `json_value`, but moments are ISO 8601 text."""
+    if isinstance(value, Mapping):
+        return {clean_text(str(key)): nested_value(held) for key, held in value.items()}
+    if isinstance(value, list | tuple):
+        return [nested_value(held) for held in value]
+    if isinstance(value, set | frozenset):
+        return [nested_value(held) for held in sorted(value, key=str)]
+    if isinstance(value, date) and value == value:  # noqa: PLR0124 - only NaT differs from itself
+        return value.isoformat()
+    return json_value(value)
+
+
+def value_types(values: Sequence[Any]) -> frozenset[type]:
+    """Return the exact types of the values that are not None."""
+    return frozenset(map(type, values)) - {type(None)}
+
+
+def json_values(values: list[Any]) -> list[Any]:
+    """Return `json_value` of every value; a column that needs no change comes back as the same list."""
+    types = value_types(values)
+    if types <= {bool} or (types == {int} and _all_small(values)) or (types == {str} and _all_ascii(values)):
+        return values
+    if types == {float}:
+        return [value if value is None or value - value == 0 else None for value in values]
+    return [json_value(value) for value in values]
+
+
+def _all_small(values: list[int | None]) -> bool:
+    held = [value for value in values if value is not None]
+    return min(held) >= -LARGEST_NUMBER and max(held) <= LARGEST_NUMBER
+
+
+def _all_ascii(values: list[str | None]) -> bool:
+    return all(value is None or value.isascii() for value in values)

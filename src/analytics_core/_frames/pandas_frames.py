@@ -1,0 +1,87 @@
+"""Frames to pandas and back; pandas is loaded only when one of these is called."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_DTYPES: Final[Mapping[ValueKind, tuple[str, str]]] = {
+    ValueKind.INTEGER: ("int64", "Int64"),
+    ValueKind.FLOAT: ("float64", "float64"),
+    ValueKind.BOOLEAN: ("bool", "boolean"),
+    ValueKind.TEXT: ("str", "str"),
+    ValueKind.DATE: ("datetime64[us]", "datetime64[us]"),
+    ValueKind.TIMESTAMP: ("datetime64[us]", "datetime64[us]"),
+    ValueKind.TIMESTAMPTZ: ("datetime64[us, UTC]", "datetime64[us, UTC]"),
+}
+"""The dtype of a column without nulls, and of one with nulls; other kinds are objects."""
+
+
+def to_pandas(frame: Frame) -> pd.DataFrame:
+    """Return the frame as a DataFrame; whole numbers and Booleans with nulls are nullable dtypes, days midnights."""
+    import pandas as pd
+
+    series = {position: _series(column) for position, column in enumerate(frame.columns)}
+    table = pd.DataFrame(series, index=pd.RangeIndex(len(frame)))
+    table.columns = pd.Index(frame.names, dtype=object)
+    return table
+
+
+def _series(column: FrameColumn) -> pd.Series[Any]:
+    import pandas as pd
+
+    values = column.to_list()
+    dtypes = _DTYPES.get(column.kind)
+    if dtypes is None:
+        return pd.Series(values, dtype=object)
+    try:
+        return pd.Series(values, dtype=dtypes[any(value is None for value in values)])
+    except (TypeError, ValueError, OverflowError):
+        # SQLite stores any value in any column; and whole numbers may pass 64 bits.
+        return pd.Series(values, dtype=object)
+
+
+def from_pandas(table: pd.DataFrame) -> Frame:
+    """Return the columns of a DataFrame as a frame; the index is dropped, NaN, NaT and NA become null."""
+    columns = [_column(str(name), table.iloc[:, position]) for position, name in enumerate(table.columns)]
+    return Frame(columns=tuple(columns))
+
+
+def _column(name: str, series: pd.Series[Any]) -> FrameColumn:
+    kind, convert = _kind_of(series)
+    missing = series.isna().to_numpy()
+    held = series.astype(object).to_list()
+    values = [None if absent else convert(value) for value, absent in zip(held, missing, strict=True)]
+    return FrameColumn(name=name, kind=kind, values=values)
+
+
+def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
+    import pandas as pd
+    from pandas.api import types
+
+    dtype = series.dtype
+    if types.is_bool_dtype(dtype):
+        return ValueKind.BOOLEAN, bool
+    if types.is_integer_dtype(dtype):
+        return ValueKind.INTEGER, int
+    if types.is_float_dtype(dtype):
+        return ValueKind.FLOAT, float
+    if types.is_datetime64_any_dtype(dtype):
+        zoned = isinstance(dtype, pd.DatetimeTZDtype)
+        return (ValueKind.TIMESTAMPTZ if zoned else ValueKind.TIMESTAMP), _python_moment
+    return (ValueKind.TEXT if types.is_string_dtype(dtype) else ValueKind.OTHER), _python_value
+
+
+def _python_moment(value: Any) -> Any:
+    return value.to_pydatetime(warn=False)
+
+
+def _python_value(value: Any) -> Any:
+    item = getattr(value, "item", None)
+    return item() if callable(item) else value

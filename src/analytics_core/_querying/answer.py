@@ -1,0 +1,262 @@
+"""What a query context is answered with: `ChartData` and its `QueryResult`s (contract, ChartDataResponseSchema)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
+from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError, StatementTimeoutError
+from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+EMPTY_FRAME: Final = Frame(columns=())
+
+_SHORT_KEYS: Final[Mapping[ResultType, tuple[str, ...]]] = {
+    ResultType.QUERY: ("query", "language"),
+    ResultType.RESULTS: ("colnames", "coltypes", "data", "rowcount", "sql_rowcount"),
+    ResultType.COLUMNS: ("data",),
+    ResultType.TIMEGRAINS: ("data",),
+}
+"""The keys of the result types that show less than everything."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitEntry:
+    """One limit that bounds a result: its name, how many rows it lets through, who set it, and whether it cut.
+
+    `rows` is None for limits that do not count rows (bytes). `cut` is None when nobody can tell (a series limit).
+    """
+
+    limit: str
+    rows: int | None
+    set_by: str
+    cut: bool | None
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the entry as a JSON object."""
+        return {"limit": self.limit, "rows": self.rows, "set_by": self.set_by, "cut": self.cut}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryResult:
+    """The answer to one query: the contract's fields (ChartDataResponseResult), then ours.
+
+    `from_dttm` and `to_dttm` are milliseconds since 1970 in UTC, `cache_timeout` is in seconds, `cached_dttm` is
+    ISO 8601 text. `data` holds JSON values (moments as milliseconds); `frame` and `pandas()` hold typed ones.
+
+    Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (label -> names it stands for),
+    `indexnames` (row labels of `post_processed`), `language` of `query`, `notes` (what was kept but not used, or
+    assumed), `limits` (the ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`).
+    """
+
+    cache_key: str | None = None
+    cache_timeout: int | None = None
+    cached_dttm: str | None = None
+    is_cached: bool = False
+    query: str = ""
+    annotation_data: Any = None
+    applied_filters: tuple[Mapping[str, Any], ...] = ()
+    rejected_filters: tuple[Mapping[str, Any], ...] = ()
+    colnames: tuple[str, ...] = ()
+    coltypes: tuple[int, ...] = ()
+    rowcount: int = 0
+    from_dttm: int | None = None
+    to_dttm: int | None = None
+    status: QueryStatus = QueryStatus.SUCCESS
+    error: str | None = None
+    sql_rowcount: int | None = None
+    label_map: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    indexnames: tuple[str, ...] = ()
+    language: str | None = "sql"
+    notes: tuple[str, ...] = ()
+    limits: tuple[LimitEntry, ...] = ()
+    result_type: ResultType = ResultType.FULL
+    verbose_names: Mapping[str, str] = field(default_factory=dict, repr=False)
+    rows: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
+    failure: AnalyticsError | None = field(default=None, compare=False)
+
+    @property
+    def stacktrace(self) -> None:
+        """Always None: the contract has the field, and a stack trace is nobody's business (RULINGS.md, Answers)."""
+        return
+
+    @property
+    def data(self) -> Any:
+        """The rows as dicts of JSON values; a map of columns for `post_processed`."""
+        return self.rows.data()
+
+    @property
+    def frame(self) -> Frame:
+        """The rows as typed columns."""
+        return self.rows.frame
+
+    def pandas(self) -> pd.DataFrame:
+        """Return the rows as a pandas DataFrame."""
+        from analytics_core._frames.pandas_frames import to_pandas
+
+        return to_pandas(self.frame)
+
+    def raise_for_error(self) -> None:
+        """Raise the typed error that this query failed with; do nothing when it did not."""
+        if self.failure is not None:
+            raise self.failure
+        if self.error is not None:
+            raise QueryError(self.error)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the result as the contract writes it, ours behind it."""
+        payload = self._facts()
+        return {key: self.data if make is None else make() for key, make in payload.items()}
+
+    def json_chunks(self) -> Iterator[Chunk]:
+        """Yield the JSON text of `to_payload()` in parts, without making the records."""
+        import orjson
+
+        before: Chunk = b"{"
+        for key, make in self._facts().items():
+            yield bytes(before) + orjson.dumps(key) + b":"
+            if make is None:
+                yield from self.rows.json_chunks()
+            else:
+                yield orjson.dumps(make())
+            before = b","
+        yield b"}"
+
+    def _facts(self) -> dict[str, Callable[[], Any] | None]:
+        """Return the keys of the payload in order, each with a way to its value; None stands for the data."""
+        facts = dict.fromkeys(_CONTRACT_KEYS) | dict.fromkeys(_OUR_KEYS)
+        short = _SHORT_KEYS.get(self.result_type)
+        if short is not None:
+            told = ("error", "status") if self.error is not None else ()
+            facts = dict.fromkeys((*short, *told, *_LEDGER_KEYS))
+        return {key: None if key == "data" else partial(self._fact, key) for key in facts}
+
+    def _fact(self, key: str) -> Any:
+        value = getattr(self, key)
+        if key == "limits":
+            return [limit.to_payload() for limit in value]
+        if key == "status":
+            return value.value
+        if key == "label_map":
+            return {label: list(names) for label, names in value.items()}
+        return [_plain(item) for item in value] if isinstance(value, tuple) else value
+
+
+_CONTRACT_KEYS: Final = (
+    *("cache_key", "cache_timeout", "cached_dttm", "is_cached", "query", "annotation_data"),
+    *("applied_filters", "rejected_filters", "colnames", "coltypes", "data", "rowcount"),
+    *("from_dttm", "to_dttm", "status", "error", "stacktrace"),
+)
+_LEDGER_KEYS: Final = ("notes", "limits")
+_OUR_KEYS: Final = ("sql_rowcount", "label_map", "indexnames", *_LEDGER_KEYS)
+
+
+def _plain(item: Any) -> Any:
+    return dict(item) if isinstance(item, Mapping) else item
+
+
+def failed_result(error: AnalyticsError, **known: Any) -> QueryResult:
+    """Return the result of a query that failed with `error`; `known` are further fields (`query` ...)."""
+    statuses: dict[type[AnalyticsError], QueryStatus] = {
+        StatementTimeoutError: QueryStatus.TIMED_OUT,
+        StatementStoppedError: QueryStatus.STOPPED,
+    }
+    status = statuses.get(type(error), QueryStatus.FAILED)
+    return QueryResult(status=status, error=error.message, failure=error, **known)
+
+
+def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known: Any) -> QueryResult:
+    """Return the result of a query that asks for facts (`columns`, `timegrains`): `data` is `items`."""
+    names = tuple(items[0]) if items else ()
+    columns = tuple(
+        FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=[item.get(name) for item in items]) for name in names
+    )
+    rows = PlainRows(items, frame=Frame(columns=columns))
+    return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), rows=rows, **known)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChartData:
+    """The answer to a query context: one `QueryResult` for each of its queries, in their order."""
+
+    results: tuple[QueryResult, ...]
+    result_type: ResultType = ResultType.FULL
+    result_format: ResultFormat = ResultFormat.JSON
+
+    def raise_for_error(self) -> ChartData:
+        """Raise the typed error of the first query that failed; return this answer when none did."""
+        for result in self.results:
+            result.raise_for_error()
+        return self
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return `{"result": [...]}` (contract, ChartDataResponseSchema)."""
+        return {"result": [result.to_payload() for result in self.results]}
+
+    def to_json(self) -> bytes:
+        """Return `to_payload()` as JSON in UTF-8."""
+        return b"".join(self._json_chunks())
+
+    def _json_chunks(self) -> Iterator[Chunk]:
+        yield b'{"result":['
+        for position, result in enumerate(self.results):
+            if position:
+                yield b","
+            yield from result.json_chunks()
+        yield b"]}"
+
+    def to_csv(self, query: int = 0) -> bytes:
+        """Return the rows of one query as CSV (`_querying/csv_text.py` has the rules).
+
+        Args:
+            query: which query of the context, counted from 0.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            QueryError: there is no such query, or it asked for no rows.
+        """
+        from analytics_core._querying.csv_text import csv_bytes
+
+        result = self._with_rows(query)
+        return csv_bytes(result.frame, headers=result.verbose_names)
+
+    def to_xlsx(self) -> bytes:
+        """Return a workbook with one sheet for each query (`_querying/xlsx_book.py` has the rules).
+
+        Raises:
+            AnalyticsError: a query failed; it is its own error.
+            QueryError: a query asked for no rows.
+            ResultTooLargeError: a result has more rows or columns than a sheet holds.
+        """
+        from analytics_core._querying.xlsx_book import Sheet, xlsx_bytes
+
+        results = [self._with_rows(position) for position in range(len(self.results))]
+        return xlsx_bytes(
+            [
+                Sheet(name=f"Sheet{number}", frame=result.frame, headers=result.verbose_names)
+                for number, result in enumerate(results, start=1)
+            ]
+        )
+
+    def _with_rows(self, query: int) -> QueryResult:
+        if not 0 <= query < len(self.results):
+            raise QueryError(f"this answer has {len(self.results)} queries, counted from 0; there is no query {query}")
+        result = self.results[query]
+        result.raise_for_error()
+        if result.result_type is ResultType.QUERY:
+            raise QueryError(
+                f"query {query} asked for its statement only (result_type 'query'); ask for 'full' to get rows"
+            )
+        return result
+
+    def _repr_html_(self) -> str:
+        from analytics_core._querying.html_table import results_html
+
+        return results_html(self.results)
