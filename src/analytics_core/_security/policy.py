@@ -1,8 +1,8 @@
 """Who may do what: one table, read by one class.
 
-Nobody may do what the table does not say. An administrator is somebody with an `is_admin` role; an owner is named by the
-record itself; the grants are those of the actor's roles. A host that wants other rules passes a `Policy` with its own
-table, or a subclass.
+Nobody may do what the table does not say. An administrator is somebody with an `is_admin` role; an owner is named by
+the record itself; the grants are those of the actor's roles. A host that wants other rules passes a `Policy` with its
+own table, or a subclass.
 """
 
 from __future__ import annotations

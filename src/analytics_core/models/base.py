@@ -6,9 +6,19 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, TypeVar
+from uuid import UUID
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, GetCoreSchemaHandler, Strict, StringConstraints
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    GetCoreSchemaHandler,
+    Strict,
+    StringConstraints,
+)
 from pydantic_core import CoreSchema
 
 T = TypeVar("T")
@@ -26,12 +36,20 @@ class StrictShape(BaseModel):
     """A payload or an answer of a resource: a key beyond the contract is refused."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_alias=True, validate_by_name=True, serialize_by_alias=True
+        frozen=True, extra="forbid", validate_by_alias=True, validate_by_name=False, serialize_by_alias=True
     )
 
     def given(self) -> dict[str, Any]:
         """Return the fields that the payload named, nulls included, by their attribute names."""
         return {name: getattr(self, name) for name in self.model_fields_set}
+
+
+class Answer(StrictShape):
+    """What a caller gets back: the contract's fields as attributes."""
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return the answer as the contract writes it: JSON values under the contract's names."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 class _RefuseNull:
@@ -40,6 +58,22 @@ class _RefuseNull:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+def _check_json(text: str) -> str:
+    """Check that a text is JSON; the empty text stands for nothing."""
+    try:
+        json.loads(text or "null")
+    except (ValueError, RecursionError):
+        raise ValueError("must be JSON text") from None
+    return text
+
+
+def _check_uuid(text: str) -> str:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        raise ValueError("must be a UUID") from None
 
 
 def _null_to_empty(value: Any) -> Any:
@@ -80,3 +114,20 @@ SqlText = Annotated[str, StringConstraints(max_length=1_000_000)]
 
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 """A time range, an offset or another short text that is parsed."""
+
+JsonText = Annotated[str, AfterValidator(_check_json)]
+"""Text that is JSON, or empty."""
+
+UuidText = Annotated[str, AfterValidator(_check_uuid)]
+"""A UUID as text; it comes out in lower case with dashes."""
+
+Ids = tuple[Whole, ...]
+"""Ids of records."""
+
+Text64 = Annotated[str, StringConstraints(max_length=64)]
+Text128 = Annotated[str, StringConstraints(max_length=128)]
+Text250 = Annotated[str, StringConstraints(max_length=250)]
+Text255 = Annotated[str, StringConstraints(max_length=255)]
+Text1024 = Annotated[str, StringConstraints(max_length=1_024)]
+Title250 = Annotated[str, StringConstraints(min_length=1, max_length=250)]
+Title255 = Annotated[str, StringConstraints(min_length=1, max_length=255)]

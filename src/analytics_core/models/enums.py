@@ -136,3 +136,19 @@ class TimeGrain(StrEnum):
     WEEK_STARTING_MONDAY = "1969-12-29T00:00:00Z/P1W"
     WEEK_ENDING_SATURDAY = "P1W/1970-01-03T00:00:00Z"
     WEEK_ENDING_SUNDAY = "P1W/1970-01-04T00:00:00Z"
+
+
+class ConfigurationMethod(StrEnum):
+    """How a database connection was entered (contract, `configuration_method`)."""
+
+    ORM_FORM = "orm_form"
+    DYNAMIC_FORM = "dynamic_form"
+
+
+class TagType(IntEnum):
+    """The kinds of tags (contract, tag reference)."""
+
+    CUSTOM = 1
+    TYPE = 2
+    OWNER = 3
+    FAVORITED_BY = 4

@@ -1,0 +1,136 @@
+"""Shapes of charts (contract, section Chart; `ChartRestApi` and `ChartDataRestApi` are alike)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Ids,
+    JsonText,
+    Omittable,
+    StrictShape,
+    Text250,
+    Title250,
+    Whole,
+)
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.references import (
+    DashboardReference,
+    DashboardReferenceWithMetadata,
+    DatasetReference,
+    TagReference,
+    UserNames,
+    UserReference,
+)
+
+Text200 = Annotated[str, StringConstraints(max_length=200)]
+
+
+class ChartPost(StrictShape):
+    """A chart to create; without `owners` the creator owns it (contract, `ChartRestApi.post`).
+
+    `cache_timeout` is in seconds; None: the dataset's.
+    """
+
+    slice_name: Title250
+    datasource_id: Whole
+    datasource_type: DatasourceType
+    datasource_name: str | None = None
+    viz_type: Omittable[Text250] = None
+    description: str | None = None
+    cache_timeout: Whole | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    dashboards: Omittable[Ids] = None
+    owners: Omittable[Ids] = None
+    params: JsonText | None = None
+    query_context: JsonText | None = None
+    query_context_generation: Bool | None = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+
+
+class ChartPut(StrictShape):
+    """Changes of a chart (contract, `ChartRestApi.put`)."""
+
+    slice_name: Text250 | None = None
+    datasource_id: Whole | None = None
+    datasource_type: DatasourceType | None = None
+    datasource_name: str | None = None
+    viz_type: Text250 | None = None
+    description: str | None = None
+    cache_timeout: Whole | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    dashboards: Ids | None = None
+    owners: Ids | None = None
+    params: JsonText | None = None
+    query_context: JsonText | None = None
+    query_context_generation: Bool | None = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+    tags: tuple[TagReference, ...] | None = None
+
+
+class ChartGet(Answer):
+    """One chart (contract, `ChartRestApi.get`)."""
+
+    id: Whole = 0
+    slice_name: Text250 | None = None
+    viz_type: Text250 | None = None
+    description: str | None = None
+    cache_timeout: Whole | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    params: JsonText | None = None
+    query_context: JsonText | None = None
+    is_managed_externally: Bool = False
+    dashboards: tuple[DashboardReferenceWithMetadata, ...] = ()
+    owners: tuple[UserReference, ...] = ()
+    tags: tuple[TagReference, ...] = ()
+    changed_on_delta_humanized: str | None = None
+    thumbnail_url: str | None = None
+    url: str | None = None
+
+
+class ChartListItem(Answer):
+    """One chart of a list (contract, `ChartRestApi.get_list`)."""
+
+    id: Whole = 0
+    slice_name: Text250 | None = None
+    viz_type: Text250 | None = None
+    description: str | None = None
+    cache_timeout: Whole | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    params: JsonText | None = None
+    is_managed_externally: Bool = False
+    datasource_id: Whole | None = None
+    datasource_type: Text200 | None = None
+    last_saved_at: datetime | None = None
+    last_saved_by: UserReference | None = None
+    created_by: UserReference | None = None
+    owners: tuple[UserReference, ...] = ()
+    changed_by: UserNames | None = None
+    dashboards: tuple[DashboardReference, ...] = ()
+    table: DatasetReference | None = None
+    tags: tuple[TagReference, ...] = ()
+    changed_by_name: str | None = None
+    changed_on_delta_humanized: str | None = None
+    changed_on_dttm: float | None = None
+    changed_on_utc: str | None = None
+    created_by_name: str | None = None
+    created_on_delta_humanized: str | None = None
+    datasource_name_text: str | None = None
+    datasource_url: str | None = None
+    description_markeddown: str | None = None
+    edit_url: str | None = None
+    form_data: Any = None
+    slice_url: str | None = None
+    thumbnail_url: str | None = None
+    url: str | None = None

@@ -1,0 +1,161 @@
+"""Shapes of database connections (contract, section Database connection).
+
+Beyond the contract, payloads take the older name `sqlalchemy_uri`, and `impersonate_user` and `force_ctas_schema`,
+which the contract shows in answers and gives no other way to set.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import AliasChoices, Field, SecretStr
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    JsonText,
+    Omittable,
+    StrictShape,
+    Text250,
+    Text255,
+    Title250,
+    UuidText,
+    Whole,
+)
+from analytics_core.models.enums import ConfigurationMethod
+from analytics_core.models.references import UserNames
+
+Uri = Annotated[SecretStr, Field(min_length=1, max_length=1_024)]
+UriOrEmpty = Annotated[SecretStr, Field(max_length=1_024)]
+_URI_NAMES = AliasChoices("orm_uri", "sqlalchemy_uri")
+
+
+class SshTunnel(StrictShape):
+    """A tunnel to a database; its secrets are never shown again (contract, `DatabaseSSHTunnel`)."""
+
+    id: Whole | None = None
+    username: Omittable[str] = None
+    password: Omittable[SecretStr] = None
+    private_key: Omittable[SecretStr] = None
+    private_key_password: Omittable[SecretStr] = None
+    server_address: Omittable[str] = None
+    server_port: Omittable[Whole] = None
+
+
+class _DatabaseOptions(StrictShape):
+    """What a create and an update payload share."""
+
+    engine: str | None = None
+    driver: str | None = None
+    configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
+    expose_in_sqllab: Omittable[Bool] = None
+    allow_ctas: Omittable[Bool] = None
+    allow_cvas: Omittable[Bool] = None
+    allow_dml: Omittable[Bool] = None
+    allow_file_upload: Omittable[Bool] = None
+    allow_run_async: Omittable[Bool] = None
+    impersonate_user: Omittable[Bool] = None
+    force_ctas_schema: Text250 | None = None
+    cache_timeout: Whole | None = None
+    extra: JsonText | None = None
+    ssh_tunnel: SshTunnel | None = None
+    uuid: Omittable[UuidText] = None
+    external_url: str | None = None
+
+
+class DatabasePost(_DatabaseOptions):
+    """A database to create; `cache_timeout` is in seconds, 0 never expires (contract, `DatabaseRestApi.post`)."""
+
+    database_name: Title250
+    orm_uri: Omittable[Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+
+
+class DatabasePut(_DatabaseOptions):
+    """Changes of a database; an `orm_uri` with the password masked keeps the stored one (`DatabaseRestApi.put`)."""
+
+    database_name: Title250 | None = None
+    orm_uri: Omittable[UriOrEmpty] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+
+
+class DatabaseTestConnection(StrictShape):
+    """A connection to try (contract, `DatabaseTestConnectionSchema`)."""
+
+    database_name: Title250 | None = None
+    orm_uri: Omittable[Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+    engine: str | None = None
+    driver: str | None = None
+    configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
+    extra: JsonText | None = None
+    ssh_tunnel: SshTunnel | None = None
+
+
+class DatabaseGet(Answer):
+    """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
+
+    id: Whole = 0
+    uuid: UuidText | None = None
+    database_name: Text250
+    allow_ctas: Bool | None = None
+    allow_cvas: Bool | None = None
+    allow_dml: Bool | None = None
+    allow_file_upload: Bool | None = None
+    allow_run_async: Bool | None = None
+    expose_in_sqllab: Bool | None = None
+    impersonate_user: Bool | None = None
+    cache_timeout: Whole | None = None
+    configuration_method: Text255 | None = None
+    force_ctas_schema: Text250 | None = None
+    is_managed_externally: Bool = False
+    backend: str | None = None
+    driver: str | None = None
+    engine_information: dict[str, Any] | None = None
+
+
+class DatabaseListItem(Answer):
+    """One database of a list (contract, `DatabaseRestApi.get_list`)."""
+
+    id: Whole = 0
+    uuid: UuidText | None = None
+    database_name: Text250
+    allow_ctas: Bool | None = None
+    allow_cvas: Bool | None = None
+    allow_dml: Bool | None = None
+    allow_file_upload: Bool | None = None
+    allow_run_async: Bool | None = None
+    expose_in_sqllab: Bool | None = None
+    impersonate_user: Bool | None = None
+    extra: JsonText | None = None
+    force_ctas_schema: Text250 | None = None
+    changed_on: datetime | None = None
+    created_by: UserNames | None = None
+    allows_cost_estimate: Bool | None = None
+    allows_subquery: Bool | None = None
+    allows_virtual_table_explore: Bool | None = None
+    backend: str | None = None
+    changed_on_delta_humanized: str | None = None
+    disable_data_preview: Bool | None = None
+    engine_information: dict[str, Any] | None = None
+    explore_database_id: Whole | None = None
+
+
+class DatabaseConnection(Answer):
+    """A connection with its URI, the password masked (contract, `DatabaseConnectionSchema`)."""
+
+    database_name: Title250
+    orm_uri: Annotated[str, Field(min_length=1, max_length=1_024)] | None = None
+    driver: str | None = None
+    configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
+    expose_in_sqllab: Bool | None = None
+    allow_ctas: Bool | None = None
+    allow_cvas: Bool | None = None
+    allow_dml: Bool | None = None
+    allow_file_upload: Bool | None = None
+    allow_run_async: Bool | None = None
+    cache_timeout: Whole | None = None
+    extra: JsonText | None = None
+    ssh_tunnel: SshTunnel | None = None
+    uuid: UuidText | None = None
+    external_url: str | None = None
+    backend: str | None = None
+    engine_information: dict[str, Any] | None = None

@@ -1,0 +1,236 @@
+"""Shapes of datasets, their columns and metrics (contract, section Dataset).
+
+The contract's field `schema` is the attribute `schema_name` of payloads; answers also have it as `schema`. Beyond the
+contract, an update takes `always_filter_main_dttm`, which older clients send.
+"""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Ids,
+    JsonText,
+    Omittable,
+    StrictShape,
+    Text128,
+    Text250,
+    Text255,
+    Text1024,
+    Title250,
+    Title255,
+    UuidText,
+    Whole,
+)
+from analytics_core.models.enums import GenericType
+from analytics_core.models.references import UserNames, UserReference
+
+Text32 = Annotated[str, StringConstraints(max_length=32)]
+Predicate = Annotated[str, StringConstraints(max_length=1_000)]
+
+
+# ---------------------------------------------------------------------------------------------------------- payloads
+class DatasetPost(StrictShape):
+    """A dataset to create: a table of a database, or with `sql` a virtual one (contract, `DatasetRestApi.post`)."""
+
+    database: Whole
+    table_name: Title250
+    schema_name: Text250 | None = Field(default=None, alias="schema")
+    sql: str | None = None
+    owners: Omittable[Ids] = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+
+
+class ColumnPut(StrictShape):
+    """A column of an updated dataset; a known `id` keeps the stored column's identity (`DatasetColumnsPut`)."""
+
+    column_name: Title255
+    id: Omittable[Whole] = None
+    verbose_name: Text1024 | None = None
+    description: str | None = None
+    expression: str | None = None
+    extra: JsonText | None = None
+    type: str | None = None
+    advanced_data_type: Title255 | None = None
+    python_date_format: Title255 | None = None
+    filterable: Omittable[Bool] = None
+    groupby: Omittable[Bool] = None
+    is_active: Bool | None = None
+    is_dttm: Bool | None = None
+    uuid: UuidText | None = None
+
+
+class MetricPut(StrictShape):
+    """A metric of an updated dataset; a known `id` keeps the stored metric's identity (`DatasetMetricsPut`)."""
+
+    metric_name: Title255
+    expression: str
+    id: Omittable[Whole] = None
+    verbose_name: Text1024 | None = None
+    description: str | None = None
+    metric_type: Annotated[Text32, StringConstraints(min_length=1)] | None = None
+    d3format: Annotated[Text128, StringConstraints(min_length=1)] | None = None
+    currency: Annotated[Text128, StringConstraints(min_length=1)] | None = None
+    warning_text: str | None = None
+    extra: JsonText | None = None
+    uuid: UuidText | None = None
+
+
+class DatasetPut(StrictShape):
+    """Changes of a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
+
+    `offset` is in hours, `cache_timeout` in seconds.
+    """
+
+    table_name: Title250 | None = None
+    database_id: Omittable[Whole] = None
+    schema_name: Text255 | None = Field(default=None, alias="schema")
+    sql: str | None = None
+    description: str | None = None
+    default_endpoint: str | None = None
+    main_dttm_col: str | None = None
+    always_filter_main_dttm: Bool | None = None
+    offset: Whole | None = None
+    cache_timeout: Whole | None = None
+    fetch_values_predicate: Predicate | None = None
+    filter_select_enabled: Bool | None = None
+    is_sqllab_view: Bool | None = None
+    is_managed_externally: Bool | None = None
+    external_url: str | None = None
+    extra: JsonText | None = None
+    template_params: JsonText | None = None
+    owners: Omittable[Ids] = None
+    columns: Omittable[tuple[ColumnPut, ...]] = None
+    metrics: Omittable[tuple[MetricPut, ...]] = None
+
+
+# ----------------------------------------------------------------------------------------------------------- answers
+class _WithSchema(Answer):
+    """Gives the contract's field `schema` as an attribute; pydantic keeps that name for a method of its own."""
+
+    schema_name: Text255 | None = Field(default=None, alias="schema")
+
+    @property
+    def schema(self) -> str | None:  # type: ignore[override]
+        """The schema of the table, None for the database's default one."""
+        return self.schema_name
+
+
+class DatabaseOfDatasetItem(Answer):
+    """The database of a listed dataset."""
+
+    id: Whole = 0
+    database_name: Text250
+
+
+class DatabaseOfDataset(DatabaseOfDatasetItem):
+    """The database of a dataset (contract, field `database` of `DatasetRestApi.get`)."""
+
+    backend: str | None = None
+
+
+class TableColumn(Answer):
+    """A column of a dataset; `type_generic` is the contract's type code (`DatasetRestApi.get.TableColumn`)."""
+
+    id: Whole = 0
+    column_name: Text255
+    verbose_name: Text1024 | None = None
+    description: str | None = None
+    expression: str | None = None
+    extra: JsonText | None = None
+    type: str | None = None
+    advanced_data_type: Text255 | None = None
+    python_date_format: Text255 | None = None
+    filterable: Bool | None = None
+    groupby: Bool | None = None
+    is_active: Bool | None = None
+    is_dttm: Bool | None = None
+    uuid: UuidText | None = None
+    created_on: datetime | None = None
+    changed_on: datetime | None = None
+    type_generic: GenericType | None = None
+
+
+class SqlMetric(Answer):
+    """A saved metric of a dataset (contract, `DatasetRestApi.get.SqlMetric`)."""
+
+    id: Whole = 0
+    metric_name: Text255
+    expression: str
+    verbose_name: Text1024 | None = None
+    description: str | None = None
+    metric_type: Text32 | None = None
+    d3format: Text128 | None = None
+    currency: Text128 | None = None
+    warning_text: str | None = None
+    extra: JsonText | None = None
+    created_on: datetime | None = None
+    changed_on: datetime | None = None
+
+
+class DatasetGet(_WithSchema):
+    """One dataset with its columns and metrics (contract, `DatasetRestApi.get`)."""
+
+    id: Whole = 0
+    table_name: Text250
+    sql: str | None = None
+    description: str | None = None
+    extra: JsonText | None = None
+    default_endpoint: str | None = None
+    fetch_values_predicate: str | None = None
+    filter_select_enabled: Bool | None = None
+    is_sqllab_view: Bool | None = None
+    is_managed_externally: Bool = False
+    main_dttm_col: Text250 | None = None
+    offset: Whole | None = None
+    cache_timeout: Whole | None = None
+    template_params: JsonText | None = None
+    created_on: datetime | None = None
+    changed_on: datetime | None = None
+    created_by: UserNames | None = None
+    changed_by: UserNames | None = None
+    owners: tuple[UserReference, ...] = ()
+    database: DatabaseOfDataset
+    columns: tuple[TableColumn, ...]
+    metrics: tuple[SqlMetric, ...]
+    changed_on_humanized: str | None = None
+    created_on_humanized: str | None = None
+    column_formats: dict[str, str] | None = None
+    currency_formats: dict[str, Any] | None = None
+    datasource_name: str | None = None
+    datasource_type: str | None = None
+    granularity_orm: tuple[tuple[str, str], ...] | None = None
+    kind: str | None = None
+    name: str | None = None
+    order_by_choices: tuple[tuple[str, str], ...] | None = None
+    select_star: str | None = None
+    time_grain_orm: tuple[tuple[str, str], ...] | None = None
+    uid: str | None = None
+    url: str | None = None
+    verbose_map: dict[str, str] | None = None
+
+
+class DatasetListItem(_WithSchema):
+    """One dataset of a list (contract, `DatasetRestApi.get_list`)."""
+
+    id: Whole = 0
+    table_name: Text250
+    sql: str | None = None
+    description: str | None = None
+    extra: JsonText | None = None
+    default_endpoint: str | None = None
+    database: DatabaseOfDatasetItem
+    owners: tuple[UserReference, ...] = ()
+    changed_by: UserNames | None = None
+    changed_by_name: str | None = None
+    changed_on_delta_humanized: str | None = None
+    changed_on_utc: str | None = None
+    datasource_type: str | None = None
+    explore_url: str | None = None
+    kind: str | None = None

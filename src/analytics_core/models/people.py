@@ -1,0 +1,80 @@
+"""Shapes of users and roles; the contract names people only in references, so these are ours."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from analytics_core.models.base import Answer, Bool, Ids, Omittable, StrictShape, Text64, Text255, Whole
+from analytics_core.models.references import RoleReference
+
+Login = Annotated[Text64, Field(min_length=1)]
+
+
+class UserPost(StrictShape):
+    """A user to create; `attributes` are texts that row rules may use."""
+
+    username: Login
+    first_name: Text64 = ""
+    last_name: Text64 = ""
+    email: Text255 | None = None
+    active: Bool = True
+    roles: Ids = ()
+    attributes: dict[str, str] = Field(default_factory=dict)
+
+
+class UserPut(StrictShape):
+    """Changes of a user; `roles` and `attributes` replace the stored ones."""
+
+    username: Omittable[Login] = None
+    first_name: Omittable[Text64] = None
+    last_name: Omittable[Text64] = None
+    email: Text255 | None = None
+    active: Omittable[Bool] = None
+    roles: Omittable[Ids] = None
+    attributes: Omittable[dict[str, str]] = None
+
+
+class UserGet(Answer):
+    """One user."""
+
+    id: Whole
+    username: Text64
+    first_name: Text64
+    last_name: Text64
+    email: Text255 | None = None
+    active: Bool
+    roles: tuple[RoleReference, ...] = ()
+    attributes: dict[str, str] = Field(default_factory=dict)
+
+
+class RolePost(StrictShape):
+    """A role to create; `is_admin` roles may do everything."""
+
+    name: Login
+    is_admin: Bool = False
+
+
+class RolePut(StrictShape):
+    """Changes of a role."""
+
+    name: Omittable[Login] = None
+    is_admin: Omittable[Bool] = None
+
+
+class GrantGet(Answer):
+    """What a grant opens: a database, one schema of a database, or a dataset."""
+
+    on: str
+    id: Whole
+    schema_name: str | None = None
+
+
+class RoleGet(Answer):
+    """One role with its grants."""
+
+    id: Whole
+    name: Text64
+    is_admin: Bool
+    grants: tuple[GrantGet, ...] = ()
