@@ -274,7 +274,7 @@ class QueryPlan:
     """Everything about one statement on one dataset.
 
     `grouped` says whether outputs are grouped (metrics given, also an empty list) or raw rows. `count_rows` wraps the
-    statement in a count. `since` and `until` are naive UTC.
+    statement in a count. `since` and `until` are naive UTC; `counts_seconds`: they move with every second.
     """
 
     engine: str
@@ -291,6 +291,7 @@ class QueryPlan:
     since: datetime | None = None
     until: datetime | None = None
     range_text: str | None = None
+    counts_seconds: bool = False
     applied_filters: tuple[str, ...] = ()
     rejected_filters: tuple[RejectedFilter, ...] = ()
     notes: tuple[str, ...] = ()

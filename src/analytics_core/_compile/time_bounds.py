@@ -90,10 +90,16 @@ def _without_replaced(
 
 
 def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
+    """Return the resolved range; now is cut to the minute unless the text counts seconds, so that results are kept."""
+    resolved = _resolve_at(scope, query, text, scope.now.replace(second=0, microsecond=0))
+    return _resolve_at(scope, query, text, scope.now) if resolved.needs_seconds else resolved
+
+
+def _resolve_at(scope: Scope, query: ChartDataQueryObject, text: str, now: datetime) -> TimeRange:
     extras = query.extras
     return resolve_time_range(
         text,
-        now=scope.now,
+        now=now,
         relative_start=(extras and extras.relative_start) or scope.limits.relative_start,
         relative_end=(extras and extras.relative_end) or scope.limits.relative_end,
         time_shift=query.time_shift,

@@ -1,0 +1,74 @@
+"""How long a result is kept, and under which key (contract, cache_timeout; RULINGS.md, Cache)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics_core._compile.fingerprint import fingerprint
+from analytics_core._compile.plan import QueryPlan
+from analytics_core._querying.loading import LoadedDataset
+
+NEVER_EXPIRES = 0
+NO_CACHE = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheTimeout:
+    """Seconds, and who set them; 0 never expires, -1 keeps nothing."""
+
+    seconds: int
+    set_by: str
+
+    @property
+    def keeps(self) -> bool:
+        """Whether results are kept at all."""
+        return self.seconds >= 0
+
+    @property
+    def timeout_s(self) -> int | None:
+        """What a cache is told: None for entries that never expire."""
+        return self.seconds or None
+
+    def __str__(self) -> str:
+        if not self.keeps:
+            return f"nothing is kept ({self.set_by})"
+        return f"kept for {self.seconds} s ({self.set_by})" if self.seconds else f"kept for ever ({self.set_by})"
+
+
+def cache_timeout(*, custom: int | None, chart: int | None, loaded: LoadedDataset, default: int) -> CacheTimeout:
+    """Return the timeout that counts: custom, else the chart's, the dataset's, the database's, the setting's."""
+    candidates = (
+        (custom, "custom_cache_timeout"),
+        (chart, "chart"),
+        (loaded.dataset.cache_timeout, "dataset"),
+        (loaded.database.cache_timeout, "database"),
+        (default, "Settings.cache_timeout_s"),
+    )
+    seconds, set_by = next((value, name) for value, name in candidates if value is not None)
+    return CacheTimeout(seconds=max(seconds, NO_CACHE), set_by=set_by)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheKey:
+    """A key with the parts that it was made of; equal parts give equal keys, any difference another key."""
+
+    text: str
+    parts: Mapping[str, Any]
+
+
+def cache_key(
+    plans: Sequence[QueryPlan], loaded: LoadedDataset, *, identity: str | None, options: Mapping[str, str]
+) -> CacheKey:
+    """Return the key of a result: its plans (rules, resolved bounds and limits are in them), versions and options."""
+    parts = {
+        "plan": fingerprint(plans[0], *(fingerprint(plan) for plan in plans[1:])),
+        "dataset": f"{loaded.dataset.id}, version {loaded.dataset.audit.version}",
+        "database": f"{loaded.database.id}, version {loaded.database.audit.version}",
+        "identity": identity,
+        "rules": [str(c.origin) for c in plans[0].where if c.origin.kind.value in ("row rule", "guest claim")],
+        **options,
+    }
+    text = fingerprint(plans[0], *(fingerprint(plan) for plan in plans[1:]), *(f"{k}={v}" for k, v in parts.items()))
+    return CacheKey(text=f"chart-data-{text}", parts=parts)

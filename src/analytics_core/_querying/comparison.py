@@ -1,0 +1,102 @@
+"""Time comparison: the queries over shifted ranges that go with a main query (contract, `time_offsets`)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from analytics_core._compile.columns import axis_name
+from analytics_core._compile.plan import OutputRole, QueryPlan
+from analytics_core._compile.planner import PlanRequest
+from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
+from analytics_core._compile.time_range import TimeRange
+from analytics_core.errors import TimeOffsetError
+from analytics_core.models.enums import FilterOperator
+from analytics_core.models.query import ChartDataQueryObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Comparison:
+    """One shifted query: its text, the query to plan, and the request that moves its range."""
+
+    text: str
+    offset: TimeOffset
+    query: ChartDataQueryObject
+    request: PlanRequest
+    main: TimeRange
+
+    def forward(self, moment: datetime) -> datetime:
+        """Return where a moment of the shifted range (naive UTC) stands in the main range (naive UTC)."""
+        if self.offset.kind is OffsetKind.DATE_RANGE:
+            return moment
+        assert self.main.since is not None  # noqa: S101 - checked when the comparison was made
+        assert self.main.until is not None  # noqa: S101 - likewise
+        moved = self.offset.forward(moment.replace(tzinfo=UTC), self.main.since, self.main.until)
+        return moved.replace(tzinfo=None)
+
+
+def comparisons(
+    query: ChartDataQueryObject, plan: QueryPlan, request: PlanRequest, *, date_ranges: bool
+) -> tuple[Comparison, ...]:
+    """Return the comparisons of a query in the order of its `time_offsets`; an offset named twice counts once.
+
+    Raises:
+        TimeOffsetError: the query has no metrics or no range with both ends, or an offset is not understood.
+    """
+    texts = tuple(dict.fromkeys(text for text in query.time_offsets if text))
+    if not texts or plan.count_rows:
+        return ()
+    if not any(output.role is OutputRole.METRIC for output in plan.outputs):
+        raise TimeOffsetError("time_offsets compare metrics, and this query has none; give metrics")
+    main = _enclosed(plan)
+    return tuple(_comparison(text, query, request, main, date_ranges=date_ranges) for text in texts)
+
+
+def _enclosed(plan: QueryPlan) -> TimeRange:
+    if plan.since is None or plan.until is None:
+        raise TimeOffsetError(
+            "An enclosed time range (both start and end) must be specified when using a Time Comparison; "
+            "give time_range, for example '2024-01-01 : 2025-01-01'"
+        )
+    return TimeRange(
+        since=plan.since.replace(tzinfo=UTC), until=plan.until.replace(tzinfo=UTC), text=plan.range_text or ""
+    )
+
+
+def _comparison(
+    text: str, query: ChartDataQueryObject, request: PlanRequest, main: TimeRange, *, date_ranges: bool
+) -> Comparison:
+    offset = parse_time_offset(text)
+    if offset.kind is OffsetKind.DATE_RANGE and not date_ranges:
+        raise TimeOffsetError(f"time_offsets: {text!r} is a date range; Settings.date_range_offsets is off")
+    assert main.since is not None  # noqa: S101 - made so by _enclosed; tells the type checker
+    assert main.until is not None  # noqa: S101 - likewise
+    since, until = offset.shifted(main.since, main.until)
+    shifted = TimeRange(since=since, until=until, text=f"{main.text}, {text}")
+    return Comparison(
+        text=text,
+        offset=offset,
+        query=_shifted_query(query),
+        request=replace(request, range_override=shifted, series_range=main),
+        main=main,
+    )
+
+
+def _shifted_query(query: ChartDataQueryObject) -> ChartDataQueryObject:
+    """Return the query as it runs over a shifted range: unordered, up to the default limit, without further steps.
+
+    Conditions other than ranges on the x-axis are left out: they speak of the main range.
+    """
+    axis = axis_name(query.columns)
+    changes: Mapping[str, object] = {
+        "time_offsets": (),
+        "post_processing": (),
+        "orderby": (),
+        "row_limit": None,
+        "row_offset": 0,
+        "filters": tuple(
+            item for item in query.filters if item.col != axis or item.op is FilterOperator.TEMPORAL_RANGE
+        ),
+    }
+    return query.model_copy(update=dict(changes))

@@ -1,0 +1,107 @@
+"""What `charts.explain` answers: the road of a chart query, stopped before execution, in words and as data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics_core._compile.explanation import ExplainedClause, describe_range, explain_plan
+from analytics_core._compile.plan import QueryPlan, RejectedFilter, Statement
+from analytics_core._engines.spec import EngineSpec
+from analytics_core.errors import AnalyticsError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExplainedQuery:
+    """Why one query gives what it gives.
+
+    Attributes:
+        clauses: every clause of the statement with its origin, in the order of the statement.
+        sql: the statement as people read it, values inlined.
+        bound_sql: the statement as the driver gets it.
+        parameters: its bound values.
+        time_range: the range text with its resolved ends (UTC).
+        cache_key: under which the result is kept; None when it is not.
+        cache_key_parts: what the key is made of.
+        cache_timeout: seconds, and who set them.
+        applied_filters, rejected_filters: names of filters, and for rejected ones the reason.
+        offsets: the explanations of the time comparisons, by their text.
+        failure: the error that stopped the query, None when it can run.
+    """
+
+    clauses: tuple[ExplainedClause, ...] = ()
+    sql: str = ""
+    bound_sql: str = ""
+    parameters: Any = ()
+    time_range: str = ""
+    cache_key: str | None = None
+    cache_key_parts: Mapping[str, Any] = field(default_factory=dict)
+    cache_timeout: str = ""
+    applied_filters: tuple[str, ...] = ()
+    rejected_filters: tuple[RejectedFilter, ...] = ()
+    offsets: Mapping[str, ExplainedQuery] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+    failure: AnalyticsError | None = None
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        if self.failure is not None:
+            return [f"This query cannot run: {self.failure.message}"]
+        width = max((len(clause.part) for clause in self.clauses), default=0)
+        lines = [f"{c.part:<{width}}  {c.sql}    <- {c.origin}" for c in self.clauses]
+        lines.append(f"time range: {self.time_range}")
+        lines += [f"rejected filter: {r.column} ({r.reason})" for r in self.rejected_filters]
+        lines += [f"compared with {text}: {part.time_range}" for text, part in self.offsets.items()]
+        lines.append(f"cache: {self.cache_timeout}; key {self.cache_key or 'none'}")
+        lines += [f"note: {note}" for note in self.notes]
+        return [*lines, "", self.sql]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Explanation:
+    """The explanation of a query context: one part for each of its queries; print it, or read its fields."""
+
+    queries: tuple[ExplainedQuery, ...]
+
+    def __str__(self) -> str:
+        if len(self.queries) == 1:
+            return str(self.queries[0])
+        return "\n\n".join(f"query {i}\n{query}" for i, query in enumerate(self.queries))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CacheFacts:
+    """What `explain` says of the cache."""
+
+    key: str | None
+    parts: Mapping[str, Any]
+    timeout: str
+
+
+def explained(
+    plan: QueryPlan,
+    statement: Statement,
+    spec: EngineSpec,
+    *,
+    cache: CacheFacts,
+    offsets: Mapping[str, ExplainedQuery],
+    notes: tuple[str, ...],
+) -> ExplainedQuery:
+    """Return the explanation of a planned query."""
+    return ExplainedQuery(
+        clauses=explain_plan(plan, spec),
+        sql=statement.display_sql,
+        bound_sql=statement.sql,
+        parameters=statement.parameters,
+        time_range=describe_range(plan.range_text, plan.since, plan.until),
+        cache_key=cache.key,
+        cache_key_parts=cache.parts,
+        cache_timeout=cache.timeout,
+        applied_filters=plan.applied_filters,
+        rejected_filters=plan.rejected_filters,
+        offsets=offsets,
+        notes=(*plan.notes, *notes),
+    )

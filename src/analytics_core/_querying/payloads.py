@@ -1,0 +1,64 @@
+"""What a query context asks of each of its queries, made explicit: result types resolved, samples and details spelled out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analytics_core._records.dataset import Dataset
+from analytics_core.models.enums import ResultType
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+
+_LISTED_KEYS = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuery:
+    """One query of a context, by its position, and the type of its result."""
+
+    position: int
+    query: ChartDataQueryObject
+    result_type: ResultType
+
+
+def asked_queries(context: ChartDataQueryContext) -> tuple[AskedQuery, ...]:
+    """Return the queries of a context; a query's own result type goes before the context's."""
+    return tuple(
+        AskedQuery(position=i, query=query, result_type=query.result_type or context.result_type)
+        for i, query in enumerate(context.queries)
+    )
+
+
+def effective_query(asked: AskedQuery, dataset: Dataset) -> ChartDataQueryObject:
+    """Return the query as it will be planned: samples and drill detail ask for all columns as raw rows."""
+    match asked.result_type:
+        case ResultType.SAMPLES:
+            return _all_columns(asked.query, dataset, granularity=None, time_range=None, orderby=())
+        case ResultType.DRILL_DETAIL:
+            first = dataset.columns[0].column_name if dataset.columns else None
+            return _all_columns(asked.query, dataset, orderby=((first, True),) if first else ())
+    return asked.query
+
+
+def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: object) -> ChartDataQueryObject:
+    return query.model_copy(
+        update={
+            "columns": tuple(column.column_name for column in dataset.columns),
+            "metrics": None,
+            "post_processing": (),
+            "is_timeseries": False,
+            "is_rowcount": False,
+            "series_columns": (),
+            "series_limit": 0,
+            "time_offsets": (),
+            **changes,
+        }
+    )
+
+
+def notes_of(query: ChartDataQueryObject) -> tuple[str, ...]:
+    """Return what a caller should know about keys of the payload that nobody reads."""
+    unread = sorted((query.model_extra or {}).keys())
+    if not unread:
+        return ()
+    listed = ", ".join(unread[:_LISTED_KEYS])
+    return (f"kept but not read: {listed}",)

@@ -1,0 +1,224 @@
+"""The road of a chart query: load, admit, plan, compile, cache, run, compare, shape. One method a step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from analytics_core._compile.dataset_view import DatasetView, make_view
+from analytics_core._compile.plan import SqlSource, TableSource
+from analytics_core._compile.planner import PlanRequest
+from analytics_core._execution.statements import Executed, FetchLimits
+from analytics_core._frames.pipeline import Operation, check_operations, run_operations
+from analytics_core._gate.gate import Admission, Gate
+from analytics_core._querying.answer import ChartData, QueryResult, failed_result
+from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
+from analytics_core._querying.call import Call
+from analytics_core._querying.comparison import Comparison, comparisons
+from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
+from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.offset_join import join_offset
+from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of
+from analytics_core._querying.preparing import Memo, PreparedQuery, Preparer
+from analytics_core._querying.shaping import Answered, listed, query_text, shaped
+from analytics_core._querying.stored_results import StoredResults
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._settings import Settings
+from analytics_core.errors import AnalyticsError, PayloadSchemaError, Problem
+from analytics_core.models.enums import ResultType
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+
+_LISTED = (ResultType.COLUMNS, ResultType.TIMEGRAINS)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Admitted:
+    """A dataset, and the actor's admission to it."""
+
+    loaded: LoadedDataset
+    admission: Admission
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ready:
+    """One query, ready to run: its dataset, the admission of the actor, the main statement and its comparisons."""
+
+    loaded: LoadedDataset
+    admission: Admission
+    view: DatasetView
+    main: PreparedQuery
+    shifted: tuple[tuple[Comparison, PreparedQuery], ...]
+    timeout: CacheTimeout
+    key: CacheKey
+    notes: tuple[str, ...]
+
+
+class QueryRunner:
+    """Answers query contexts."""
+
+    def __init__(
+        self,
+        *,
+        loader: DatasetLoader,
+        gate: Gate,
+        preparer: Preparer,
+        templates: QueryTemplates,
+        results: StoredResults,
+        settings: Settings,
+        operations: Mapping[str, Operation],
+    ) -> None:
+        self._loader = loader
+        self._gate = gate
+        self._preparer = preparer
+        self._templates = templates
+        self._results = results
+        self._settings = settings
+        self._operations = operations
+        self._memo = Memo()
+
+    # ------------------------------------------------------------------------------------------------------- public
+    def run(self, context: ChartDataQueryContext, call: Call) -> ChartData:
+        """Return the answer to every query of the context; what stops one query is told in its result.
+
+        Raises:
+            NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
+        """
+        asked = asked_queries(context)
+        admitted = [self._admit(context, query.query, call) for query in asked]
+        results = [self._answer(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
+        return ChartData(
+            results=tuple(results), result_type=context.result_type, result_format=context.result_format
+        )
+
+    def explain(self, context: ChartDataQueryContext, call: Call) -> Explanation:
+        """Return why each query gives what it gives, without running anything."""
+        asked = asked_queries(context)
+        admitted = [self._admit(context, query.query, call) for query in asked]
+        parts = [self._explain(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
+        return Explanation(queries=tuple(parts))
+
+    # -------------------------------------------------------------------------------------------------------- steps
+    def _admit(self, context: ChartDataQueryContext, query: ChartDataQueryObject, call: Call) -> Admitted:
+        datasource = query.datasource or context.datasource
+        if datasource is None:
+            problem = Problem(path="datasource", message='name what is queried: {"id": 1, "type": "table"}')
+            raise PayloadSchemaError(shape="ChartDataQueryContextSchema", problems=[problem])
+        loaded = self._loader.load(datasource)
+        admission = self._gate.admit(call.actor, loaded.dataset, loaded.database, loaded.spec)
+        return Admitted(loaded=loaded, admission=admission)
+
+    def _answer(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
+        try:
+            if asked.result_type in _LISTED:
+                return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
+            ready = self._prepare(context, asked, where, call)
+            if asked.result_type is ResultType.QUERY:
+                return query_text(ready.main)
+            return self._stored_or_run(context, asked, ready, call)
+        except AnalyticsError as error:
+            return failed_result(error, result_type=asked.result_type)
+
+    def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
+        query = effective_query(asked, where.loaded.dataset)
+        check_operations(query.post_processing, self._operations)
+        templates = self._templates.for_query(query, where.loaded.dataset, call)
+        view = make_view(where.loaded.dataset, where.loaded.spec, self._source(where, templates.render_source()))
+        query = templates.without_removed_filters(query)
+        request = PlanRequest(
+            row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES
+        )
+        main = self._preparer.prepare(query, view, request, now=call.now, render=templates.render)
+        shifted = tuple(
+            (item, self._preparer.prepare(item.query, view, item.request, now=call.now, render=templates.render))
+            for item in comparisons(query, main.plan, request, date_ranges=self._settings.date_range_offsets)
+        )
+        timeout = cache_timeout(
+            custom=context.custom_cache_timeout,
+            chart=call.chart_cache_timeout,
+            loaded=where.loaded,
+            default=self._settings.cache_timeout_s,
+        )
+        plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
+        return Ready(
+            loaded=where.loaded,
+            admission=where.admission,
+            view=view,
+            main=main,
+            shifted=shifted,
+            timeout=timeout,
+            key=cache_key(plans, where.loaded, identity=where.admission.identity, options=_options(asked, query)),
+            notes=notes_of(asked.query),
+        )
+
+    def _source(self, where: Admitted, sql: str | None) -> TableSource | SqlSource:
+        return self._gate.source(where.admission, sql)
+
+    def _stored_or_run(
+        self, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
+    ) -> QueryResult:
+        if ready.timeout.keeps and not context.force:
+            kept = self._results.find(ready.key, ready.timeout)
+            if kept is not None:
+                return kept
+        answered = self._run(ready, call)
+        result = shaped(
+            answered,
+            context=context,
+            asked=asked,
+            prepared=ready.main,
+            view=ready.view,
+            notes=ready.notes,
+        )
+        if not ready.timeout.keeps:
+            return result
+        return self._results.keep(ready.key, ready.timeout, result)
+
+    def _run(self, ready: Ready, call: Call) -> Answered:
+        executed = self._execute(ready, ready.main, call)
+        frame, fetched = executed.frame, len(executed.frame)
+        for comparison, prepared in ready.shifted:
+            other = self._execute(ready, prepared, call)
+            frame = join_offset(
+                frame, other.frame, ready.main.plan, offset=comparison.text, forward=comparison.forward
+            )
+        if len(frame):
+            frame = run_operations(frame, ready.main.query.post_processing, self._operations)
+        return Answered(frame=frame, fetched=fetched, was_cut=executed.has_more)
+
+    def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:
+        limits = FetchLimits(
+            max_rows=1 if prepared.plan.count_rows else prepared.plan.limit.rows,
+            max_bytes=self._settings.max_result_bytes,
+            timeout_s=self._settings.statement_timeout_s,
+        )
+        return self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
+
+    def _explain(
+        self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call
+    ) -> ExplainedQuery:
+        try:
+            ready = self._prepare(context, asked, where, call)
+        except AnalyticsError as error:
+            return ExplainedQuery(failure=error)
+        facts = CacheFacts(
+            key=ready.key.text if ready.timeout.keeps else None, parts=ready.key.parts, timeout=str(ready.timeout)
+        )
+        offsets = {
+            comparison.text: explained(
+                prepared.plan, prepared.statement, ready.loaded.spec, cache=facts, offsets={}, notes=()
+            )
+            for comparison, prepared in ready.shifted
+        }
+        return explained(
+            ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=ready.notes
+        )
+
+
+def _options(asked: AskedQuery, query: ChartDataQueryObject) -> dict[str, str]:
+    """Return what else a result depends on, beyond its plans."""
+    return {
+        "result_type": asked.result_type.value,
+        "offsets": repr(query.time_offsets),
+        "operations": repr(query.post_processing),
+        "time_extras": repr(query.applied_time_extras),
+    }

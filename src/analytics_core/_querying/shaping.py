@@ -1,0 +1,164 @@
+"""Shapes what was fetched into the answer to one query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from analytics_core._compile.dataset_view import DatasetView
+from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Output, QueryPlan
+from analytics_core._engines.grain_names import grain_name
+from analytics_core._engines.nodes import grain_function
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame
+from analytics_core._querying.answer import LimitEntry, QueryResult, listed_result
+from analytics_core._querying.client_processing import client_processed
+from analytics_core._querying.coltypes import coltypes
+from analytics_core._querying.payloads import AskedQuery
+from analytics_core._querying.preparing import PreparedQuery
+from analytics_core._querying.result_rows import ResultRows
+from analytics_core._records.dataset import Dataset
+from analytics_core.models.enums import ResultType, TimeGrain
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answered:
+    """What the databases gave for one query, compared and processed: the rows, how many were fetched, and whether cut."""
+
+    frame: Frame
+    fetched: int
+    was_cut: bool
+
+
+def shaped(
+    answered: Answered,
+    *,
+    context: ChartDataQueryContext,
+    asked: AskedQuery,
+    prepared: PreparedQuery,
+    view: DatasetView,
+    notes: tuple[str, ...],
+) -> QueryResult:
+    """Return the result of one query with every field of the contract."""
+    plan, frame = prepared.plan, answered.frame
+    applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
+    result = QueryResult(
+        result_type=asked.result_type,
+        query=prepared.statement.display_sql,
+        annotation_data=[],
+        applied_filters=applied,
+        rejected_filters=rejected,
+        colnames=frame.names,
+        coltypes=coltypes(frame, declared=declared_kinds(plan, view), temporal=temporal_labels(plan)),
+        rowcount=len(frame),
+        sql_rowcount=answered.fetched,
+        from_dttm=epoch_ms(plan.since),
+        to_dttm=epoch_ms(plan.until),
+        label_map=label_map(plan, frame),
+        notes=(*plan.notes, *notes),
+        limits=ledger(plan, was_cut=answered.was_cut),
+        verbose_names=_verbose_names(view),
+        rows=ResultRows(frame),
+    )
+    if asked.result_type is not ResultType.POST_PROCESSED:
+        return result
+    form_data = context.form_data if isinstance(context.form_data, Mapping) else {}
+    return client_processed(result, form_data=form_data)
+
+
+def reported_filters(
+    query: ChartDataQueryObject, plan: QueryPlan, *, has_time: bool
+) -> tuple[tuple[Mapping[str, Any], ...], tuple[Mapping[str, Any], ...]]:
+    """Return the applied and the rejected filters, the dashboard's time extras among them."""
+    applied = [{"column": name} for name in plan.applied_filters]
+    rejected = [{"column": item.column, "reason": item.reason} for item in plan.rejected_filters]
+    for extra in query.applied_time_extras or {}:
+        if has_time:
+            applied.append({"column": extra})
+        else:
+            rejected.append({"column": extra, "reason": "no_temporal_column"})
+    return tuple(applied), tuple(rejected)
+
+
+def declared_kinds(plan: QueryPlan, view: DatasetView) -> dict[str, ValueKind]:
+    """Return the kind of each label as the plan and the dataset declare it, for columns without a value."""
+    declared = {output.label: output.kind for output in plan.outputs}
+    for output in plan.outputs:
+        if declared[output.label] is ValueKind.UNKNOWN:
+            declared[output.label] = view.kinds.get(output.label, ValueKind.UNKNOWN)
+    return declared
+
+
+def temporal_labels(plan: QueryPlan) -> frozenset[str]:
+    """Return the labels of the outputs that hold moments."""
+    return frozenset(output.label for output in plan.outputs if output.is_temporal and not _is_metric(output))
+
+
+def _is_metric(output: Output) -> bool:
+    return isinstance(output.expr, AggregateExpr)
+
+
+def label_map(plan: QueryPlan, frame: Frame) -> dict[str, tuple[str, ...]]:
+    """Return, for each column of the result, the names that it stands for."""
+    names = {output.label: (_stands_for(output),) for output in plan.outputs}
+    return {name: names.get(name, (name,)) for name in frame.names}
+
+
+def _stands_for(output: Output) -> str:
+    return output.expr.sql if isinstance(output.expr, FragmentExpr) else output.label
+
+
+def ledger(plan: QueryPlan, *, was_cut: bool) -> tuple[LimitEntry, ...]:
+    """Return the limits that bound the result."""
+    entries = [LimitEntry(limit="row_limit", rows=plan.limit.rows, set_by=str(plan.limit.origin), cut=was_cut)]
+    if plan.series_limit:
+        origin = str(plan.series_limit.origin)
+        entries.append(LimitEntry(limit="series_limit", rows=plan.series_limit.limit, set_by=origin, cut=None))
+    return tuple(entries)
+
+
+def epoch_ms(moment: datetime | None) -> int | None:
+    """Return a naive UTC moment as milliseconds since 1970."""
+    return None if moment is None else round(moment.replace(tzinfo=UTC).timestamp() * 1000)
+
+
+def _verbose_names(view: DatasetView) -> dict[str, str]:
+    columns = {name: c.verbose_name for name, c in view.columns.items() if c.verbose_name}
+    metrics = {name: m.verbose_name for name, m in view.metrics.items() if m.verbose_name}
+    return {**columns, **metrics}
+
+
+def query_text(prepared: PreparedQuery) -> QueryResult:
+    """Return the result of a query that asks for its statement only."""
+    return QueryResult(result_type=ResultType.QUERY, query=prepared.statement.display_sql)
+
+
+def listed(result_type: ResultType, dataset: Dataset, spec: EngineSpec) -> QueryResult:
+    """Return the columns of a dataset, or the time grains of its engine."""
+    items = _column_items(dataset, spec) if result_type is ResultType.COLUMNS else _grain_items(spec)
+    return listed_result(result_type, items)
+
+
+def _column_items(dataset: Dataset, spec: EngineSpec) -> list[dict[str, Any]]:
+    items = []
+    for column in dataset.columns:
+        generic = spec.value_kind(column.type).generic if column.type else None
+        dtype = None if generic is None else int(generic)
+        items.append({"column_name": column.column_name, "verbose_name": column.verbose_name, "dtype": dtype})
+    return items
+
+
+def _grain_items(spec: EngineSpec) -> list[dict[str, Any]]:
+    return [
+        {"name": grain_name(grain), "function": grain_function(spec, grain), "duration": grain.value}
+        for grain in TimeGrain
+    ]
+
+
+def with_cache_facts(result: QueryResult, *, key: str | None, timeout: int, cached: str | None) -> QueryResult:
+    """Return a fresh result with what is known of its place in the cache."""
+    return replace(result, cache_key=key, cache_timeout=timeout, cached_dttm=cached)
