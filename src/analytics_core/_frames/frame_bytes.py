@@ -1,0 +1,70 @@
+"""Frames as Arrow IPC bytes and back; columns that Arrow cannot hold travel as JSON text, value by value."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.json_values import clean_text, nested_value
+
+_KIND: Final = b"kind"
+_FORM: Final = b"form"
+_ARROW: Final = b"arrow"
+_JSON: Final = b"json"
+
+
+def frame_to_bytes(frame: Frame) -> memoryview:
+    """Return the frame as one Arrow IPC stream; values of mixed columns become JSON values, moments ISO 8601 text."""
+    import pyarrow as pa
+
+    fields, arrays = [], []
+    for column in frame.columns:
+        array, form = _array(column)
+        fields.append(pa.field(clean_text(column.name), array.type, metadata={_KIND: column.kind.value, _FORM: form}))
+        arrays.append(array)
+    table = pa.table(arrays, schema=pa.schema(fields))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
+
+
+def _array(column: FrameColumn) -> tuple[Any, bytes]:
+    import orjson
+    import pyarrow as pa
+
+    if is_arrow(column.values):
+        return column.values, _ARROW
+    values = column.to_list()
+    array = list_as_arrow(values)
+    if array is not None:
+        return array, _ARROW
+    texts = [None if value is None else orjson.dumps(nested_value(value)).decode() for value in values]
+    return pa.array(texts, pa.large_string()), _JSON
+
+
+def frame_from_bytes(data: bytes | memoryview) -> Frame:
+    """Return the frame that `frame_to_bytes` wrote; its Arrow columns share the memory of `data`.
+
+    Raises:
+        ValueError: the bytes are no such stream.
+    """
+    import pyarrow as pa
+
+    try:
+        with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+            table = reader.read_all()
+        return Frame(columns=tuple(map(_column, table.schema, table.columns)))
+    except (pa.ArrowException, OSError, KeyError, TypeError) as error:
+        raise ValueError("these bytes hold no frame") from error
+
+
+def _column(field: Any, values: Any) -> FrameColumn:
+    import orjson
+
+    kind = ValueKind(field.metadata[_KIND].decode())
+    if field.metadata[_FORM] == _JSON:
+        values = [None if text is None else orjson.loads(text) for text in values.to_pylist()]
+    return FrameColumn(name=field.name, kind=kind, values=values)
