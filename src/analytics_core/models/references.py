@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import StringConstraints
 
-from analytics_core.models.base import Answer, JsonText, StrictShape, Text64, Text250, Whole
+from analytics_core.models.base import Answer, JsonText, Omittable, StrictShape, Text64, Text250, Whole
 from analytics_core.models.enums import TagType
 
 Text500 = Annotated[str, StringConstraints(max_length=500)]
@@ -37,9 +37,9 @@ class RoleReference(Answer):
 class TagReference(StrictShape):
     """A tag; also an item of a chart's `tags` in an update."""
 
-    id: Whole | None = None
+    id: Omittable[Whole] = None
     name: Text250 | None = None
-    type: TagType | None = None
+    type: Omittable[TagType] = None
 
 
 class DashboardReference(Answer):
