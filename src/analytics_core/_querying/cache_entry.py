@@ -22,7 +22,7 @@ from typing import Any, Final
 
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
 from analytics_core._querying.answer import LimitEntry, QueryResult
-from analytics_core._querying.result_rows import ResultRows
+from analytics_core._querying.result_rows import Chunk, ResultRows
 from analytics_core.models.enums import QueryStatus, ResultType
 
 MAGIC: Final = b"ACQR\x00\x00\x00\x01"
@@ -38,24 +38,34 @@ _TUPLES: Final = ("applied_filters", "rejected_filters", "colnames", "coltypes",
 _PLAIN: Final = ("query", "annotation_data", "rowcount", "from_dttm", "to_dttm", "sql_rowcount", "language")
 
 
-def encode_entry(key: str, result: QueryResult, *, stored_at: datetime) -> bytes | None:
+def encode_entry(key: str, result: QueryResult, *, stored_at: datetime, most_bytes: int = MOST_BYTES) -> bytes | None:
     """Return the bytes that stand for `result`, or None when it cannot be kept: it failed, is no table, is too large.
+
+    The JSON text of the rows is written here; `result` keeps it, so that answering does not write it again.
 
     Args:
         key: what the entry will be stored under; it opens under no other.
         result: a result with rows.
         stored_at: the present moment, for `cached_dttm`.
+        most_bytes: the largest entry that is worth making.
     """
     if result.error is not None or not isinstance(result.rows, ResultRows):
         return None
     facts = _facts_bytes(result, stored_at)
     frame = frame_to_bytes(result.frame)
-    records = list(result.rows.json_chunks())
     key_bytes = key.encode()
-    lengths = (len(key_bytes), len(facts), len(frame), sum(map(len, records)))
-    if lengths[0] > MOST_KEY_BYTES or lengths[1] > MOST_FACTS_BYTES or sum(lengths) > MOST_BYTES:
+    if len(key_bytes) > MOST_KEY_BYTES or len(facts) > MOST_FACTS_BYTES or len(frame) > most_bytes:
         return None
-    parts = (key_bytes, facts, frame, *records)
+    records = list(result.rows.json_chunks())
+    records_length = sum(map(len, records))
+    data = _joined((len(key_bytes), len(facts), len(frame), records_length), (key_bytes, facts, frame, *records))
+    if len(data) > min(most_bytes, MOST_BYTES):
+        return None
+    result.rows.remember_json(memoryview(data)[len(data) - records_length :])
+    return data
+
+
+def _joined(lengths: tuple[int, ...], parts: tuple[Chunk, ...]) -> bytes:
     head = _LENGTHS.pack(0, *lengths)[4:]
     checksum = zlib.crc32(head)
     for part in parts:
@@ -118,9 +128,10 @@ def _result(facts_bytes: memoryview, frame: memoryview, records: memoryview) -> 
     import orjson
 
     facts = orjson.loads(facts_bytes)
+    fields: dict[str, Any] = {name: facts[name] for name in (*_PLAIN, "cache_timeout", "cached_dttm")}
+    fields.update({name: tuple(facts[name]) for name in _TUPLES})
     return QueryResult(
-        **{name: facts[name] for name in (*_PLAIN, "cache_timeout", "cached_dttm")},
-        **{name: tuple(facts[name]) for name in _TUPLES},
+        **fields,
         is_cached=True,
         status=QueryStatus(facts["status"]),
         result_type=ResultType(facts["result_type"]),

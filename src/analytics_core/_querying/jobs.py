@@ -1,4 +1,4 @@
-"""Chart queries in the background: jobs with a state, an owner and a way to stop them (ChartDataAsyncResponseSchema)."""
+"""Chart queries in the background: jobs with a state, an owner and a way to stop them."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ class Job:
             answer = work()
         except AnalyticsError as error:
             self._end(_status_of(error), failure=error)
-        except Exception as error:  # noqa: BLE001 - the border of a thread: nobody above could be told
+        except Exception as error:  # the border of a thread: nobody above could be told
             _LOG.error("job %s ended by an unexpected %s", self.job_id, type(error).__name__)
             self._end(QueryStatus.FAILED, failure=JobError(f"job {self.job_id!r} ended by an unexpected error"))
         else:

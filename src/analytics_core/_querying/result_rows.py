@@ -40,9 +40,16 @@ class ResultRows:
 
     def data(self) -> list[dict[str, Any]]:
         """Return the rows as dicts of JSON values."""
+        import orjson
+
         if self._records is None:
-            self._records = records(self.frame)
+            known = self._encoded
+            self._records = records(self.frame) if known is None else orjson.loads(known)
         return self._records
+
+    def remember_json(self, encoded: Chunk) -> None:
+        """Keep the JSON text that was written from these rows, so that it is not written again."""
+        self._encoded = encoded
 
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `data` in parts."""
