@@ -16,7 +16,6 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Mapping
-from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
@@ -35,23 +34,25 @@ MOST_KEY_BYTES: Final = 1_024
 MOST_FACTS_BYTES: Final = 16 * 1024 * 1024
 _LENGTHS: Final = struct.Struct(">IQQQQ")
 _TUPLES: Final = ("applied_filters", "rejected_filters", "colnames", "coltypes", "indexnames", "notes")
-_PLAIN: Final = ("query", "annotation_data", "rowcount", "from_dttm", "to_dttm", "sql_rowcount", "language")
+_PLAIN: Final = (
+    *("cache_timeout", "cached_dttm", "query", "annotation_data", "rowcount", "from_dttm", "to_dttm"),
+    *("sql_rowcount", "language"),
+)
 
 
-def encode_entry(key: str, result: QueryResult, *, stored_at: datetime, most_bytes: int = MOST_BYTES) -> bytes | None:
-    """Return the bytes that stand for `result`, or None when it cannot be kept: it failed, is no table, is too large.
+def encode_entry(result: QueryResult, *, key: str, most_bytes: int = MOST_BYTES) -> bytes | None:
+    """Return the bytes that stand for `result`, or None when it cannot be kept: it failed, or is too large.
 
     The JSON text of the rows is written here; `result` keeps it, so that answering does not write it again.
 
     Args:
+        result: a result; its `cached_dttm` and `cache_timeout` are kept with it.
         key: what the entry will be stored under; it opens under no other.
-        result: a result with rows.
-        stored_at: the present moment, for `cached_dttm`.
         most_bytes: the largest entry that is worth making.
     """
-    if result.error is not None or not isinstance(result.rows, ResultRows):
+    if result.error is not None:
         return None
-    facts = _facts_bytes(result, stored_at)
+    facts = _facts_bytes(result)
     frame = frame_to_bytes(result.frame)
     key_bytes = key.encode()
     if len(key_bytes) > MOST_KEY_BYTES or len(facts) > MOST_FACTS_BYTES or len(frame) > most_bytes:
@@ -61,7 +62,8 @@ def encode_entry(key: str, result: QueryResult, *, stored_at: datetime, most_byt
     data = _joined((len(key_bytes), len(facts), len(frame), records_length), (key_bytes, facts, frame, *records))
     if len(data) > min(most_bytes, MOST_BYTES):
         return None
-    result.rows.remember_json(memoryview(data)[len(data) - records_length :])
+    if isinstance(result.rows, ResultRows):
+        result.rows.remember_json(memoryview(data)[len(data) - records_length :])
     return data
 
 
@@ -73,22 +75,22 @@ def _joined(lengths: tuple[int, ...], parts: tuple[Chunk, ...]) -> bytes:
     return b"".join((MAGIC, checksum.to_bytes(4, "big"), head, *parts))
 
 
-def decode_entry(key: str, data: bytes) -> QueryResult | None:
+def decode_entry(data: bytes, *, key: str) -> QueryResult | None:
     """Return the result that `encode_entry` wrote under `key`, or None when `data` is anything else.
 
     The result says `is_cached`; its frame is decoded when somebody asks for it, its JSON text is the stored one.
     """
-    parts = _parts(key, data)
+    parts = _parts(data, key)
     if parts is None:
         return None
     facts, frame, records = parts
     try:
-        return _result(facts, frame, records)
+        return _result(key, facts, frame, records)
     except (KeyError, TypeError, ValueError):  # facts of another shape: somebody else's bytes
         return None
 
 
-def _parts(key: str, data: bytes) -> tuple[memoryview, memoryview, memoryview] | None:
+def _parts(data: bytes, key: str) -> tuple[memoryview, memoryview, memoryview] | None:
     start = len(MAGIC) + _LENGTHS.size
     if len(data) < start or len(data) > MOST_BYTES or not data.startswith(MAGIC):
         return None
@@ -104,12 +106,10 @@ def _parts(key: str, data: bytes) -> tuple[memoryview, memoryview, memoryview] |
     return (facts, frame, records) if stored_key == key.encode() else None
 
 
-def _facts_bytes(result: QueryResult, stored_at: datetime) -> bytes:
+def _facts_bytes(result: QueryResult) -> bytes:
     import orjson
 
     facts: dict[str, Any] = {name: getattr(result, name) for name in (*_PLAIN, *_TUPLES)}
-    facts["cache_timeout"] = result.cache_timeout
-    facts["cached_dttm"] = stored_at.isoformat()
     facts["status"] = result.status.value
     facts["result_type"] = result.result_type.value
     facts["label_map"] = result.label_map
@@ -124,14 +124,15 @@ def _as_json(value: Any) -> Any:
     raise TypeError(f"a fact of a result is a {type(value).__name__}")
 
 
-def _result(facts_bytes: memoryview, frame: memoryview, records: memoryview) -> QueryResult:
+def _result(key: str, facts_bytes: memoryview, frame: memoryview, records: memoryview) -> QueryResult:
     import orjson
 
     facts = orjson.loads(facts_bytes)
-    fields: dict[str, Any] = {name: facts[name] for name in (*_PLAIN, "cache_timeout", "cached_dttm")}
+    fields: dict[str, Any] = {name: facts[name] for name in _PLAIN}
     fields.update({name: tuple(facts[name]) for name in _TUPLES})
     return QueryResult(
         **fields,
+        cache_key=key,
         is_cached=True,
         status=QueryStatus(facts["status"]),
         result_type=ResultType(facts["result_type"]),
