@@ -1,0 +1,1 @@
+"""Measures the ratios that the project promises (docs/explanation/limits.md); run with `nox -s bench`."""

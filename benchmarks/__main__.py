@@ -1,0 +1,63 @@
+"""Prints one line for each ratio, with its goal and a verdict.
+
+    python -m benchmarks ../shared/bench [--engines sqlite,duckdb,postgres] [--peer FOLDER]
+
+Run it on a quiet machine. The exit code is 1 when a goal is missed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.support.servers import private_servers
+
+from benchmarks import against_peer, figures
+from benchmarks.report import Ratio, Unmeasured
+from benchmarks.system import System
+from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
+
+
+def main() -> int:
+    """Make the data, measure, print."""
+    arguments = _arguments()
+    workload = load_workload(arguments.bench)
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder, private_servers() as servers:
+        urls = make_databases(workload, Path(folder), servers)
+        shutil.copy(Path(folder) / "bench.duckdb", Path(folder) / "bench.duckdb.floor")
+        for figure in _figures(workload, urls, arguments):
+            print(figure.line(), flush=True)
+            missed += isinstance(figure, Ratio) and not figure.met
+    print(f"\n{missed} goals missed" if missed else "\nall measured goals met")
+    return 1 if missed else 0
+
+
+def _figures(workload: Workload, urls: dict[str, str], arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
+    yield from figures.import_cost()
+    for engine in (name for name in arguments.engines if name in urls):
+        system = System(urls[engine], workload.workloads)
+        try:
+            yield from figures.compile_cost(system, workload, engine=engine)
+            yield from figures.json_cost(system, workload, engine=engine, url=urls[engine])
+            if engine != "duckdb":  # the peer's driver and ours cannot open one DuckDB file at once
+                yield from against_peer.compare(system, workload, urls, arguments.peer, engine=engine)
+        finally:
+            system.close()
+    yield from figures.memory_of_a_million_rows(workload.folder, urls["sqlite"])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("bench", type=lambda text: Path(text).resolve(), help="the folder of the shared harness")
+    parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
+    parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

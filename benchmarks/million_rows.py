@@ -1,0 +1,38 @@
+"""A process of its own that answers one million rows and says how much memory that took.
+
+python -m benchmarks.million_rows BENCH_FOLDER DATABASE_URL
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+from benchmarks.system import System
+from benchmarks.workload import load_workload
+
+ROWS = 1_000_000
+
+
+def peak_mib() -> float:
+    """The most memory this process has held."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+
+
+def main(folder: str, url: str) -> None:
+    """Answer a small query, remember the peak, answer the large one, print the difference."""
+    workload = load_workload(Path(folder))
+    system = System(url, workload.workloads, max_row_limit=ROWS)
+    system.json(system.payload(workload.workloads.chart_rows(100)))
+    started = peak_mib()
+    payload = system.payload(workload.workloads.chart_rows(ROWS))
+    answer = system.core.charts.data(payload).raise_for_error()
+    size = len(answer.to_json())
+    print(json.dumps({"mib": peak_mib() - started, "rows": answer.results[0].rowcount, "bytes": size}))
+    system.close()
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,54 @@
+"""Takes turns between two ways of doing one thing, so that a busy machine slows both."""
+
+from __future__ import annotations
+
+import gc
+import statistics
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cost:
+    """Seconds of one call: by the wall clock, and of this process's processor time (all threads)."""
+
+    wall_s: float
+    cpu_s: float
+
+
+def cost_of(call: Callable[[], Any]) -> Cost:
+    """Run `call` once and return what it cost; its result is dropped outside the measured time."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = call()
+    cost = Cost(wall_s=time.perf_counter() - wall, cpu_s=time.process_time() - cpu)
+    del result
+    return cost
+
+
+def paired_ratio(
+    ours: Callable[[], Callable[[], Any]],
+    other: Callable[[], Any],
+    *,
+    rounds: int,
+    warm_up: int = 2,
+    by: str = "wall_s",
+) -> float:
+    """Return the median, over `rounds`, of our cost divided by the other's in the same round.
+
+    Args:
+        ours: makes the call to measure, so that each round may have arguments of its own.
+        other: the call to compare with.
+        rounds: how many pairs are measured.
+        warm_up: how many pairs run before.
+        by: `wall_s` or `cpu_s`.
+    """
+    ratios = []
+    gc.collect()
+    for number in range(rounds + warm_up):
+        call = ours()
+        pair = (cost_of(call), cost_of(other)) if number % 2 else tuple(reversed((cost_of(other), cost_of(call))))
+        if number >= warm_up:
+            ratios.append(getattr(pair[0], by) / max(getattr(pair[1], by), 1e-9))
+    return statistics.median(ratios)
