@@ -1,0 +1,172 @@
+"""The grammar of time texts, by recursive descent; each function reads one rule, which stands in its docstring."""
+
+from __future__ import annotations
+
+from analytics_core._compile.calendar import CalendarUnit
+from analytics_core._compile.time_range.functions import CALLS, read_call
+from analytics_core._compile.time_range.iso import parse_iso
+from analytics_core._compile.time_range.moments import (
+    Day,
+    Delta,
+    Edge,
+    EdgeOf,
+    IsoMoment,
+    Moment,
+    NamedDay,
+    Scope,
+    Scoped,
+)
+from analytics_core._compile.time_range.ranges import (
+    Between,
+    CalendarRange,
+    CountedRange,
+    FirstOf,
+    NoFilter,
+    Period,
+    RangeNode,
+    WholeUnit,
+)
+from analytics_core._compile.time_range.refusal import impossible
+from analytics_core._compile.time_range.tokens import Cursor, TokenKind
+from analytics_core._compile.time_range.words import UNITS, read_count, read_unit
+
+_SCOPES = {"this": Scope.THIS, "last": Scope.LAST, "prior": Scope.LAST, "next": Scope.NEXT}
+_DAYS = frozenset(Day)
+
+
+def parse_time_range(text: str) -> RangeNode:
+    """Return the tree of a time range: `nothing | "no filter" | [moment] ":" [moment] | lone`.
+
+    Raises:
+        TimeRangeError: the text is not of the grammar, too long, or names an impossible date.
+    """
+    cursor = Cursor(text)
+    node = _between(cursor) if cursor.has(":") else _lone(cursor)
+    cursor.take_end()
+    return node
+
+
+def parse_moment(text: str) -> Moment:
+    """Return the tree of one moment, as one side of a range is written.
+
+    Raises:
+        TimeRangeError: the text is not of the grammar, too long, or names an impossible date.
+    """
+    cursor = Cursor(text)
+    node = _moment(cursor)
+    cursor.take_end()
+    return node
+
+
+def _between(cursor: Cursor) -> RangeNode:
+    """`[moment] ":" [moment]`."""
+    since = None if cursor.at_mark(":") else _moment(cursor)
+    cursor.take_mark(":")
+    until = None if cursor.peek().kind is TokenKind.END else _moment(cursor)
+    return Between(since, until)
+
+
+def _lone(cursor: Cursor) -> RangeNode:
+    """`nothing | "no filter" | "previous calendar" unit | "current" unit | first unit "of" scoped | moment`."""
+    if cursor.peek().kind is TokenKind.END or cursor.skip_word("no", "filter"):
+        return NoFilter()
+    if cursor.skip_word("previous", "calendar"):
+        return CalendarRange(Period.PREVIOUS, read_unit(cursor))
+    if cursor.skip_word("current"):
+        return CalendarRange(Period.CURRENT, read_unit(cursor))
+    if cursor.at_word("first") or cursor.at_word("1st"):
+        return _first(cursor)
+    return _as_range(_moment(cursor), cursor)
+
+
+def _first(cursor: Cursor) -> RangeNode:
+    """`("first" | "1st") [unit] "of" scoped`: a range of that unit; without a unit, the day."""
+    cursor.take()
+    inner = CalendarUnit.DAY if cursor.at_word("of") else read_unit(cursor)
+    if not cursor.skip_word("of"):
+        raise cursor.refused("'of'")
+    return FirstOf(inner, _outer(cursor))
+
+
+def _as_range(node: Moment, cursor: Cursor) -> RangeNode:
+    """Return what a moment means when it stands alone."""
+    if isinstance(node, Delta):
+        return CountedRange(Scope.LAST if node.is_ago else Scope.NEXT, node.count, node.counted)
+    if isinstance(node, Scoped) and node.scope is Scope.THIS:
+        return CalendarRange(Period.CURRENT, node.counted)
+    if isinstance(node, Scoped):
+        return CountedRange(node.scope, node.count, node.counted)
+    if node.unit is None:
+        raise impossible(cursor.text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
+    return WholeUnit(node, node.unit)
+
+
+def _moment(cursor: Cursor) -> Moment:
+    """`iso | N unit [ago | later | from now] | day word | edge "of" scoped | scope [N] unit | function`."""
+    token = cursor.peek()
+    if token.kind is TokenKind.MOMENT:
+        return _iso_moment(cursor)
+    if token.kind is TokenKind.NUMBER:
+        return _delta(cursor) if cursor.peek(1).text in UNITS else _iso_moment(cursor)
+    if token.kind is TokenKind.WORD and token.text in CALLS:
+        return read_call(cursor, _moment)
+    if token.kind is TokenKind.WORD and token.text in _DAYS:
+        return NamedDay(Day(cursor.take().text))
+    if token.kind is TokenKind.WORD and token.text in _SCOPES:
+        return _scoped(cursor)
+    return _edge(cursor)
+
+
+def _iso_moment(cursor: Cursor) -> IsoMoment:
+    """`2024 | 2024-01 | 2024-W05 | 2024-01-31 [time [zone]]`."""
+    token = cursor.peek()
+    if token.kind is TokenKind.NUMBER and len(token.text) not in (4, 8):
+        raise cursor.refused("a date such as 2024-01-31 or a count with its unit such as '7 days'")
+    try:
+        named, of_unit = parse_iso(cursor.take().text)
+    except (ValueError, OverflowError):
+        raise impossible(
+            cursor.text, f"holds {token.text!r}, which no calendar or clock shows; write a date such as 2024-02-29"
+        ) from None
+    return IsoMoment(named, of_unit)
+
+
+def _delta(cursor: Cursor) -> Delta:
+    """`N unit ["ago" | "later" | "from now"]`; without a direction: ago."""
+    count, counted = read_count(cursor), read_unit(cursor)
+    if cursor.skip_word("later") or cursor.skip_word("from", "now"):
+        return Delta(count, counted, is_ago=False)
+    cursor.skip_word("ago")
+    return Delta(count, counted, is_ago=True)
+
+
+def _edge(cursor: Cursor) -> EdgeOf:
+    """`("start" | "beginning" | "end") "of" scoped | ("first" | "1st") ["day"] "of" scoped`."""
+    words = ("start", "beginning", "end", "first", "1st")
+    word = cursor.take_word(words, "a date, a count such as '7 days ago' or a word such as 'now'")
+    if word in ("first", "1st"):
+        cursor.skip_word("day")
+    if not cursor.skip_word("of"):
+        raise cursor.refused("'of'")
+    edge, scoped = (Edge.END if word == "end" else Edge.START), _outer(cursor)
+    if edge is Edge.END and scoped.counted.is_clock:
+        raise impossible(cursor.text, "asks for the last day of a unit shorter than a day; write 'start of next hour'")
+    return EdgeOf(edge, scoped)
+
+
+def _outer(cursor: Cursor) -> Scoped:
+    """`["the"] [scope] ["the"] [N] unit`; without a scope: this."""
+    cursor.skip_word("the")
+    if cursor.peek().text in _SCOPES:
+        return _scoped(cursor)
+    return Scoped(Scope.THIS, 1, read_unit(cursor))
+
+
+def _scoped(cursor: Cursor) -> Scoped:
+    """`("this" | "last" | "prior" | "next") ["the"] [N] unit`."""
+    scope = _SCOPES[cursor.take_word(_SCOPES, "'this', 'last', 'prior' or 'next'")]
+    cursor.skip_word("the")
+    count = read_count(cursor) if cursor.peek().kind is TokenKind.NUMBER else 1
+    if scope is Scope.THIS and count != 1:
+        raise impossible(cursor.text, f"says 'this' of {count} units; write 'last {count} ...' or 'next {count} ...'")
+    return Scoped(scope, count, read_unit(cursor))

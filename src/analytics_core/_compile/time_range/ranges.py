@@ -1,0 +1,194 @@
+"""The tree of a time text, part three: nodes that name a range, `since <= t < until`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Protocol
+
+from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
+from analytics_core._compile.time_range.moments import FINE_UNITS, Moment, Scope, Scoped, counted_text
+from analytics_core._compile.time_range.reference import Reference
+
+Bounds = tuple[datetime | None, datetime | None]
+
+
+class RangeNode(Protocol):
+    """A node that names a range."""
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the text counts in seconds or minutes."""
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return both bounds, aware, in UTC; None is open."""
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
+        """Return which bounds move with the clock within a day."""
+
+    def render(self) -> str:
+        """Return the canonical text of the node."""
+
+
+class Period(StrEnum):
+    """Which unit of the calendar is meant."""
+
+    PREVIOUS = "previous calendar"
+    CURRENT = "current"
+
+
+@dataclass(frozen=True, slots=True)
+class NoFilter:
+    """`No filter`: open at both ends."""
+
+    is_fine: bool = False
+
+    def bounds(self, reference: Reference) -> Bounds:  # noqa: ARG002 - the same at any time
+        """Return open bounds."""
+        return None, None
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
+        """Return that nothing moves."""
+        return False, False
+
+    def render(self) -> str:
+        """Return the text of the contract."""
+        return "No filter"
+
+
+@dataclass(frozen=True, slots=True)
+class Between:
+    """`since : until`, each side a moment or empty."""
+
+    since: Moment | None
+    until: Moment | None
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether a side counts in seconds or minutes."""
+        return any(side is not None and side.is_fine for side in (self.since, self.until))
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return the moments of both sides."""
+        return (
+            None if self.since is None else self.since.at(reference),
+            None if self.until is None else self.until.at(reference),
+        )
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
+        """Return which sides follow the clock."""
+        return (
+            self.since is not None and self.since.follows_now(reference),
+            self.until is not None and self.until.follows_now(reference),
+        )
+
+    def render(self) -> str:
+        """Return both sides with the separator."""
+        since, until = ("" if side is None else side.render() for side in (self.since, self.until))
+        return f"{since} : {until}"
+
+
+@dataclass(frozen=True, slots=True)
+class WholeUnit:
+    """A moment given alone, for the unit that it names: a date is that day, a year that year."""
+
+    moment: Moment
+    unit: CalendarUnit
+    is_fine: bool = False
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return the unit that starts at the moment."""
+        since = self.moment.at(reference)
+        return since, add_units(since, 1, self.unit)
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
+        """Return whether the moment does, for both bounds."""
+        follows = self.moment.follows_now(reference)
+        return follows, follows
+
+    def render(self) -> str:
+        """Return the moment's text."""
+        return self.moment.render()
+
+
+@dataclass(frozen=True, slots=True)
+class CountedRange:
+    """`Last N unit` up to the reference's end, or `Next N unit` from its start."""
+
+    scope: Scope
+    count: int
+    counted: CalendarUnit
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether seconds or minutes are counted."""
+        return self.counted in FINE_UNITS
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return the counted units before or after the base."""
+        base, moved = reference.base(self.counted), Scoped(self.scope, self.count, self.counted).at(reference)
+        return (moved, reference.limit(self.counted)) if self.scope is Scope.LAST else (base, moved)
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
+        """Return whether the base and the end move within the day."""
+        base = reference.follows_now(self.counted)
+        return base, (reference.limit_follows_now(self.counted) if self.scope is Scope.LAST else base)
+
+    def render(self) -> str:
+        """Return for example `Last 7 days`."""
+        return f"{self.scope.value.title()} {counted_text(self.count, self.counted)}"
+
+
+@dataclass(frozen=True, slots=True)
+class CalendarRange:
+    """`previous calendar month`, `current quarter`: one whole unit of the calendar."""
+
+    period: Period
+    unit: CalendarUnit
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the unit is a second; a minute is the same within the minute."""
+        return self.unit is CalendarUnit.SECOND
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return the unit before the present one, or the present one."""
+        start = start_of(reference.now, self.unit)
+        if self.period is Period.PREVIOUS:
+            return add_units(start, -1, self.unit), start
+        return start, add_units(start, 1, self.unit)
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
+        """Return whether the unit is a second."""
+        return self.is_fine, self.is_fine
+
+    def render(self) -> str:
+        """Return for example `previous calendar month`."""
+        return f"{self.period.value} {self.unit.value}"
+
+
+@dataclass(frozen=True, slots=True)
+class FirstOf:
+    """`first week of last month`: one unit from the start of the other."""
+
+    unit: CalendarUnit
+    scoped: Scoped
+
+    @property
+    def is_fine(self) -> bool:
+        """Whether the outer unit is a second."""
+        return self.scoped.counted is CalendarUnit.SECOND
+
+    def bounds(self, reference: Reference) -> Bounds:
+        """Return one unit from the start of the outer one; it may reach past its end."""
+        start = start_of(self.scoped.at(reference), self.scoped.counted)
+        return start, add_units(start, 1, self.unit)
+
+    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
+        """Return whether the outer unit is a second."""
+        return self.is_fine, self.is_fine
+
+    def render(self) -> str:
+        """Return for example `first week of last 1 month`."""
+        return f"first {self.unit.value} of {self.scoped.render()}"

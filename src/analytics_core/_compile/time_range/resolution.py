@@ -1,0 +1,168 @@
+"""A time text and the present moment become two bounds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
+from analytics_core._compile.time_range.iso import render_iso
+from analytics_core._compile.time_range.moments import Delta
+from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
+from analytics_core._compile.time_range.ranges import Between, Bounds, RangeNode
+from analytics_core._compile.time_range.reference import Reference
+from analytics_core._compile.time_range.refusal import impossible, shown
+from analytics_core.errors import TimeRangeError
+from analytics_core.models.enums import RelativeTime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimeRange:
+    """A resolved time range, `since <= t < until`, in UTC (contract, `time_range`).
+
+    Attributes:
+        since: the first moment, aware, in UTC; None is open.
+        until: the first moment after the range, aware, in UTC; None is open.
+        text: the text it came from, as given.
+        needs_seconds: whether it counts seconds or minutes from now, so that a cache must not cut it to the minute.
+        since_follows_now, until_follows_now: whether the bound moves with the clock within the day.
+    """
+
+    since: datetime | None = None
+    until: datetime | None = None
+    text: str = "No filter"
+    needs_seconds: bool = False
+    since_follows_now: bool = False
+    until_follows_now: bool = False
+
+    @property
+    def is_open(self) -> bool:
+        """Whether both bounds are open."""
+        return self.since is None and self.until is None
+
+    @property
+    def is_enclosed(self) -> bool:
+        """Whether both bounds are set."""
+        return self.since is not None and self.until is not None
+
+    @property
+    def follows_now(self) -> bool:
+        """Whether a bound moves with the clock within the day."""
+        return self.since_follows_now or self.until_follows_now
+
+    def cache_text(self) -> str:
+        """Return what stands for this range in a cache key.
+
+        A range that follows the clock is its own text with bounds cut to the minute, unless it needs seconds;
+        so it shares its entry with the same range asked within the minute and with no other.
+        """
+        since = _cut(self.since, follows_now=self.since_follows_now and not self.needs_seconds)
+        until = _cut(self.until, follows_now=self.until_follows_now and not self.needs_seconds)
+        bounds = render_time_range(replace(self, since=since, until=until))
+        return f"{self.text} = {bounds}" if self.follows_now else bounds
+
+
+def resolve_time_range(
+    text: str | None,
+    *,
+    now: datetime,
+    relative_start: str = RelativeTime.TODAY,
+    relative_end: str = RelativeTime.TODAY,
+    time_shift: str | None = None,
+) -> TimeRange:
+    """Return the bounds that `text` names at the moment `now` (contract, `time_range`, `time_shift`).
+
+    Args:
+        text: for example `Last 7 days`, `2024-01-01 : now`; None and empty text are `No filter`.
+        now: the present moment; a naive one is UTC.
+        relative_start: `today` or `now`, what `last N` and `next N` count from in days or longer.
+        relative_end: `today` or `now`, where `Last N` in days or longer ends.
+        time_shift: `1 week` moves both bounds back, `1 week later` moves them on, `A : B` replaces them.
+
+    Raises:
+        TimeRangeError: a text that is not understood, an impossible date, or a range that ends before it starts.
+        MissingExtraError: HOLIDAY is used and the package `holidays` is not installed.
+
+    Example:
+        >>> from datetime import UTC, datetime
+        >>> resolve_time_range("Last 7 days", now=datetime(2024, 7, 1, 12, tzinfo=UTC)).since.isoformat()
+        '2024-06-24T00:00:00+00:00'
+    """
+    reference = Reference.at(now, start=_relative(relative_start), end=_relative(relative_end))
+    node = parse_time_range(text or "")
+    resolved = _resolve(node, reference, text or node.render())
+    return resolved if not time_shift or not time_shift.strip() else _shifted(resolved, time_shift, reference)
+
+
+def render_time_range(value: TimeRange | RangeNode) -> str:
+    """Return a text that resolves to the same bounds: canonical for a tree, ISO 8601 for a resolved range."""
+    if not isinstance(value, TimeRange):
+        return value.render()
+    if value.is_open:
+        return "No filter"
+    since, until = ("" if bound is None else render_iso(bound) for bound in (value.since, value.until))
+    return f"{since} : {until}"
+
+
+def _resolve(node: RangeNode, reference: Reference, text: str) -> TimeRange:
+    try:
+        since, until = node.bounds(reference)
+    except OverflowError:
+        raise impossible(text, "reaches outside the years 1 to 9999; count fewer units") from None
+    _check_order(since, until, text)
+    since_follows, until_follows = node.follows_now(reference)
+    return TimeRange(
+        since=since,
+        until=until,
+        text=text,
+        needs_seconds=node.is_fine and (since_follows or until_follows),
+        since_follows_now=since_follows,
+        until_follows_now=until_follows,
+    )
+
+
+def _check_order(since: datetime | None, until: datetime | None, text: str) -> None:
+    if since is not None and until is not None and since > until:
+        turned = f"starts at {render_iso(since)}, after its end at {render_iso(until)}; write the earlier moment first"
+        raise impossible(text, turned)
+
+
+def _shifted(resolved: TimeRange, time_shift: str, reference: Reference) -> TimeRange:
+    if ":" in time_shift:
+        node = parse_time_range(time_shift)
+        if isinstance(node, Between):
+            return replace(_resolve(node, reference, time_shift), text=f"{resolved.text} [{time_shift}]")
+    amount = _shift_amount(time_shift)
+    try:
+        since, until = _moved((resolved.since, resolved.until), amount)
+    except OverflowError:
+        raise impossible(
+            resolved.text, f"is moved outside the years 1 to 9999 by {shown(time_shift)}; shift by less"
+        ) from None
+    return replace(resolved, since=since, until=until, text=f"{resolved.text} [{time_shift}]")
+
+
+def _shift_amount(time_shift: str) -> Delta:
+    node = parse_moment(time_shift)
+    if not isinstance(node, Delta):
+        raise TimeRangeError(
+            f"time shift {shown(time_shift)} is not understood; write '1 week', '1 year ago', '2 days later' or "
+            "two dates such as '2023-01-01 : 2024-01-01'"
+        )
+    return node
+
+
+def _moved(bounds: Bounds, amount: Delta) -> Bounds:
+    since, until = (None if bound is None else add_units(bound, amount.signed, amount.counted) for bound in bounds)
+    return since, until
+
+
+def _relative(value: str) -> RelativeTime:
+    try:
+        return RelativeTime(value.strip().lower())
+    except ValueError:
+        raise TimeRangeError(f"a relative end is 'today' or 'now', not {shown(value)}") from None
+
+
+def _cut(bound: datetime | None, *, follows_now: bool) -> datetime | None:
+    return start_of(bound, CalendarUnit.MINUTE) if bound is not None and follows_now else bound
