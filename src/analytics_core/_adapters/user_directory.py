@@ -1,0 +1,24 @@
+"""Users as the metadata store knows them."""
+
+from __future__ import annotations
+
+from analytics_core._records.people import User
+from analytics_core.errors import NotFoundError
+from analytics_core.ports import MetadataStore
+
+
+class StoredUserDirectory:
+    """Finds users in the metadata store (port `UserDirectory`)."""
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+
+    def find(self, key: int | str) -> User | None:
+        """Return the user with this id (int) or user name (str), or None."""
+        with self._store.unit_of_work() as unit:
+            if isinstance(key, str):
+                return unit.users.find(username=key)
+            try:
+                return unit.users.get(key)
+            except NotFoundError:
+                return None

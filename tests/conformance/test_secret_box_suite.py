@@ -1,0 +1,15 @@
+"""The library's own secret box keeps the promises of the port."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._records.secret import Secret
+from analytics_core.testing.conformance.secret_box import SecretBoxConformance
+
+
+class TestAesGcmSecretBox(SecretBoxConformance):
+    @pytest.fixture
+    def box(self) -> AesGcmSecretBox:
+        return AesGcmSecretBox(Secret("a key of sufficient length"))
