@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from analytics_core._records.people import Grant, Role, User
+
+EXTERNAL_MANAGER: Final = ("manages_externally", "true")
+"""The attribute of a user that acts for the system which manages `is_managed_externally` records."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,6 +32,11 @@ class Actor:
     def is_admin(self) -> bool:
         """Whether one of the roles may do everything."""
         return any(role.is_admin for role in self.roles)
+
+    @property
+    def manages_externally(self) -> bool:
+        """Whether the user acts for a system that manages records from outside."""
+        return EXTERNAL_MANAGER in self.user.attributes
 
     @property
     def role_ids(self) -> frozenset[int]:

@@ -71,6 +71,10 @@ class Policy:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
         return bool(self._rules.get(act, frozenset()) & standings)
 
+    def sees_all(self, act: Act, actor: Actor) -> bool:
+        """Tell whether the actor may do the act on every record, whatever the record is."""
+        return self.allows(act, _general_standings(actor))
+
     # ------------------------------------------------------------------------------------------------- databases
     def can_read_database(self, actor: Actor, database: Database) -> bool:
         """Tell whether the actor may see the database."""
@@ -140,11 +144,16 @@ class Policy:
         return self.allows(Act.WRITE_CHART, _owner_standings(actor, record.owner_ids))
 
     def require_write(self, actor: Actor, record: Database | Dataset | Chart) -> None:
-        """Raise OwnershipError unless the actor may change or delete the record."""
+        """Raise OwnershipError unless the actor may change or delete the record.
+
+        A record that is managed externally changes only for somebody who manages externally (RULINGS.md, Resources).
+        """
+        kind = type(record).__name__.lower()
         if not self.can_write(actor, record):
-            kind = type(record).__name__.lower()
             who = "an administrator" if isinstance(record, Database) else "an owner or an administrator"
             raise OwnershipError(f"only {who} may change {kind} {record.id}")
+        if record.is_managed_externally and not actor.manages_externally:
+            raise OwnershipError(f"{kind} {record.id} is managed by another system; change it there")
 
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""

@@ -1,0 +1,172 @@
+"""What a caller may ask of a list: filters, order, page and fields, checked before the store sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from enum import Enum, StrEnum, auto
+from typing import Any, TypeVar
+
+from pydantic import BaseModel
+
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._resources.page import Item
+from analytics_core.errors import PayloadSchemaError, Problem, nearest
+from analytics_core.models.base import StrictShape
+from analytics_core.models.parsing import parse
+from analytics_core.models.problems import field_names
+
+LARGEST_PAGE = 1_000
+Filters = Sequence[Mapping[str, Any]]
+Order = str | Sequence[str] | None
+Value = TypeVar("Value")
+
+
+class ColumnKind(Enum):
+    """What a listed column holds, and so what may be compared with it."""
+
+    INTEGER = auto()
+    TEXT = auto()
+    BOOLEAN = auto()
+    MOMENT = auto()
+
+
+class ListOperator(StrEnum):
+    """How a list is filtered."""
+
+    EQUALS = "eq"
+    NOT_EQUALS = "neq"
+    GREATER = "gt"
+    LESS = "lt"
+    IN = "in"
+    CONTAINS = "contains"
+    STARTS_WITH = "starts_with"
+    IS_NULL = "is_null"
+
+
+class FilterItem(StrictShape):
+    """One condition of a list; `is_null` takes true or false, `in` a list, the others one value."""
+
+    col: str
+    op: ListOperator
+    val: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The rules of one resource's lists: the columns that may be filtered and sorted by, and the shape of an item.
+
+    `columns` maps the names callers use to what they hold; `stored_as` says where the store calls a column otherwise.
+    """
+
+    shape: str
+    item: type[BaseModel]
+    columns: Mapping[str, ColumnKind]
+    stored_as: Mapping[str, str]
+
+    def query(
+        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | None
+    ) -> ListQuery:
+        """Return the checked query.
+
+        Raises:
+            PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
+        """
+        self._check_page(page, page_size)
+        return ListQuery(
+            filters=tuple(self._filter(item, place=f"filters.{i}") for i, item in enumerate(filters)),
+            order_by=tuple(self._order(text) for text in ([order_by] if isinstance(order_by, str) else order_by or ())),
+            page=page,
+            page_size=page_size,
+            ids=ids,
+        )
+
+    def fields(self, names: Iterable[str] | None) -> frozenset[str] | None:
+        """Return the names of the fields to give back, checked; None stands for all."""
+        if names is None:
+            return None
+        known = field_names(self.item)
+        return frozenset(self._known(name, known, place=f"columns.{i}") for i, name in enumerate(names))
+
+    def _check_page(self, page: int, page_size: int) -> None:
+        if page < 0:
+            raise self._problem("page", "must be 0 or more")
+        if not 1 <= page_size <= LARGEST_PAGE:
+            raise self._problem("page_size", f"must be between 1 and {LARGEST_PAGE}")
+
+    def _filter(self, given: Mapping[str, Any], *, place: str) -> ListFilter:
+        item = parse(FilterItem, given, shape=f"{self.shape} {place}")
+        column = self._known(item.col, self.columns, place=f"{place}.col")
+        value = self._value(item, self.columns[column], place=f"{place}.val")
+        op, stored = item.op.value, self.stored_as.get(column, column)
+        if value is None and item.op in (ListOperator.EQUALS, ListOperator.NOT_EQUALS):
+            return ListFilter(col=stored, op=ListOperator.IS_NULL.value, val=item.op is ListOperator.EQUALS)
+        return ListFilter(col=stored, op=op, val=value)
+
+    def _value(self, item: FilterItem, kind: ColumnKind, *, place: str) -> Any:
+        match item.op:
+            case ListOperator.IS_NULL:
+                return item.val if isinstance(item.val, bool) else item.val is None
+            case ListOperator.IN:
+                if not isinstance(item.val, list | tuple):
+                    raise self._problem(place, "must be a list for the operator in")
+                return tuple(self._single(value, kind, place) for value in item.val)
+            case ListOperator.CONTAINS | ListOperator.STARTS_WITH:
+                if kind is not ColumnKind.TEXT:
+                    raise self._problem(place, f"{item.op.value} is for text columns; {item.col} is not one")
+            case ListOperator.EQUALS | ListOperator.NOT_EQUALS if item.val is None:
+                return None
+        return self._single(item.val, kind, place)
+
+    def _single(self, value: Any, kind: ColumnKind, place: str) -> Any:
+        match kind, value:
+            case ColumnKind.BOOLEAN, bool():
+                return value
+            case ColumnKind.INTEGER, int() if not isinstance(value, bool):
+                return value
+            case ColumnKind.TEXT, str():
+                return value
+            case ColumnKind.MOMENT, str() | datetime():
+                return self._moment(value, place)
+        raise self._problem(place, f"must be {_KIND_NAMES[kind]}")
+
+    def _moment(self, value: str | datetime, place: str) -> datetime:
+        try:
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        except ValueError:
+            raise self._problem(place, f"must be {_KIND_NAMES[ColumnKind.MOMENT]}") from None
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def _order(self, text: str) -> tuple[str, bool]:
+        name = self._known(text.removeprefix("-"), self.columns, place="order_by")
+        return self.stored_as.get(name, name), text.startswith("-")
+
+    def _known(self, name: str, known: Iterable[str], *, place: str) -> str:
+        names = tuple(known)
+        if name in names:
+            return name
+        close = nearest(name, names)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names)}"
+        raise self._problem(place, f"there is no column {name!r}; {hint}")
+
+    def _problem(self, path: str, message: str) -> PayloadSchemaError:
+        return PayloadSchemaError(shape=f"the list of {self.shape}s", problems=[Problem(path=path, message=message)])
+
+
+_KIND_NAMES: Mapping[ColumnKind, str] = {
+    ColumnKind.INTEGER: "an integer",
+    ColumnKind.TEXT: "text",
+    ColumnKind.BOOLEAN: "true or false",
+    ColumnKind.MOMENT: "a moment in ISO 8601",
+}
+
+
+def only(item: Item, fields: frozenset[str] | None) -> Item:
+    """Return the item with these fields only (names of the contract); None keeps all."""
+    if fields is None:
+        return item
+    model: type[Item] = type(item)
+    names = dict(zip(field_names(model), model.model_fields, strict=True))
+    kept = {attribute: getattr(item, attribute) for name, attribute in names.items() if name in fields}
+    return model.model_construct(_fields_set=set(kept), **kept)

@@ -1,0 +1,70 @@
+"""The users that records name, read once for a whole page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from analytics_core._records.people import User
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.references import UserNames, UserReference
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PeopleIndex:
+    """Users by id; somebody who was deleted is left out."""
+
+    users: Mapping[int, User]
+
+    def names(self, user_id: int | None) -> UserNames | None:
+        """Return a user's names."""
+        user = self.users.get(user_id) if user_id is not None else None
+        return UserNames(first_name=user.first_name, last_name=user.last_name) if user else None
+
+    def full_name(self, user_id: int | None) -> str | None:
+        """Return a user's first and last name as one text, or the user name when there is neither."""
+        user = self.users.get(user_id) if user_id is not None else None
+        return f"{user.first_name} {user.last_name}".strip() or user.username if user else None
+
+    def reference(self, user_id: int | None) -> UserReference | None:
+        """Return a reference to a user."""
+        user = self.users.get(user_id) if user_id is not None else None
+        return UserReference(id=user.id, first_name=user.first_name, last_name=user.last_name) if user else None
+
+    def references(self, user_ids: Iterable[int]) -> tuple[UserReference, ...]:
+        """Return references to the users that still exist, in the order given."""
+        found = (self.reference(user_id) for user_id in user_ids)
+        return tuple(reference for reference in found if reference is not None)
+
+
+def read_people(unit: UnitOfWork, user_ids: Iterable[int | None]) -> PeopleIndex:
+    """Return the users of these ids, read in one list."""
+    wanted = sorted({user_id for user_id in user_ids if user_id is not None})
+    if not wanted:
+        return PeopleIndex(users={})
+    condition = ListFilter(col="id", op="in", val=tuple(wanted))
+    _, users = unit.users.list(ListQuery(filters=(condition,), page_size=len(wanted)))
+    return PeopleIndex(users={user.id: user for user in users})
+
+
+def checked_owners(
+    unit: UnitOfWork, owners: Iterable[int] | None, *, actor_id: int, is_admin: bool, shape: str
+) -> tuple[int, ...]:
+    """Return the owners of a record: those named, and the actor where nobody is or they would lose it.
+
+    Raises:
+        PayloadSchemaError: an owner that is not a user.
+    """
+    named = tuple(dict.fromkeys(owners or ()))
+    known = read_people(unit, named).users
+    problems = [
+        Problem(path=f"owners.{i}", message=f"there is no user {owner}")
+        for i, owner in enumerate(named)
+        if owner not in known
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
+    if not named or (actor_id not in named and not is_admin):
+        return (*named, actor_id)
+    return named

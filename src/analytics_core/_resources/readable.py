@@ -1,0 +1,45 @@
+"""Computed fields that people read: times in words, names, addresses, descriptions as HTML."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+import humanize
+
+from analytics_core._settings import Settings
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Readable:
+    """Writes computed fields as of one moment (aware, UTC)."""
+
+    now: datetime
+    settings: Settings
+
+    def delta(self, moment: datetime | None) -> str | None:
+        """Return how long ago a moment was, for example `3 hours ago`; None for no moment."""
+        if moment is None:
+            return None
+        elapsed = self.now - moment
+        return "now" if abs(elapsed.total_seconds()) < 1 else humanize.naturaltime(elapsed)
+
+    def utc(self, moment: datetime | None) -> str | None:
+        """Return a moment as ISO 8601 text in UTC."""
+        return moment.isoformat(timespec="microseconds") if moment else None
+
+    def url(self, kind: str, values: Mapping[str, Any]) -> str | None:
+        """Return the address of a page of the host; None when the host has none."""
+        return self.settings.url_for(kind, values) if self.settings.url_for else None
+
+
+def html_of(markdown: str | None) -> str | None:
+    """Return Markdown text as HTML in which nothing can act: no script, no handler, no frame."""
+    if not markdown:
+        return markdown
+    import nh3
+    from markdown_it import MarkdownIt
+
+    return str(nh3.clean(MarkdownIt().render(markdown)))
