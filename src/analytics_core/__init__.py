@@ -1,1 +1,58 @@
-"""analytics_core: a headless analytics engine."""
+"""analytics_core: a headless analytics engine.
+
+    import analytics_core
+
+    with analytics_core.connect("sqlite:///shop.db") as core:
+        orders = core.datasets.create({"database": 1, "table_name": "orders"})
+        answer = core.charts.data({"datasource": {"id": orders.id, "type": "table"}, "queries": [{...}]})
+
+Importing this package loads the standard library only; public names load on first use.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from analytics_core._compile.time_range import TimeRange, resolve_time_range
+    from analytics_core._core import AnalyticsCore, connect
+    from analytics_core._settings import Settings
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "AnalyticsCore",
+    "Settings",
+    "TimeRange",
+    "connect",
+    "errors",
+    "models",
+    "ports",
+    "resolve_time_range",
+    "testing",
+]
+
+_HOMES = {
+    "AnalyticsCore": "analytics_core._core",
+    "connect": "analytics_core._core",
+    "Settings": "analytics_core._settings",
+    "TimeRange": "analytics_core._compile.time_range",
+    "resolve_time_range": "analytics_core._compile.time_range",
+}
+_MODULES = ("errors", "models", "ports", "testing")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(import_module(_HOMES[name]), name)
+    elif name in _MODULES:
+        value = import_module(f"{__name__}.{name}")
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*__all__, "__version__"})

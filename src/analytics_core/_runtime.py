@@ -7,19 +7,23 @@ from typing import TYPE_CHECKING
 
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UrlFor
 
 if TYPE_CHECKING:
     from analytics_core._engines.registry import EngineRegistry
     from analytics_core._execution.reflection import Reflector
     from analytics_core._execution.statements import StatementRunner
+    from analytics_core._querying.jobs import JobBook
+    from analytics_core._querying.reading import ContextReader
+    from analytics_core._querying.runner import QueryRunner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Runtime:
     """Everything that one `AnalyticsCore` is made of; `_core` alone builds it, nothing changes it.
 
-    The same runtime serves many actors: the actor is an argument of each namespace.
+    The same runtime serves many actors: the actor is an argument of each namespace. `clock` tells the moment that
+    counts as now for queries; the metadata store has a clock of its own for audit times.
     """
 
     settings: Settings
@@ -32,3 +36,7 @@ class Runtime:
     reflector: Reflector
     statements: StatementRunner
     policy: Policy
+    contexts: ContextReader
+    queries: QueryRunner
+    job_book: JobBook
+    url_for: UrlFor | None = None

@@ -96,3 +96,8 @@ class Settings:
         """Return the secret key, checked."""
         assert isinstance(self.secret_key, Secret)  # noqa: S101 - made so by __post_init__; tells the type checker
         return self.secret_key
+
+    @property
+    def older_keys(self) -> tuple[Secret, ...]:
+        """Return the keys that still open what they sealed."""
+        return tuple(key if isinstance(key, Secret) else Secret(key) for key in self.previous_secret_keys)

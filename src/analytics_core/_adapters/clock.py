@@ -11,3 +11,14 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the present moment, aware, in UTC."""
         return datetime.now(UTC)
+
+
+class PinnedClock:
+    """Tells one moment for ever: what `as_of` puts in the clock's place (port `Clock`)."""
+
+    def __init__(self, moment: datetime) -> None:
+        self._moment = moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+    def now(self) -> datetime:
+        """Return the pinned moment, aware, in UTC."""
+        return self._moment

@@ -12,7 +12,7 @@ from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
 from analytics_core._compile.time_range import TimeRange
 from analytics_core.errors import TimeOffsetError
-from analytics_core.models.enums import FilterOperator
+from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
 
 
@@ -26,14 +26,17 @@ class Comparison:
     request: PlanRequest
     main: TimeRange
 
-    def forward(self, moment: datetime) -> datetime:
-        """Return where a moment of the shifted range (naive UTC) stands in the main range (naive UTC)."""
+    def compared(self, label: datetime, grain: TimeGrain | None) -> datetime:
+        """Return the label (naive UTC) of the compared bucket that goes with a main one (naive UTC).
+
+        The buckets of two date ranges are not moved: only rows with equal keys go together.
+        """
         if self.offset.kind is OffsetKind.DATE_RANGE:
-            return moment
+            return label
         assert self.main.since is not None  # noqa: S101 - checked when the comparison was made
         assert self.main.until is not None  # noqa: S101 - likewise
-        moved = self.offset.forward(moment.replace(tzinfo=UTC), self.main.since, self.main.until)
-        return moved.replace(tzinfo=None)
+        since, until = self.main.since.replace(tzinfo=None), self.main.until.replace(tzinfo=None)
+        return self.offset.compared_bucket(label, grain, since, until)
 
 
 def comparisons(

@@ -1,4 +1,4 @@
-"""Joins the result of a shifted range to the main one: same keys, moments moved forward. Pure."""
+"""Joins the result of a shifted range to the main one: each main row finds the row of its compared bucket. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,12 @@ from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
-from analytics_core._compile.calendar import truncate
 from analytics_core._compile.plan import BucketExpr, OthersExpr, Output, OutputRole, QueryPlan
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core.models.enums import TimeGrain
 
-Forward = Callable[[datetime], datetime]
-"""Moves a moment of the shifted range to its place in the main range."""
+ComparedBucket = Callable[[datetime, TimeGrain | None], datetime]
+"""The label of the compared bucket that goes with a main one, both naive UTC."""
 
 SEPARATOR = "__"
 
@@ -22,25 +21,18 @@ def offset_label(label: str, offset: str) -> str:
     return f"{label}{SEPARATOR}{offset}"
 
 
-def join_offset(main: Frame, shifted: Frame, plan: QueryPlan, *, offset: str, forward: Forward) -> Frame:
+def join_offset(main: Frame, shifted: Frame, plan: QueryPlan, *, offset: str, compared: ComparedBucket) -> Frame:
     """Return the main frame with the metrics of the shifted one on the right, null where a key has no partner.
 
-    Rows of the main frame stay as they are, in number and order; a key that meets twice takes its first partner.
+    Rows of the main frame stay as they are, in number and order.
     """
     keys = [i for i, output in enumerate(plan.outputs) if output.role is OutputRole.COLUMN]
     metrics = [i for i, output in enumerate(plan.outputs) if output.role is OutputRole.METRIC]
-    partners = _partners(shifted, plan, keys, forward)
-    places = [partners.get(key) for key in _row_keys(main, keys, [_identity] * len(keys))]
+    partners = {key: place for place, key in enumerate(_row_keys(shifted, keys, [_same] * len(keys)))}
+    back = [_mover(plan.outputs[i], compared) for i in keys]
+    places = [partners.get(key) for key in _row_keys(main, keys, back)]
     added = tuple(_picked(shifted.columns[i], places, offset) for i in metrics)
     return Frame(columns=(*main.columns, *added))
-
-
-def _partners(shifted: Frame, plan: QueryPlan, keys: Sequence[int], forward: Forward) -> dict[tuple[Any, ...], int]:
-    movers = [_mover(plan.outputs[i], forward) for i in keys]
-    partners: dict[tuple[Any, ...], int] = {}
-    for place, key in enumerate(_row_keys(shifted, keys, movers)):
-        partners.setdefault(key, place)
-    return partners
 
 
 def _row_keys(frame: Frame, keys: Sequence[int], movers: Sequence[Callable[[Any], Any]]) -> list[tuple[Any, ...]]:
@@ -52,7 +44,7 @@ def _row_keys(frame: Frame, keys: Sequence[int], movers: Sequence[Callable[[Any]
     return list(zip(*columns, strict=True))
 
 
-def _identity(value: Any) -> Any:
+def _same(value: Any) -> Any:
     return value
 
 
@@ -63,18 +55,11 @@ def _plain(value: Any) -> Any:
     return datetime(value.year, value.month, value.day) if isinstance(value, date) else value  # noqa: DTZ001 - naive UTC
 
 
-def _mover(output: Output, forward: Forward) -> Callable[[Any], Any]:
+def _mover(output: Output, compared: ComparedBucket) -> Callable[[Any], Any]:
     if not output.is_temporal:
-        return _identity
+        return _same
     grain = _grain(output)
-
-    def move(value: Any) -> Any:
-        if not isinstance(value, datetime):
-            return value
-        moved = forward(value)
-        return truncate(moved, grain) if grain else moved
-
-    return move
+    return lambda value: compared(value, grain) if isinstance(value, datetime) else value
 
 
 def _grain(output: Output) -> TimeGrain | None:

@@ -1,10 +1,7 @@
-"""From one query of a context to its plan and statement, with what an identical request has already made."""
+"""From one query of a context to its plan and statement."""
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from collections.abc import Hashable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -46,27 +43,3 @@ class Preparer:
         scope = Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)
         plan = plan_query(query, scope, request)
         return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
-
-
-class Memo:
-    """The latest prepared queries by everything that they depend on; bounded, safe between threads."""
-
-    def __init__(self, capacity: int = 1_000) -> None:
-        self._capacity = capacity
-        self._entries: OrderedDict[Hashable, PreparedQuery] = OrderedDict()
-        self._guard = threading.Lock()
-
-    def get(self, key: Hashable) -> PreparedQuery | None:
-        """Return the entry, or None."""
-        with self._guard:
-            found = self._entries.get(key)
-            if found is not None:
-                self._entries.move_to_end(key)
-            return found
-
-    def put(self, key: Hashable, prepared: PreparedQuery) -> None:
-        """Keep an entry; the one unused for longest makes room."""
-        with self._guard:
-            self._entries[key] = prepared
-            while len(self._entries) > self._capacity:
-                self._entries.popitem(last=False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from analytics_core._compile.dataset_view import DatasetView, make_view
@@ -19,7 +19,9 @@ from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explana
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of
-from analytics_core._querying.preparing import Memo, PreparedQuery, Preparer
+from analytics_core._querying.memo import Memo
+from analytics_core._querying.preparing import PreparedQuery, Preparer
+from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
@@ -74,24 +76,26 @@ class QueryRunner:
         self._results = results
         self._settings = settings
         self._operations = operations
-        self._memo = Memo()
+        self._ready: Memo[Hashable, Ready] = Memo()
 
     # ------------------------------------------------------------------------------------------------------- public
-    def run(self, context: ChartDataQueryContext, call: Call) -> ChartData:
+    def run(self, read: ReadContext, call: Call) -> ChartData:
         """Return the answer to every query of the context; what stops one query is told in its result.
 
         Raises:
             NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
         """
+        context = read.context
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
-        results = [self._answer(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
+        results = [self._answer(read, a, where, call) for a, where in zip(asked, admitted, strict=True)]
         return ChartData(
             results=tuple(results), result_type=context.result_type, result_format=context.result_format
         )
 
-    def explain(self, context: ChartDataQueryContext, call: Call) -> Explanation:
+    def explain(self, read: ReadContext, call: Call) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
+        context = read.context
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
         parts = [self._explain(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
@@ -107,16 +111,31 @@ class QueryRunner:
         admission = self._gate.admit(call.actor, loaded.dataset, loaded.database, loaded.spec)
         return Admitted(loaded=loaded, admission=admission)
 
-    def _answer(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
+    def _answer(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
         try:
             if asked.result_type in _LISTED:
                 return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
-            ready = self._prepare(context, asked, where, call)
+            ready = self._recall_or_prepare(read, asked, where, call)
             if asked.result_type is ResultType.QUERY:
                 return query_text(ready.main)
-            return self._stored_or_run(context, asked, ready, call)
+            return self._stored_or_run(read.context, asked, ready, call)
         except AnalyticsError as error:
             return failed_result(error, result_type=asked.result_type)
+
+    def _recall_or_prepare(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
+        """Return what the same payload of the same actor on the same versions gave in this minute, or prepare anew."""
+        if read.digest is None:
+            return self._prepare(read.context, asked, where, call)
+        minute = call.now.replace(second=0, microsecond=0)
+        versions = (where.loaded.dataset.id, where.loaded.dataset.audit.version, where.loaded.database.audit.version)
+        filters = where.admission.row_filters
+        key = (read.digest, asked.position, versions, call.actor, filters, minute, call.chart_cache_timeout)
+        ready = self._ready.get(key)
+        if ready is None:
+            ready = self._prepare(read.context, asked, where, call)
+            if not ready.main.plan.counts_seconds:
+                self._ready.put(key, ready)
+        return ready
 
     def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         query = effective_query(asked, where.loaded.dataset)
@@ -179,7 +198,7 @@ class QueryRunner:
         for comparison, prepared in ready.shifted:
             other = self._execute(ready, prepared, call)
             frame = join_offset(
-                frame, other.frame, ready.main.plan, offset=comparison.text, forward=comparison.forward
+                frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
         if len(frame):
             frame = run_operations(frame, ready.main.query.post_processing, self._operations)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.cache_entry import decode_entry, encode_entry
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout
+from analytics_core._querying.result_rows import ResultRows
 from analytics_core.ports import Cache, Clock
 
 
@@ -20,14 +21,21 @@ class StoredResults:
     def find(self, key: CacheKey, timeout: CacheTimeout) -> QueryResult | None:
         """Return the kept result, marked as cached, or None."""
         kept = self._cache.get(key.text)
-        result = None if kept is None else decode_entry(kept, key=key.text)
-        return None if result is None else replace(result, is_cached=True, cache_timeout=timeout.seconds)
+        result = None if kept is None else decode_entry(key.text, kept)
+        if result is None:
+            return None
+        return replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
 
     def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> QueryResult:
-        """Keep a fresh result and return it with its place in the cache; errors are never kept."""
-        moment = self._clock.now().replace(tzinfo=None, microsecond=0).isoformat()
-        dated = replace(result, cache_key=key.text, cache_timeout=timeout.seconds, cached_dttm=moment)
-        entry = encode_entry(dated, key=key.text)
+        """Keep a fresh result and return it with its place in the cache; errors are never kept.
+
+        The JSON text of the rows is made once, for the entry and for the answer.
+        """
+        rows = result.rows
+        if isinstance(rows, ResultRows):
+            rows = ResultRows(rows.frame, encoded=b"".join(rows.json_chunks()))
+        placed = replace(result, cache_key=key.text, cache_timeout=timeout.seconds, rows=rows)
+        entry = encode_entry(key.text, placed, stored_at=self._clock.now())
         if entry is not None:
             self._cache.set(key.text, entry, timeout_s=timeout.timeout_s)
-        return replace(dated, cached_dttm=None)
+        return placed

@@ -1,0 +1,318 @@
+"""`AnalyticsCore`: the one facade, and the one place where everything is wired."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from analytics_core._adapters.clock import PinnedClock, SystemClock
+from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._compile.fragments import FragmentParser
+from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._engines.registry import EngineRegistry, default_registry
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.statements import StatementRunner
+from analytics_core._gate.gate import Gate
+from analytics_core._querying.jobs import JobBook
+from analytics_core._querying.loading import DatasetLoader
+from analytics_core._querying.preparing import Preparer
+from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.stored_results import StoredResults
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.people import Role, User
+from analytics_core._resources.charts import Charts
+from analytics_core._resources.databases import Databases
+from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.roles import Roles
+from analytics_core._resources.users import Users
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core._settings import Settings
+from analytics_core._storage import SqlMetadataStore
+from analytics_core.errors import AlreadyExistsError, NotFoundError
+from analytics_core.errors import ActorRequiredError
+from analytics_core.ports import (
+    Cache,
+    Clock,
+    JobRunner,
+    MetadataStore,
+    RowFilterSource,
+    SecretBox,
+    UrlFor,
+    UserDirectory,
+)
+
+ADMINISTRATORS = "Administrators"
+UserKey = int | str | User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Wiring:
+    """The runtime and the directory of people; shared by all facades of one core."""
+
+    runtime: Runtime
+    people: UserDirectory
+
+
+class AnalyticsCore:
+    """A headless analytics engine: databases, datasets and charts behind one object.
+
+    Args:
+        settings: the host's choices; `Settings(secret_key=...)` is the least.
+        metadata_url: where records are kept: `sqlite:///meta.db`, `postgresql+psycopg://...`, `mysql+pymysql://...`;
+            `sqlite://` keeps them in memory.
+        acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
+        cache: keeps results; the default is bounded memory.
+        jobs: runs background work; the default is threads.
+        clock: tells the time.
+        policy: who may do what; the default is the table of `_security/policy.py`.
+        users: the host's people; the default is the store's own tables.
+        row_filters: say which rows a person may see; all of them bind.
+        secret_box: seals secrets; the default uses the settings' key.
+        engines: further engines, or replaced ones; the default are all that the library knows.
+        url_for: builds addresses of the host's pages.
+        allowed_files: database files that may be opened although no data root holds them.
+
+    Raises:
+        SettingsError: settings that must not start.
+    """
+
+    def __init__(
+        self,
+        settings: Settings,
+        *,
+        metadata_url: str = "sqlite://",
+        acting_as: UserKey | None = None,
+        cache: Cache | None = None,
+        jobs: JobRunner | None = None,
+        clock: Clock | None = None,
+        policy: Policy | None = None,
+        users: UserDirectory | None = None,
+        row_filters: Sequence[RowFilterSource] = (),
+        secret_box: SecretBox | None = None,
+        engines: EngineRegistry | None = None,
+        url_for: UrlFor | None = None,
+        allowed_files: Sequence[Path | str] = (),
+    ) -> None:
+        clock = clock or SystemClock()
+        registry = engines or default_registry()
+        box = secret_box or AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
+        store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock)
+        connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
+        runner = jobs or ThreadJobRunner(workers=settings.job_workers)
+        runtime = _build_runtime(
+            settings=settings,
+            clock=clock,
+            store=store,
+            cache=cache or MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock),
+            jobs=runner,
+            connector=connector,
+            registry=registry,
+            policy=policy or Policy(),
+            row_filters=row_filters,
+            url_for=url_for,
+        )
+        self._bind(_Wiring(runtime=runtime, people=users or StoredUserDirectory(store)), acting_as)
+
+    def _bind(self, wiring: _Wiring, acting_as: UserKey | None) -> None:
+        self._wiring = wiring
+        self._acting_as = acting_as
+
+    # ------------------------------------------------------------------------------------------------- who and when
+    def as_user(self, user: UserKey) -> AnalyticsCore:
+        """Return the same core with another acting user: an id, a user name or a `User`.
+
+        Raises:
+            ActorRequiredError: nobody answers to it, or the person is not active.
+        """
+        bound = self._sibling(self._wiring, user)
+        bound._actor()
+        return bound
+
+    def as_of(self, moment: datetime) -> AnalyticsCore:
+        """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
+        runtime = replace(self._wiring.runtime, clock=PinnedClock(moment))
+        return self._sibling(replace(self._wiring, runtime=runtime), self._acting_as)
+
+    @staticmethod
+    def _sibling(wiring: _Wiring, acting_as: UserKey | None) -> AnalyticsCore:
+        core = AnalyticsCore.__new__(AnalyticsCore)
+        core._bind(wiring, acting_as)
+        return core
+
+    def create_first_administrator(self, username: str, **names: Any) -> User:
+        """Create user 1, an administrator, in a store without people, and return them.
+
+        Args:
+            username: at most 64 characters.
+            names: `first_name`, `last_name`, `email`.
+
+        Raises:
+            AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
+        """
+        with self._wiring.runtime.store.unit_of_work() as unit:
+            if unit.roles.find(name=ADMINISTRATORS) is not None:
+                raise AlreadyExistsError("role", "name", ADMINISTRATORS)
+            role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
+            return unit.users.add(User(username=username, role_ids=(role.id,), **names), actor_id=None)
+
+    def _actor(self) -> Actor:
+        """Return who acts, with the roles that they have now."""
+        key = self._acting_as
+        if key is None:
+            raise ActorRequiredError
+        user = key if isinstance(key, User) else self._wiring.people.find(key)
+        if user is None or not user.active:
+            raise ActorRequiredError(f"nobody active answers to {key!r}; this call")
+        return Actor(user=user, roles=self._roles_of(user))
+
+    def _roles_of(self, user: User) -> tuple[Role, ...]:
+        if not user.role_ids:
+            return ()
+        roles = []
+        with self._wiring.runtime.store.unit_of_work() as unit:
+            for role_id in user.role_ids:
+                try:
+                    roles.append(unit.roles.get(role_id))
+                except NotFoundError:
+                    continue
+        return tuple(roles)
+
+    # --------------------------------------------------------------------------------------------------- namespaces
+    @property
+    def databases(self) -> Databases:
+        """The connections to databases that users query."""
+        return Databases(self._wiring.runtime, self._actor())
+
+    @property
+    def datasets(self) -> Datasets:
+        """Physical and virtual tables with their columns and metrics."""
+        return Datasets(self._wiring.runtime, self._actor())
+
+    @property
+    def charts(self) -> Charts:
+        """Saved charts, and the answers to chart queries."""
+        return Charts(self._wiring.runtime, self._actor())
+
+    @property
+    def users(self) -> Users:
+        """The people of the metadata store."""
+        return Users(self._wiring.runtime, self._actor())
+
+    @property
+    def roles(self) -> Roles:
+        """Roles and their grants."""
+        return Roles(self._wiring.runtime, self._actor())
+
+    # ------------------------------------------------------------------------------------------------------ life time
+    def close(self) -> None:
+        """Stop background work and close every connection; the core is of no use afterwards."""
+        runtime = self._wiring.runtime
+        runtime.job_book.close()
+        runtime.connector.close()
+        runtime.store.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
+        return f"<AnalyticsCore, {acting} acts>"
+
+
+def _build_runtime(
+    *,
+    settings: Settings,
+    clock: Clock,
+    store: MetadataStore,
+    cache: Cache,
+    jobs: JobRunner,
+    connector: SqlAlchemyConnector,
+    registry: EngineRegistry,
+    policy: Policy,
+    row_filters: Sequence[RowFilterSource],
+    url_for: UrlFor | None,
+) -> Runtime:
+    statements = StatementRunner(connector)
+    queries = QueryRunner(
+        loader=DatasetLoader(store, registry),
+        gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
+        preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
+        templates=QueryTemplates(TemplateRenderer() if settings.enable_templates else None),
+        results=StoredResults(cache, clock),
+        settings=settings,
+        operations={},
+    )
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        store=store,
+        cache=cache,
+        jobs=jobs,
+        connector=connector,
+        registry=registry,
+        reflector=Reflector(connector),
+        statements=statements,
+        policy=policy,
+        contexts=ContextReader(),
+        queries=queries,
+        job_book=JobBook(runner=jobs),
+        url_for=url_for,
+    )
+
+
+def _limits(settings: Settings) -> PlanLimits:
+    return PlanLimits(
+        default_row_limit=settings.default_row_limit,
+        max_row_limit=settings.max_row_limit,
+        samples_row_limit=settings.samples_row_limit,
+        max_in_values=settings.max_in_values,
+        relative_start=settings.relative_start,
+        relative_end=settings.relative_end,
+        allow_subqueries=settings.allow_subqueries_in_fragments,
+    )
+
+
+def connect(url: str, **settings: Any) -> AnalyticsCore:
+    """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
+
+    User 1, an administrator, acts and owns everything; the file of the URL may be opened, no other.
+
+    Args:
+        url: a SQLAlchemy URL, for example `sqlite:///shop.db` or `duckdb:///shop.duckdb`.
+        settings: fields of `Settings`.
+
+    Raises:
+        ConnectionUriError: the URL is malformed or not allowed.
+        MissingExtraError: the driver is not installed; the message names the extra.
+    """
+    choices = Settings(**{"secret_key": secrets.token_urlsafe(32), **settings})
+    core = AnalyticsCore(choices, allowed_files=_file_of(url))
+    admin = core.create_first_administrator("admin", first_name="Admin")
+    core = core.as_user(admin.id)
+    core.databases.create({"database_name": "main", "orm_uri": url})
+    return core
+
+
+def _file_of(url: str) -> tuple[Path, ...]:
+    """Return the file that a `scheme:///path` URL names, if it names one."""
+    _, separator, rest = url.partition(":///")
+    path = rest.partition("?")[0]
+    return (Path(path),) if separator and path and path != ":memory:" else ()

@@ -1,0 +1,35 @@
+"""A bounded memory of what was made before."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Hashable
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+class Memo(Generic[Key, Value]):
+    """The latest values by everything that they depend on; bounded, safe between threads."""
+
+    def __init__(self, capacity: int = 1_000) -> None:
+        self._capacity = capacity
+        self._entries: OrderedDict[Key, Value] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Key) -> Value | None:
+        """Return the value, or None."""
+        with self._guard:
+            found = self._entries.get(key)
+            if found is not None:
+                self._entries.move_to_end(key)
+            return found
+
+    def put(self, key: Key, value: Value) -> None:
+        """Keep a value; the one unused for longest makes room."""
+        with self._guard:
+            self._entries[key] = value
+            while len(self._entries) > self._capacity:
+                self._entries.popitem(last=False)
