@@ -19,7 +19,7 @@
     ├── QueryError                              a value of a query that cannot be honoured (400)
     │   ├── UnknownNameError                    nearest valid names are in the message
     │   │   ├── UnknownColumnError / UnknownMetricError / UnknownDatasourceTypeError
-    │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError
+    │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError / UnknownEngineError
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression
@@ -423,6 +423,12 @@ class UnknownTimeGrainError(UnknownNameError):
     """A time grain outside the contract's list."""
 
     noun = "time grain"
+
+
+class UnknownEngineError(UnknownNameError):
+    """A database engine that nobody has described."""
+
+    noun = "engine"
 
 
 class UnknownOperationError(UnknownNameError):

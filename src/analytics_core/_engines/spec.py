@@ -1,8 +1,8 @@
 """`EngineSpec`: all that the compiler and the executor must know of an engine, as one frozen record of facts.
 
-Functions in it are pure: sqlglot nodes in, fresh sqlglot nodes out; they never keep or share a node that they were given,
-so a caller passes a fresh node each time. What a function must give is the same on every engine (ARCHITECTURE.md,
-decision 6): the same bucket, the same comparison, the same order.
+Functions in it are pure: sqlglot nodes in, fresh sqlglot nodes out; they never keep or share a node that they were
+given, so a caller passes a fresh node each time. What a function must give is the same on every engine
+(ARCHITECTURE.md, decision 6): the same bucket, the same comparison, the same order.
 """
 
 from __future__ import annotations
@@ -20,8 +20,11 @@ from analytics_core._engines.types import TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
 
-BindValue = None | bool | int | float | str | bytes | Decimal | date | datetime
-"""What may travel as a bound value; datetimes are naive UTC, or aware UTC for TIMESTAMPTZ columns."""
+BindScalar = None | bool | int | float | str | bytes | Decimal | date | datetime
+"""A single bound value; datetimes are naive UTC, or aware UTC for TIMESTAMPTZ columns."""
+
+BindValue = BindScalar | list[BindScalar]
+"""What may travel as a bound value; lists come from `EngineSpec.in_list` alone, for drivers that take them."""
 
 Bind = Callable[[BindValue], exp.Expr]
 """Registers a value and returns the node that stands for it."""
@@ -82,14 +85,15 @@ class EngineSpec:
         text_key: text node -> node that selects, groups, counts distinct and orders by code point.
         text_equal: bound text -> node for the right side of `=`, `<>` and IN.
         text_order: bound text -> node for the right side of `<`, `<=`, `>`, `>=`.
-        like: (left text node, pattern, fold_case, bind) -> condition; `\\` escapes in patterns everywhere.
+        like: (left text node, pattern, fold_case, bind) -> condition; a backslash escapes in patterns everywhere.
         as_text: node of any kind -> the node as text.
         average: node -> AVG as a double.
         sum_: (node, kind) -> SUM; Booleans count as 0 and 1.
         extreme: (node, kind, is_max) -> MIN or MAX, Booleans included.
         count_distinct: (node, kind) -> COUNT(DISTINCT node), text by code point.
         is_true: (node, kind, truth) -> condition for IS TRUE and IS FALSE.
-        in_list: (left, values, kind, bind) -> IN condition over non-null values, one parameter where the driver takes a list.
+        in_list: (left, values, kind, bind) -> IN condition over non-null values (at least one); one parameter
+            for long lists where the driver takes it.
         literal: value -> SQL text of the literal, for the statement as people read it.
         value_kind: the engine's type text (`VARCHAR(20)`) -> kind.
         null_safe_equal: left, right -> equality in which NULL equals NULL.

@@ -1,0 +1,163 @@
+"""Compares moments with columns in the column's own encoding: exact for `>=` and `<`, and for `=`.
+
+A bound finer than the column's resolution is rounded up: of a DATE column, `d >= noon` and `d < noon` are both decided
+by the next day. Where a column's texts or numbers sort as the moments that they mean, they are compared as they
+are, which keeps indexes usable.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta
+
+from sqlglot import exp
+
+from analytics_core._engines import nodes
+from analytics_core._engines.formats import TextFormat, parse_format
+from analytics_core._engines.spec import TimeBound
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core.errors import UnsupportedByEngineError
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - bounds are naive UTC
+_MICROSECOND = timedelta(microseconds=1)
+_TICKS: Mapping[TimeEncoding, int] = {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
+
+Moment = Callable[[exp.Expr, TimeFormat], exp.Expr]
+Compare = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+
+
+def ceil_day(moment: datetime) -> date | None:
+    """Return the first day that does not begin before `moment`; None after the year 9999."""
+    if moment.time() == time.min:
+        return moment.date()
+    try:
+        return moment.date() + timedelta(days=1)
+    except OverflowError:
+        return None
+
+
+def epoch_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    """Return the bound of an epoch column; whole numbers are rounded up."""
+    micros, tick = _micros(moment), _TICKS[time_format.encoding]
+    left, exact = _epoch_side(column, time_format), time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL)
+    if exact and micros % tick:
+        return TimeBound(left=left, value=micros / tick)
+    return TimeBound(left=left, value=-(-micros // tick))
+
+
+def epoch_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    """Return the equality of an epoch column; None where whole numbers cannot mean the moment."""
+    bound = epoch_bound(column, time_format, moment)
+    if isinstance(bound.value, int) and _micros(moment) % _TICKS[time_format.encoding]:
+        return TimeBound(left=bound.left, value=None)
+    return bound
+
+
+def _epoch_side(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    is_text = time_format.value_kind is ValueKind.TEXT
+    return nodes.cast(column, nodes.Type.BIGINT) if is_text else column
+
+
+def _micros(moment: datetime) -> int:
+    return (moment - _EPOCH) // _MICROSECOND
+
+
+def written_format(time_format: TimeFormat, parse: Callable[[str], TextFormat] = parse_format) -> TextFormat:
+    """Return the parsed `strftime` of a TEXT encoding.
+
+    Raises:
+        UnsupportedByEngineError: the format cannot be read, or does not fit the numbers that the column holds.
+    """
+    if not time_format.strftime:
+        raise UnsupportedByEngineError("a text column of moments needs a date format such as '%Y-%m-%d'")
+    parsed = parse(time_format.strftime)
+    if time_format.value_kind.is_numeric and not (parsed.is_digits and parsed.directives[0] == "Y"):
+        raise UnsupportedByEngineError(
+            f"a column of numbers cannot hold dates as {time_format.strftime!r}; "
+            "digits that begin with the year, such as '%Y%m%d', can be read"
+        )
+    return parsed
+
+
+def text_bound(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> TimeBound | None:
+    """Return the bound of a column whose texts sort as time; None when they do not, or the calendar ends."""
+    first = parsed.ceil(moment) if parsed.sorts_as_time else None
+    return TimeBound(left=column, value=_written(time_format, parsed, first)) if first else None
+
+
+def text_equal(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> TimeBound | None:
+    """Return the equality of a column whose texts sort as time; None when they do not."""
+    if not parsed.sorts_as_time:
+        return None
+    exact = parsed.floor(moment) == moment
+    return TimeBound(left=column, value=_written(time_format, parsed, moment) if exact else None)
+
+
+def _written(time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> int | str:
+    written = parsed.write(moment)
+    return int(written) if time_format.value_kind.is_numeric else written
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MomentComparison:
+    """The comparisons of an engine that has timestamps; `moment` is its own, for encodings that must be decoded.
+
+    `binds_aware` says whether TIMESTAMPTZ columns are compared with aware values.
+    """
+
+    moment: Moment
+    binds_aware: bool = True
+
+    def bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        """Return `EngineSpec.time_bound`."""
+        return self._bounds()[time_format.encoding](column, time_format, moment)
+
+    def equal(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        """Return `EngineSpec.time_equal`."""
+        return self._equals()[time_format.encoding](column, time_format, moment)
+
+    def _bounds(self) -> Mapping[TimeEncoding, Compare]:
+        return {
+            **self._both(),
+            TimeEncoding.DATE: self._date_bound,
+            TimeEncoding.TEXT: self._text_bound,
+        } | dict.fromkeys(_TICKS, epoch_bound)
+
+    def _equals(self) -> Mapping[TimeEncoding, Compare]:
+        return {
+            **self._both(),
+            TimeEncoding.DATE: self._date_equal,
+            TimeEncoding.TEXT: self._text_equal,
+        } | dict.fromkeys(_TICKS, epoch_equal)
+
+    def _both(self) -> dict[TimeEncoding, Compare]:
+        return {
+            TimeEncoding.TIMESTAMP: self._plain,
+            TimeEncoding.TIMESTAMPTZ: self._zoned,
+            TimeEncoding.ISO_TEXT: self._decoded,
+        }
+
+    def _plain(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+        return TimeBound(left=column, value=moment)
+
+    def _zoned(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+        return TimeBound(left=column, value=moment.replace(tzinfo=UTC) if self.binds_aware else moment)
+
+    def _decoded(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        return TimeBound(left=self.moment(column, time_format), value=moment)
+
+    def _date_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        day = ceil_day(moment)
+        return TimeBound(left=column, value=day) if day else self._decoded(column, time_format, moment)
+
+    def _date_equal(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+        return TimeBound(left=column, value=moment.date() if moment.time() == time.min else None)
+
+    def _text_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        parsed = written_format(time_format)
+        return text_bound(column, time_format, parsed, moment) or self._decoded(column, time_format, moment)
+
+    def _text_equal(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+        parsed = written_format(time_format)
+        return text_equal(column, time_format, parsed, moment) or self._decoded(column, time_format, moment)

@@ -1,0 +1,95 @@
+"""The 24 time grains: how long the short ones are, and how the calendar ones follow from truncation and whole days."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from analytics_core.models.enums import TimeGrain
+
+EPOCH = "1970-01-01 00:00:00"
+"""The anchor of all grains shorter than a day (RULINGS.md, Engines)."""
+
+SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
+    {
+        TimeGrain.SECOND: 1,
+        TimeGrain.FIVE_SECONDS: 5,
+        TimeGrain.THIRTY_SECONDS: 30,
+        TimeGrain.MINUTE: 60,
+        TimeGrain.FIVE_MINUTES: 300,
+        TimeGrain.TEN_MINUTES: 600,
+        TimeGrain.FIFTEEN_MINUTES: 900,
+        TimeGrain.THIRTY_MINUTES: 1800,
+        TimeGrain.HOUR: 3600,
+        TimeGrain.TWO_HOURS: 7200,
+        TimeGrain.FOUR_HOURS: 14400,
+        TimeGrain.SIX_HOURS: 21600,
+        TimeGrain.EIGHT_HOURS: 28800,
+        TimeGrain.TEN_HOURS: 36000,
+        TimeGrain.TWELVE_HOURS: 43200,
+    }
+)
+"""Length in seconds of the grains shorter than a day."""
+
+UNITS: Mapping[TimeGrain, str] = MappingProxyType(
+    {
+        TimeGrain.SECOND: "second",
+        TimeGrain.MINUTE: "minute",
+        TimeGrain.HOUR: "hour",
+        TimeGrain.DAY: "day",
+        TimeGrain.MONTH: "month",
+        TimeGrain.QUARTER: "quarter",
+        TimeGrain.YEAR: "year",
+    }
+)
+"""Grains that are one unit of a `date_trunc`; the weeks are apart."""
+
+WEEK_SHIFTS: Mapping[TimeGrain, tuple[int, int]] = MappingProxyType(
+    {
+        TimeGrain.WEEK: (0, 0),
+        TimeGrain.WEEK_STARTING_MONDAY: (0, 0),
+        TimeGrain.WEEK_STARTING_SUNDAY: (1, -1),
+        TimeGrain.WEEK_ENDING_SATURDAY: (1, 5),
+        TimeGrain.WEEK_ENDING_SUNDAY: (0, 6),
+    }
+)
+"""Days added before the cut to a Monday, and after it."""
+
+Bucket = Callable[[exp.Expr, TimeGrain], exp.Expr]
+Truncate = Callable[[exp.Expr, str], exp.Expr]
+AddDays = Callable[[exp.Expr, int], exp.Expr]
+CutSeconds = Callable[[exp.Expr, int], exp.Expr]
+
+
+def amount_and_unit(seconds: int) -> tuple[int, str]:
+    """Return a length in the largest unit that counts it whole: 7200 -> (2, 'HOUR')."""
+    for size, unit in ((3600, "HOUR"), (60, "MINUTE")):
+        if seconds % size == 0:
+            return seconds // size, unit
+    return seconds, "SECOND"
+
+
+def buckets_by_truncation(*, truncate: Truncate, add_days: AddDays, cut_seconds: CutSeconds) -> Bucket:
+    """Return the `bucket` of an engine that truncates to units and to Mondays.
+
+    Args:
+        truncate: node and unit (those of `UNITS`, and `week` for Monday) -> node.
+        add_days: node and whole days, never 0 -> node.
+        cut_seconds: node and a length in seconds that is no unit -> node, counted from `EPOCH`.
+    """
+
+    def moved(node: exp.Expr, days: int) -> exp.Expr:
+        return add_days(node, days) if days else node
+
+    def bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
+        unit = UNITS.get(grain)
+        if unit is not None:
+            return truncate(moment, unit)
+        if grain in SECONDS:
+            return cut_seconds(moment, SECONDS[grain])
+        before, after = WEEK_SHIFTS[grain]
+        return moved(truncate(moved(moment, before), "week"), after)
+
+    return bucket

@@ -1,0 +1,160 @@
+"""The operators that most engines write alike, made from the few facts in which they differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from sqlglot import exp
+
+from analytics_core._engines import nodes
+from analytics_core._engines.patterns import ESCAPE, escaped_like
+from analytics_core._engines.spec import Bind, BindValue
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import FilterValueError
+
+LONG_LIST = 1000
+"""Lists longer than this travel as one parameter where the driver takes one."""
+
+ToNode = Callable[[exp.Expr], exp.Expr]
+InList = Callable[[exp.Expr, Sequence[BindValue], ValueKind, Bind], exp.Expr]
+
+
+def unchanged(node: exp.Expr) -> exp.Expr:
+    """Return the node itself: the engine does it right without help."""
+    return node
+
+
+def cast_to(name: exp.DType, *parameters: int) -> ToNode:
+    """Return a function that casts a node to the type."""
+    return lambda node: nodes.cast(node, name, *parameters)
+
+
+def average_of_cast(name: exp.DType = nodes.Type.DOUBLE) -> ToNode:
+    """Return `AVG(CAST(node AS type))`: doubles everywhere, where AVG of integers would round to a few digits."""
+    return lambda node: exp.Avg(this=nodes.cast(node, name))
+
+
+def as_number(node: exp.Expr) -> exp.Expr:
+    """Return a Boolean as 0 or 1, NULL as NULL."""
+    return nodes.cast(node, nodes.Type.INT)
+
+
+def sum_(node: exp.Expr, kind: ValueKind) -> exp.Expr:
+    """Return SUM; Booleans count as 0 and 1."""
+    return exp.Sum(this=as_number(node) if kind is ValueKind.BOOLEAN else node)
+
+
+def extreme_by(text_key: ToNode) -> Callable[[exp.Expr, ValueKind, bool], exp.Expr]:
+    """Return MIN and MAX, text by code point, Booleans as 0 and 1."""
+
+    def extreme(node: exp.Expr, kind: ValueKind, is_max: bool) -> exp.Expr:
+        if kind is ValueKind.BOOLEAN:
+            node = as_number(node)
+        elif kind is ValueKind.TEXT:
+            node = text_key(node)
+        return exp.Max(this=node) if is_max else exp.Min(this=node)
+
+    return extreme
+
+
+def count_distinct_by(text_key: ToNode) -> Callable[[exp.Expr, ValueKind], exp.Expr]:
+    """Return COUNT(DISTINCT node), text by code point."""
+
+    def count_distinct(node: exp.Expr, kind: ValueKind) -> exp.Expr:
+        key = text_key(node) if kind is ValueKind.TEXT else node
+        return exp.Count(this=exp.Distinct(expressions=[key]), big_int=True)
+
+    return count_distinct
+
+
+def is_true(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
+    """Return `IS TRUE` or `IS FALSE`; numbers count as their inequality with 0.
+
+    Raises:
+        FilterValueError: values of this kind are neither true nor false.
+    """
+    if kind.is_numeric:
+        return number_is_true(node, truth)
+    _refuse_without_truth(kind)
+    return exp.Is(this=nodes.operand(node), expression=exp.Boolean(this=truth))
+
+
+def is_true_of_bit(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
+    """Return `IS TRUE` or `IS FALSE` for engines that have no Booleans, only bits and numbers.
+
+    Raises:
+        FilterValueError: values of this kind are neither true nor false.
+    """
+    _refuse_without_truth(kind)
+    return number_is_true(node, truth)
+
+
+def number_is_true(node: exp.Expr, truth: bool) -> exp.Expr:
+    """Return `node <> 0` or `node = 0`; NULL is neither."""
+    comparison = exp.NEQ if truth else exp.EQ
+    return comparison(this=nodes.operand(node), expression=nodes.number(0))
+
+
+def _refuse_without_truth(kind: ValueKind) -> None:
+    if not kind.is_numeric and kind not in (ValueKind.BOOLEAN, ValueKind.UNKNOWN):
+        raise FilterValueError(f"IS TRUE and IS FALSE take a Boolean or a number, not a column of kind {kind.value!r}")
+
+
+def in_list_of(text_equal: ToNode = unchanged) -> InList:
+    """Return `left IN (values)`, one parameter each; the first text says how all are compared."""
+
+    def in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
+        members = [bind(value) for value in values]
+        if isinstance(values[0], str) and kind in (ValueKind.TEXT, ValueKind.UNKNOWN):
+            members[0] = text_equal(members[0])
+        return exp.In(this=nodes.operand(left), expressions=members)
+
+    return in_list
+
+
+def in_array() -> InList:
+    """Return `left IN (values)`, and for long lists of one type `left = ANY(list)` with one parameter."""
+    in_members = in_list_of()
+
+    def in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
+        if len(values) <= LONG_LIST or len({type(value) for value in values}) > 1:
+            return in_members(left, values, kind, bind)
+        return nodes.equal(left, nodes.call("ANY", bind([value for value in values if not isinstance(value, list)])))
+
+    return in_list
+
+
+def escaped(match: exp.Expr) -> exp.Expr:
+    """Return `match ESCAPE '!'`."""
+    return exp.Escape(this=match, expression=nodes.text(ESCAPE))
+
+
+def like_where_case_counts(
+    *, has_ilike: bool, also_wild: str = "", lower: str = "LOWER"
+) -> Callable[[exp.Expr, str, bool, Bind], exp.Expr]:
+    """Return LIKE of an engine whose LIKE minds case; case is folded by its ILIKE, or by `lower` on both sides."""
+
+    def like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
+        value = bind(escaped_like(pattern, also_wild=also_wild))
+        if not fold_case:
+            return escaped(exp.Like(this=nodes.operand(left), expression=value))
+        if has_ilike:
+            return escaped(exp.ILike(this=nodes.operand(left), expression=value))
+        return escaped(exp.Like(this=nodes.call(lower, left), expression=nodes.call(lower, value)))
+
+    return like
+
+
+def null_safe_equal(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return equality in which NULL equals NULL, as the dialect writes it."""
+    return exp.NullSafeEQ(this=nodes.operand(left), expression=nodes.operand(right))
+
+
+def null_safe_equal_spelled(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return the same for engines without an operator for it: equal, or both NULL."""
+    both_null = exp.And(
+        this=exp.Is(this=nodes.operand(left.copy()), expression=exp.Null()),
+        expression=exp.Is(this=nodes.operand(right.copy()), expression=exp.Null()),
+    )
+    either = exp.Or(this=nodes.equal(left, nodes.operand(right)), expression=exp.Paren(this=both_null))
+    return exp.Paren(this=either)

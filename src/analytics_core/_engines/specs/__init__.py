@@ -1,0 +1,1 @@
+"""One module per engine; each offers a function that returns its `EngineSpec`."""

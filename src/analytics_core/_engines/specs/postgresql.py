@@ -1,0 +1,176 @@
+"""PostgreSQL from version 14: zoned and naive timestamps apart, collations given always (SQL_TRAPS.md, 3 to 5)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from analytics_core._engines import nodes, operators
+from analytics_core._engines.bounds import MomentComparison, written_format
+from analytics_core._engines.denied import DENIED_FUNCTIONS
+from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines.formats import TextFormat
+from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
+from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.nodes import Type
+from analytics_core._engines.patterns import escaped_like
+from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+
+_TOKENS: Mapping[str, str] = MappingProxyType(
+    {
+        "Y": "YYYY",
+        "m": "MM",
+        "d": "DD",
+        "H": "HH24",
+        "M": "MI",
+        "S": "SS",
+        "f": "US",
+        "b": "Mon",
+        "B": "Month",
+        "I": "HH12",
+        "p": "AM",
+    }
+)
+
+
+def to_char_format(parsed: TextFormat) -> str:
+    """Return a format as `to_timestamp` of PostgreSQL's family reads it; text that stands for itself is quoted."""
+    pieces = []
+    for piece in parsed.pieces:
+        if piece.is_directive:
+            pieces.append(_TOKENS[piece.value])
+        elif any(char.isalpha() or char in '"\\' for char in piece.value):
+            pieces.append('"' + piece.value.replace("\\", "\\\\").replace('"', '\\"') + '"')
+        else:
+            pieces.append(piece.value)
+    return "".join(pieces)
+
+
+def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    return _MOMENTS[time_format.encoding](column, time_format)
+
+
+def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    parsed = written_format(time_format)
+    text = column if time_format.value_kind is ValueKind.TEXT else nodes.cast(column, Type.TEXT)
+    function = "TO_TIMESTAMP" if set("HMSfI") & set(parsed.directives) else "TO_DATE"
+    return nodes.cast(nodes.call(function, text, nodes.text(to_char_format(parsed))), Type.TIMESTAMP)
+
+
+def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    unit = "SECOND" if time_format.encoding is TimeEncoding.EPOCH_S else "MILLISECOND"
+    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
+    since = nodes.times(count, interval(1, unit))
+    return exp.Paren(this=exp.Add(this=nodes.timestamp(EPOCH), expression=since))
+
+
+_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
+    {
+        TimeEncoding.TIMESTAMP: lambda column, _format: column,
+        TimeEncoding.DATE: lambda column, _format: nodes.cast(column, Type.TIMESTAMP),
+        TimeEncoding.TIMESTAMPTZ: lambda column, _format: nodes.utc(column),
+        TimeEncoding.ISO_TEXT: lambda column, _format: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
+        TimeEncoding.TEXT: _written_moment,
+        TimeEncoding.EPOCH_S: _epoch_moment,
+        TimeEncoding.EPOCH_MS: _epoch_moment,
+    }
+)
+
+
+def interval(amount: int, unit: str) -> exp.Interval:
+    """Return `INTERVAL 'amount UNIT'`."""
+    return nodes.interval(nodes.text(str(amount)), unit)
+
+
+def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
+    return nodes.call("DATE_TRUNC", nodes.text(unit), moment)
+
+
+def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
+    return _add(moment, days, "DAY")
+
+
+def _add(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
+    operation = nodes.plus if amount > 0 else nodes.minus
+    return operation(moment, interval(abs(amount), unit))
+
+
+def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
+    return nodes.call("DATE_BIN", interval(*amount_and_unit(seconds)), moment, nodes.timestamp(EPOCH))
+
+
+def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
+    return exp.Paren(this=_add(moment, hours, "HOUR")) if hours else moment
+
+
+def _by_code_point(node: exp.Expr) -> exp.Expr:
+    return nodes.collate(node, "C", quoted=True)
+
+
+def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
+    """Fold case by ICU always: a database of locale C would fold ASCII letters only."""
+    value = bind(escaped_like(pattern))
+    if fold_case:
+        return operators.escaped(
+            exp.ILike(this=nodes.operand(left), expression=nodes.collate(value, "und-x-icu", quoted=True))
+        )
+    return operators.escaped(exp.Like(this=nodes.operand(left), expression=value))
+
+
+def _average(node: exp.Expr) -> exp.Expr:
+    return nodes.cast(exp.Avg(this=node), Type.DOUBLE)
+
+
+def _nulls_first(descending: bool) -> bool:
+    return descending
+
+
+_bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
+_COMPARISON = MomentComparison(moment=_moment)
+_LITERALS = LiteralStyle(
+    dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
+)
+_KINDS: Mapping[str, ValueKind] = MappingProxyType(
+    {"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}
+)
+
+
+def postgresql_spec() -> EngineSpec:
+    """Return the facts of PostgreSQL."""
+    return EngineSpec(
+        name="postgresql",
+        label="PostgreSQL",
+        dialect="postgres",
+        aliases=("postgres",),
+        drivers=("psycopg",),
+        paramstyle=ParamStyle.PYFORMAT,
+        extra_name="postgres",
+        max_identifier_bytes=63,
+        moment=_moment,
+        bucket=_bucket,
+        shift=_shift,
+        time_bound=_COMPARISON.bound,
+        time_equal=_COMPARISON.equal,
+        text_key=_by_code_point,
+        text_equal=operators.unchanged,
+        text_order=_by_code_point,
+        like=_like,
+        as_text=operators.cast_to(Type.TEXT),
+        average=_average,
+        sum_=operators.sum_,
+        extreme=operators.extreme_by(_by_code_point),
+        count_distinct=operators.count_distinct_by(_by_code_point),
+        is_true=operators.is_true,
+        in_list=operators.in_array(),
+        literal=_LITERALS.write,
+        value_kind=kind_reader(_KINDS),
+        null_safe_equal=operators.null_safe_equal,
+        nulls_first_by_default=_nulls_first,
+        allows_cost_estimate=True,
+        error_patterns=ERROR_PATTERNS.get("postgresql", ()),
+        denied_functions=DENIED_FUNCTIONS.get("postgresql", frozenset()),
+    )

@@ -1,0 +1,84 @@
+"""SQLite: moments are text, dates are read by position, LIKE minds no case.
+
+Measured on 3.40 and 3.54 (SQL_TRAPS.md, sections 2 to 5). Moments become `YYYY-MM-DD HH:MM:SS` text.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from decimal import Decimal
+
+from sqlglot import exp
+
+from analytics_core._engines import nodes, operators
+from analytics_core._engines.denied import DENIED_FUNCTIONS
+from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.patterns import escaped_like, glob
+from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
+from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift
+from analytics_core._engines.types import ValueKind
+
+UNICODE_LOWER = "AC_LOWER"
+"""A function of one argument that the connector registers: Python's `str.lower`, deterministic."""
+
+
+def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
+    """GLOB minds case, LIKE folds ASCII letters; for others Python folds both sides."""
+    if not fold_case:
+        return exp.Glob(this=nodes.operand(left), expression=bind(glob(pattern)))
+    if pattern.isascii():
+        return operators.escaped(exp.Like(this=nodes.operand(left), expression=bind(escaped_like(pattern))))
+    value = bind(escaped_like(pattern.lower()))
+    return operators.escaped(exp.Like(this=nodes.call(UNICODE_LOWER, left), expression=value))
+
+
+def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
+    """Long lists travel as one JSON text: builds of SQLite allow 32,766 parameters or fewer."""
+    plain = [float(value) if isinstance(value, Decimal) else value for value in values]
+    if len(values) <= operators.LONG_LIST or not all(isinstance(value, str | int | float) for value in plain):
+        return _in_members(left, plain, kind, bind)
+    table = exp.Table(this=nodes.call("JSON_EACH", bind(json.dumps(plain))))
+    members = exp.Select(
+        expressions=[exp.Column(this=exp.Identifier(this="value", quoted=False))], from_=exp.From(this=table)
+    )
+    return exp.In(this=nodes.operand(left), query=exp.Subquery(this=members))
+
+
+_in_members = operators.in_list_of()
+_LITERALS = LiteralStyle(dialect="sqlite", day="{}", timestamp="{}", timestamp_tz="{}")
+
+
+def sqlite_spec() -> EngineSpec:
+    """Return the facts of SQLite."""
+    return EngineSpec(
+        name="sqlite",
+        label="SQLite",
+        dialect="sqlite",
+        drivers=("pysqlite",),
+        paramstyle=ParamStyle.QMARK,
+        moment=sqlite_moment,
+        bucket=sqlite_bucket,
+        shift=sqlite_shift,
+        time_bound=sqlite_time_bound,
+        time_equal=sqlite_time_equal,
+        text_key=operators.unchanged,
+        text_equal=operators.unchanged,
+        text_order=operators.unchanged,
+        like=_like,
+        as_text=operators.cast_to(nodes.Type.TEXT),
+        average=operators.average_of_cast(),
+        sum_=operators.sum_,
+        extreme=operators.extreme_by(operators.unchanged),
+        count_distinct=operators.count_distinct_by(operators.unchanged),
+        is_true=operators.is_true,
+        in_list=_in_list,
+        literal=_LITERALS.write,
+        value_kind=kind_reader(),
+        null_safe_equal=operators.null_safe_equal,
+        error_patterns=ERROR_PATTERNS.get("sqlite", ()),
+        denied_functions=DENIED_FUNCTIONS.get("sqlite", frozenset()),
+    )

@@ -1,0 +1,160 @@
+"""How SQLite reads and cuts moments, which it keeps as text (SQL_TRAPS.md, section 3).
+
+Moments are `YYYY-MM-DD HH:MM:SS` text; buckets are the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from analytics_core._engines import nodes
+from analytics_core._engines.bounds import written_format
+from analytics_core._engines.formats import TextFormat, fixed_width_format
+from analytics_core._engines.grains import SECONDS
+from analytics_core._engines.types import TimeEncoding, TimeFormat
+from analytics_core.models.enums import TimeGrain
+
+
+def sqlite_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return `EngineSpec.moment`."""
+    return _MOMENTS[time_format.encoding](column, time_format)
+
+
+def _cut_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+    """Cut the fraction first: strftime rounds it, before 1970 into the next year."""
+    return part(column, 1, 19)
+
+
+def zoned_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+    """Apply a UTC offset at the end of the text, if there is one."""
+    offset = part(column.copy(), -6, 6)
+    without = part(part(column.copy(), 1, nodes.minus(nodes.call("LENGTH", column.copy()), nodes.number(6))), 1, 19)
+    has_offset = exp.Glob(this=nodes.operand(column.copy()), expression=nodes.text("*[+-]??:??"))
+    text = nodes.when((has_offset, nodes.joined(without, offset)), otherwise=part(column, 1, 19))
+    return nodes.call("DATETIME", text)
+
+
+def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Glue the pieces of a fixed-width text to ISO text, missing ones as the first of their kind."""
+    parsed = parse_text_format(time_format)
+    positions = parsed.positions()
+    date = _glued(column, positions, (("Y", ""), ("m", "-"), ("d", "-")), missing="01")
+    if not set("HMS") & set(positions):
+        return date
+    clock = _glued(column, positions, (("H", " "), ("M", ":"), ("S", ":")), missing="00")
+    return nodes.joined(date, clock)
+
+
+def _glued(
+    column: exp.Expr, positions: Mapping[str, tuple[int, int]], parts: Sequence[tuple[str, str]], *, missing: str
+) -> exp.Expr:
+    pieces: list[exp.Expr] = []
+    for letter, separator in parts:
+        if letter in positions:
+            pieces.extend([nodes.text(separator)] if separator else [])
+            pieces.append(part(column.copy(), *positions[letter]))
+        else:
+            pieces.append(nodes.text(separator + missing))
+    return nodes.joined(*pieces)
+
+
+def _epoch_s_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+    return _from_epoch(column)
+
+
+def _epoch_ms_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+    """Take the milliseconds off downwards; SQLite divides towards zero."""
+    return _from_epoch(
+        exp.Div(
+            this=exp.Paren(this=nodes.minus(column.copy(), _floor_remainder(column, 1000))),
+            expression=nodes.number(1000),
+            typed=True,
+        )
+    )
+
+
+_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
+    {
+        TimeEncoding.TIMESTAMP: _cut_moment,
+        TimeEncoding.DATE: _cut_moment,
+        TimeEncoding.TIMESTAMPTZ: zoned_moment,
+        TimeEncoding.ISO_TEXT: zoned_moment,
+        TimeEncoding.TEXT: written_moment,
+        TimeEncoding.EPOCH_S: _epoch_s_moment,
+        TimeEncoding.EPOCH_MS: _epoch_ms_moment,
+    }
+)
+
+
+def part(node: exp.Expr, start: int, length: int | exp.Expr) -> exp.Expr:
+    """Return `SUBSTR(node, start, length)`; places count from 1, negative ones from the end."""
+    size = nodes.number(length) if isinstance(length, int) else length
+    return nodes.call("SUBSTR", node, nodes.number(start), size)
+
+
+def _floor_remainder(node: exp.Expr, divisor: int) -> exp.Expr:
+    """Return the remainder of a division that rounds down; SQLite's own has the sign of the dividend."""
+    positive = exp.Paren(this=nodes.plus(nodes.remainder(node, nodes.number(divisor)), nodes.number(divisor)))
+    return nodes.remainder(positive, nodes.number(divisor))
+
+
+def _from_epoch(seconds: exp.Expr) -> exp.Expr:
+    return nodes.call("DATETIME", seconds, nodes.text("unixepoch"))
+
+
+# ------------------------------------------------------------------------------------------------------------ buckets
+def sqlite_bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
+    """Return `EngineSpec.bucket`."""
+    if grain in _PATTERNS:
+        return nodes.call("STRFTIME", nodes.text(_PATTERNS[grain]), moment)
+    if grain in SECONDS:
+        return _seconds_bucket(moment, SECONDS[grain])
+    if grain is TimeGrain.QUARTER:
+        return _quarter(moment)
+    return nodes.call("DATETIME", moment, *(nodes.text(modifier) for modifier in _MODIFIERS[grain]))
+
+
+def _seconds_bucket(moment: exp.Expr, size: int) -> exp.Expr:
+    seconds = nodes.cast(nodes.call("STRFTIME", nodes.text("%s"), moment), nodes.Type.INT)
+    return _from_epoch(nodes.minus(seconds.copy(), _floor_remainder(seconds, size)))
+
+
+def _quarter(moment: exp.Expr) -> exp.Expr:
+    month = nodes.call("STRFTIME", nodes.text("%m"), moment.copy())
+    past = nodes.remainder(exp.Paren(this=nodes.minus(month, nodes.number(1))), nodes.number(3))
+    back = nodes.joined(nodes.text("-"), exp.Paren(this=past), nodes.text(" months"))
+    return nodes.call("DATETIME", moment, nodes.text("start of month"), back)
+
+
+_PATTERNS: Mapping[TimeGrain, str] = MappingProxyType(
+    {TimeGrain.MINUTE: "%Y-%m-%d %H:%M:00", TimeGrain.HOUR: "%Y-%m-%d %H:00:00", TimeGrain.SECOND: "%Y-%m-%d %H:%M:%S"}
+)
+_MODIFIERS: Mapping[TimeGrain, tuple[str, ...]] = MappingProxyType(
+    {
+        TimeGrain.DAY: ("start of day",),
+        TimeGrain.WEEK: ("start of day", "-6 days", "weekday 1"),
+        TimeGrain.WEEK_STARTING_MONDAY: ("start of day", "-6 days", "weekday 1"),
+        TimeGrain.WEEK_STARTING_SUNDAY: ("start of day", "-6 days", "weekday 0"),
+        TimeGrain.WEEK_ENDING_SATURDAY: ("start of day", "weekday 6"),
+        TimeGrain.WEEK_ENDING_SUNDAY: ("start of day", "weekday 0"),
+        TimeGrain.MONTH: ("start of month",),
+        TimeGrain.YEAR: ("start of year",),
+    }
+)
+
+
+def sqlite_shift(moment: exp.Expr, hours: int) -> exp.Expr:
+    """Return `EngineSpec.shift`."""
+    return nodes.call("DATETIME", moment, nodes.text(f"{hours:+d} hours")) if hours else moment
+
+
+def parse_text_format(time_format: TimeFormat) -> TextFormat:
+    """Return the parsed format of a text column, which SQLite reads by position.
+
+    Raises:
+        UnsupportedByEngineError: the format is not of fixed width.
+    """
+    return written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
