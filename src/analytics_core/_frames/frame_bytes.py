@@ -8,6 +8,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.json_values import clean_text, nested_value
+from analytics_core.errors import StoredDataError
 
 _KIND: Final = b"kind"
 _FORM: Final = b"form"
@@ -49,7 +50,7 @@ def frame_from_bytes(data: bytes | memoryview) -> Frame:
     """Return the frame that `frame_to_bytes` wrote; its Arrow columns share the memory of `data`.
 
     Raises:
-        ValueError: the bytes are no such stream.
+        StoredDataError: the bytes are no such stream.
     """
     import pyarrow as pa
 
@@ -57,8 +58,8 @@ def frame_from_bytes(data: bytes | memoryview) -> Frame:
         with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
             table = reader.read_all()
         return Frame(columns=tuple(map(_column, table.schema, table.columns)))
-    except (pa.ArrowException, OSError, KeyError, TypeError) as error:
-        raise ValueError("these bytes hold no frame") from error
+    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+        raise StoredDataError("the stored bytes of a result hold no frame; ask again with force") from None
 
 
 def _column(field: Any, values: Any) -> FrameColumn:

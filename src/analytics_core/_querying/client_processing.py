@@ -1,0 +1,117 @@
+"""Result type `post_processed`: what the table and pivot charts do with their rows before they show them.
+
+Only the chart kinds `table` and `pivot_table_v2` do anything; every other result stays as it is. `data` becomes a map
+of column label to a map of row label to value; columns carry their verbose names, and labels of several levels are
+joined by a blank. The form fields are `groupbyRows`, `groupbyColumns`, `metrics`, `aggregateFunction`, `metricsLayout`
+(`ROWS`, `COLUMNS`), `combineMetric`, `transposePivot`, `rowTotals` and `colTotals`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from decimal import Decimal
+from typing import Any, Final
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.json_values import json_value
+from analytics_core._querying.answer import QueryResult
+from analytics_core._querying.coltypes import coltypes
+from analytics_core._querying.pivot_aggregates import pivot_aggregate
+from analytics_core._querying.pivot_table import Grid, PivotLayout, pivot
+from analytics_core._querying.result_rows import PlainRows
+
+TABLE: Final = "table"
+PIVOT_TABLE: Final = "pivot_table_v2"
+
+
+def client_processed(result: QueryResult, *, form_data: Mapping[str, Any]) -> QueryResult:
+    """Return the result as the chart kind of `form_data` shows it.
+
+    Raises:
+        UnknownNameError: the form names a column or an aggregate that does not exist.
+        QueryError: the aggregate does not fit the values.
+    """
+    kind = form_data.get("viz_type")
+    if not len(result.frame) or kind not in (TABLE, PIVOT_TABLE):
+        return result
+    frame = _renamed(result.frame, result.verbose_names)
+    if kind == TABLE:
+        return _as_table(result, frame)
+    return _as_grid(result, pivot(_plain_numbers(frame), _layout(form_data, result.verbose_names)))
+
+
+def _renamed(frame: Frame, verbose_names: Mapping[str, str]) -> Frame:
+    return Frame(columns=tuple(replace(c, name=verbose_names.get(c.name) or c.name) for c in frame.columns))
+
+
+def _plain_numbers(frame: Frame) -> Frame:
+    """Return the frame with decimals as the numbers that JSON has, so that they add up with floats."""
+    return Frame(columns=tuple(replace(c, values=[_plain(v) for v in c.to_list()]) for c in frame.columns))
+
+
+def _plain(value: Any) -> Any:
+    return json_value(value) if isinstance(value, Decimal) else value
+
+
+def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
+    index = tuple(map(str, range(len(frame))))
+    data = {column.name: dict(zip(index, column.to_list(), strict=True)) for column in frame.columns}
+    return replace(result, colnames=frame.names, indexnames=index, verbose_names={}, rows=PlainRows(data, frame=frame))
+
+
+def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
+    index, names = _flat(grid.row_keys), _flat(grid.column_keys)
+    lines = grid.turned().cells
+    columns = tuple(
+        FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=line) for name, line in zip(names, lines, strict=True)
+    )
+    labels = FrameColumn(name="", kind=ValueKind.TEXT, values=list(index))
+    data = {name: dict(zip(index, line, strict=True)) for name, line in zip(names, lines, strict=True)}
+    return replace(
+        result,
+        colnames=names,
+        indexnames=index,
+        coltypes=coltypes(Frame(columns=columns)),
+        rowcount=len(index),
+        verbose_names={},
+        rows=PlainRows(data, frame=Frame(columns=(labels, *columns))),
+    )
+
+
+def _flat(keys: Iterable[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(" ".join(key).strip() for key in keys)
+
+
+def _layout(form_data: Mapping[str, Any], verbose_names: Mapping[str, str]) -> PivotLayout:
+    rows = _names(form_data.get("groupbyRows"), verbose_names)
+    columns = _names(form_data.get("groupbyColumns"), verbose_names)
+    if form_data.get("transposePivot"):
+        rows, columns = columns, rows
+    return PivotLayout(
+        rows=rows,
+        columns=columns,
+        metrics=_names(form_data.get("metrics"), verbose_names),
+        aggregate=pivot_aggregate(str(form_data.get("aggregateFunction") or "Sum")),
+        combine_metrics=bool(form_data.get("combineMetric")),
+        metrics_on_rows=form_data.get("metricsLayout") == "ROWS",
+        row_totals=bool(form_data.get("rowTotals")),
+        column_totals=bool(form_data.get("colTotals")),
+    )
+
+
+def _names(given: Any, verbose_names: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the labels of columns and metrics as the form gives them: names, or ad-hoc objects."""
+    labels = [_label(item) for item in (given if isinstance(given, list | tuple) else [])]
+    return tuple(verbose_names.get(label) or label for label in labels)
+
+
+def _label(item: Any) -> str:
+    if not isinstance(item, Mapping):
+        return str(item)
+    if item.get("label") or item.get("sqlExpression"):
+        return str(item.get("label") or item["sqlExpression"])
+    column = item.get("column")
+    name = column.get("column_name") if isinstance(column, Mapping) else column
+    return f"{item.get('aggregate')}({name})"
