@@ -1,0 +1,162 @@
+"""The default `Connector`: one pooled, read-only SQLAlchemy engine per database, record version and identity."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+import sqlalchemy as sa
+from sqlalchemy.exc import NoSuchModuleError
+
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.sessions.base import OpenRequest, Session
+from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
+from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
+from analytics_core._records.database import Database
+from analytics_core._settings import Settings
+from analytics_core.errors import ConnectionUriError, MissingExtraError
+
+_POOL_TIMEOUT_S = 30
+_POOL_RECYCLE_S = 1_800
+
+
+@dataclass(frozen=True, slots=True)
+class _Key:
+    """Which engine: an unsaved database has id 0, its uuid tells it from others."""
+
+    database_id: int
+    uuid: str
+    version: int
+    identity: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Opened:
+    """An engine, the session that made it, and what it was made from."""
+
+    engine: sa.Engine
+    session: Session
+    request: OpenRequest
+
+
+class SqlAlchemyConnector:
+    """Reaches users' databases; any thread may use it.
+
+    A database in memory (`sqlite://`, `duckdb://`) lives until it is disposed; a host fills it through
+    `memory_connection`.
+
+    Args:
+        settings: `data_roots`, `allowed_drivers` and `pool_size`.
+        specs: finds the spec of an engine by the backend name of a URI.
+        allowed_files: single database files that may be opened although no data root holds them.
+    """
+
+    def __init__(self, *, settings: Settings, specs: SpecLookup, allowed_files: Iterable[Path | str] = ()) -> None:
+        self._settings = settings
+        self._specs = specs
+        self._allowed_files = tuple(Path(file).resolve() for file in allowed_files)
+        self._name = uuid4().hex
+        self._lock = threading.RLock()
+        self._opened: dict[_Key, _Opened] = {}
+        self._sessions: dict[str, Session] = {}
+
+    def engine(self, database: Database, *, identity: str | None = None) -> sa.Engine:
+        """Return the pooled, read-only engine of this version of `database`; the same one each time.
+
+        With `identity`, on a database that impersonates, connections are made as that user.
+
+        Raises:
+            ConnectionUriError: the stored URI or its options are not allowed.
+            MissingExtraError: the driver is not installed.
+        """
+        return self._open(database, identity).engine
+
+    def dispose(self, database_id: int) -> None:
+        """Close the pools of this database, and what it alone holds open: its file, or its memory with all in it."""
+        with self._lock:
+            keys = [key for key in self._opened if key.database_id == database_id]
+            self._drop(keys, release=True)
+
+    def close(self) -> None:
+        """Close all pools, files and memories; the connector may be used again."""
+        with self._lock:
+            self._drop(list(self._opened), release=True)
+
+    @contextmanager
+    def memory_connection(self, database: Database) -> Iterator[Any]:
+        """Give the host's own code a writable DBAPI connection to a database in memory, to fill it.
+
+        Raises:
+            ConnectionUriError: the database is not in memory.
+        """
+        opened = self._open(database, None)
+        if opened.request.memory_name is None:
+            raise ConnectionUriError("only a database in memory is filled this way; write to the file or server itself")
+        with opened.session.writer(opened.request) as connection:
+            yield connection
+
+    def _open(self, database: Database, identity: str | None) -> _Opened:
+        acting = identity if database.impersonate_user else None
+        key = _Key(database.id, database.uuid, database.audit.version, acting)
+        with self._lock:
+            if key not in self._opened:
+                self._opened[key] = self._make(database, acting)
+                self._drop([older for older in self._opened if _is_older(older, key)], release=False)
+            return self._opened[key]
+
+    def _make(self, database: Database, identity: str | None) -> _Opened:
+        checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
+        request = self._request(database, checked, identity)
+        try:
+            session = self._session(checked.spec)
+            engine = session.make_engine(request)
+        except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
+            engine = None
+        if engine is None:
+            raise MissingExtraError(
+                needed_for=f"connecting to {checked.spec.label}",
+                extra_name=checked.spec.extra_name or checked.spec.name,
+            )
+        return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request)
+
+    def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:
+        options = check_engine_params(database.extra, checked.spec)
+        pool = {"pool_size": self._settings.pool_size, "pool_timeout": _POOL_TIMEOUT_S, "pool_recycle": _POOL_RECYCLE_S}
+        memory_name = checked.memory_name
+        if memory_name == "":  # private: nobody else can know the name
+            memory_name = f"{self._name}-{database.id}-{database.uuid}"
+        if checked.file is not None or memory_name is not None:
+            pool["pool_recycle"] = -1
+        return OpenRequest(
+            url=checked.url.set(username=identity) if identity else checked.url,
+            file=checked.file,
+            memory_name=memory_name,
+            connect_args=options.connect_args,
+            pool_options={**pool, **options.pool},
+        )
+
+    def _session(self, spec: EngineSpec) -> Session:
+        if spec.name not in self._sessions:
+            self._sessions[spec.name] = make_session(spec.name)
+        return self._sessions[spec.name]
+
+    def _drop(self, keys: list[_Key], *, release: bool) -> None:
+        """Close engines; with `release` also the files and memories that no other engine uses."""
+        dropped = [self._opened.pop(key) for key in keys]
+        in_use = {(opened.request.file, opened.request.memory_name) for opened in self._opened.values()}
+        for opened in dropped:
+            opened.engine.dispose()
+            if release and (opened.request.file, opened.request.memory_name) not in in_use:
+                opened.session.release(opened.request)
+
+
+def _is_older(key: _Key, than: _Key) -> bool:
+    """Whether `key` is an earlier version of the same database for the same identity."""
+    return (key.database_id, key.uuid, key.identity) == (than.database_id, than.uuid, than.identity) and (
+        key.version < than.version
+    )

@@ -1,0 +1,127 @@
+"""Stopping a statement that runs on another thread: by its time limit, or because somebody cancels it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from enum import StrEnum
+
+
+class StopReason(StrEnum):
+    """Why a statement was stopped."""
+
+    CANCELLED = "cancelled"
+    TIMED_OUT = "timed out"
+
+
+class CancelToken:
+    """Cancels statements from any thread: before they start, while they run, or (without effect) when they are over.
+
+    One token may be given to several runs, one after the other or at the same time.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._is_cancelled = False
+        self._stoppers: list[Stopper] = []
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._is_cancelled
+
+    def cancel(self) -> None:
+        """Stop what runs under this token and let nothing start under it any more; returns at once, may be repeated."""
+        with self._lock:
+            self._is_cancelled = True
+            stoppers = tuple(self._stoppers)
+        for stopper in stoppers:
+            stopper.stop(StopReason.CANCELLED)
+
+    def attach(self, stopper: Stopper) -> None:
+        """Stop `stopper` too when this token is cancelled."""
+        with self._lock:
+            self._stoppers.append(stopper)
+            is_cancelled = self._is_cancelled
+        if is_cancelled:
+            stopper.stop(StopReason.CANCELLED)
+
+    def detach(self, stopper: Stopper) -> None:
+        """Forget a run that is over."""
+        with self._lock:
+            self._stoppers.remove(stopper)
+
+
+class Stopper:
+    """Interrupts one run until it reports that it is over.
+
+    Drivers lose an interrupt that comes before the statement has started (SQL_TRAPS.md 7), so it is repeated. No
+    interrupt is sent after `finish`: the connection may serve another statement by then.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._is_finished = False
+        self._reason: StopReason | None = None
+        self._interrupt: Callable[[], None] | None = None
+        self._repeat_s = 0.02
+        self._watcher: threading.Thread | None = None
+
+    @property
+    def reason(self) -> StopReason | None:
+        """Why the run was stopped, None when it was not."""
+        return self._reason
+
+    def note(self, reason: StopReason) -> None:
+        """Remember the first reason; for a worker that stops itself."""
+        if self._reason is None:
+            self._reason = reason
+
+    def arm(self, interrupt: Callable[[], None], *, after_s: float | None, repeat_s: float = 0.02) -> None:
+        """Say how to interrupt the run; with `after_s` that happens by itself after so many seconds."""
+        with self._lock:
+            self._interrupt, self._repeat_s = interrupt, repeat_s
+            if after_s is not None or self._reason is not None:
+                self._start_watcher(after_s)
+
+    def stop(self, reason: StopReason) -> None:
+        """Interrupt the run now, and again until it is over; returns at once."""
+        with self._lock:
+            if self._is_finished:
+                return
+            self.note(reason)
+            self._wake.set()
+            if self._interrupt is not None and self._watcher is None:
+                self._start_watcher(None)
+
+    def finish(self) -> None:
+        """Say that the run is over; when this returns, no interrupt is under way."""
+        with self._lock:
+            self._is_finished = True
+            self._interrupt = None
+            self._wake.set()
+
+    def _start_watcher(self, after_s: float | None) -> None:
+        self._watcher = threading.Thread(target=self._watch, args=(after_s,), name="statement watcher", daemon=True)
+        self._watcher.start()
+
+    def _watch(self, after_s: float | None) -> None:
+        if after_s is not None:
+            self._wake.wait(after_s)
+        pause = threading.Event()
+        while self._interrupt_once():
+            pause.wait(self._repeat_s)
+
+    def _interrupt_once(self) -> bool:
+        """Interrupt the run; False when it is over."""
+        with self._lock:
+            if self._is_finished or self._interrupt is None:
+                return False
+            self.note(StopReason.TIMED_OUT)
+            # Border: an interrupt may fail for any reason of the driver's (the server is gone, the connection is
+            # just closing); the run itself reports what happened, and the next round tries again.
+            with suppress(Exception):
+                self._interrupt()
+            return True

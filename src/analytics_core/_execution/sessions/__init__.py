@@ -1,0 +1,1 @@
+"""One module per engine: how its connections are opened, walled, timed and interrupted."""

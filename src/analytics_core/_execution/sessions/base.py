@@ -1,0 +1,150 @@
+"""What the runner needs of an engine's connections: open them walled, read rows within a time limit, interrupt."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+
+from analytics_core._compile.plan import Statement
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
+from analytics_core.errors import ConnectionUriError, StatementRefusedError
+
+STREAM_OPTION = "analytics_core_open"
+"""Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
+
+BACKSTOP_FACTOR = 1.2
+"""The server's own time limit comes first; ours follows, in case the statement has lifted the server's."""
+
+_READING_WORDS = frozenset({"select", "with", "values", "table", "from", "explain", "show", "describe", "desc"})
+_BEFORE_FIRST_WORD = re.compile(r"(?:\s+|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
+_WORD = re.compile(r"\w+")
+
+
+class DriverFailureError(Exception):
+    """A driver's failure that comes as no exception of its own class; the text is for diagnosis only."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRequest:
+    """What an engine of SQLAlchemy is made from; the policy has checked all of it.
+
+    `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory.
+    """
+
+    url: sa.URL
+    file: Path | None = None
+    memory_name: str | None = None
+    connect_args: Mapping[str, Any] = field(default_factory=dict)
+    pool_options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunRequest:
+    """One statement on one connection."""
+
+    connection: sa.Connection
+    statement: Statement
+    limits: FetchLimits
+    stopper: Stopper
+
+
+class Session:
+    """How the connections of an engine are opened, walled, timed and interrupted; this one suits most DBAPI drivers.
+
+    Without a server-side time limit of its own, the statement is cancelled from a timer thread.
+    """
+
+    repeat_s: ClassVar[float] = 0.25
+
+    def make_engine(self, request: OpenRequest) -> sa.Engine:
+        """Return a pooled engine whose connections can only read."""
+        return sa.create_engine(
+            request.url, connect_args=dict(request.connect_args), hide_parameters=True, **request.pool_options
+        )
+
+    def run(self, request: RunRequest) -> Fetched:
+        """Run the statement and read its rows; driver exceptions pass through.
+
+        Raises:
+            StatementRefusedError: the statement gives no rows.
+            ResultTooLargeError: the byte budget is crossed; the statement was stopped.
+        """
+        raw = request.connection.connection.driver_connection
+        interrupt = getattr(raw, "cancel", None) or request.connection.invalidate
+        request.stopper.arm(interrupt, after_s=request.limits.timeout_s, repeat_s=self.repeat_s)
+        return read_cursor(request, execution_options={})
+
+    def abandon(self, connection: sa.Connection) -> None:
+        """Give up a connection whose statement was stopped midway; the pool opens a fresh one in its place."""
+        connection.invalidate()
+
+    def writer(self, _request: OpenRequest) -> AbstractContextManager[Any]:
+        """Give the host a writable connection to a database in memory; only engines that have such databases."""
+        raise ConnectionUriError("this engine has no databases in memory")
+
+    def release(self, _request: OpenRequest) -> None:
+        """Close what the engines on this file or memory shared; nothing by default."""
+
+
+def refuse_unless_reading(sql: str) -> None:
+    """Refuse a text whose first word does not begin a query: a second wall for engines that others leave open."""
+    start = _BEFORE_FIRST_WORD.match(sql)
+    word = _WORD.match(sql, start.end() if start else 0)
+    if word is None or word.group().casefold() not in _READING_WORDS:
+        raise no_rows()
+
+
+def no_rows() -> StatementRefusedError:
+    """Return the error for a statement that is no query."""
+    return StatementRefusedError("this is not a query: only statements that read rows may run on this database")
+
+
+def read_cursor(
+    request: RunRequest,
+    *,
+    execution_options: Mapping[str, Any],
+    adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
+) -> Fetched:
+    """Run the statement through SQLAlchemy and read tuples straight off the driver's cursor."""
+    statement = request.statement
+    result = request.connection.exec_driver_sql(
+        statement.sql, statement.parameters or None, execution_options=dict(execution_options)
+    )
+    if not result.returns_rows:
+        raise no_rows()
+    cursor = result.cursor
+    assert cursor is not None  # noqa: S101 - a result with rows has one
+    labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
+    return fetch_rows(
+        cursor.fetchmany, labels=labels, kinds=[*map(adapt_kind, kinds)], limits=request.limits, check=checker(request)
+    )
+
+
+def columns_of(statement: Statement, names: Sequence[str]) -> tuple[Sequence[str], Sequence[ValueKind]]:
+    """Return labels and kinds by position; a statement without labels takes the names of the result."""
+    if statement.labels:
+        return statement.labels, statement.kinds
+    return names, [ValueKind.UNKNOWN] * len(names)
+
+
+def checker(request: RunRequest) -> Callable[[], None]:
+    """Return a check between batches: it ends the reading once the run was stopped or its time is over."""
+    deadline = time.monotonic() + request.limits.timeout_s
+    stopper = request.stopper
+
+    def check() -> None:
+        if stopper.reason is None and time.monotonic() > deadline:
+            stopper.note(StopReason.TIMED_OUT)
+        if stopper.reason is not None:
+            raise DriverFailureError("stopped between two batches")
+
+    return check

@@ -1,0 +1,36 @@
+"""Which session serves which engine."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from analytics_core._execution.sessions.base import Session
+from analytics_core._execution.sessions.mysql import MysqlSession
+from analytics_core._execution.sessions.postgresql import PostgresqlSession
+from analytics_core._execution.sessions.sqlite import SqliteSession
+
+SESSION_OPTION = "analytics_core_session"
+"""Execution option of our engines: the session that opened them."""
+
+
+def make_session(engine_name: str) -> Session:
+    """Return a new session for the engine of this name.
+
+    Raises:
+        ImportError: the engine's package is not installed.
+    """
+    if engine_name == "sqlite":
+        return SqliteSession()
+    if engine_name == "duckdb":
+        from analytics_core._execution.sessions.duckdb import DuckdbSession
+
+        return DuckdbSession()
+    if engine_name == "postgresql":
+        return PostgresqlSession()
+    return MysqlSession() if engine_name == "mysql" else Session()
+
+
+def session_of(engine: sa.Engine) -> Session:
+    """Return the session that opened this engine; for an engine made elsewhere, one that any DBAPI driver suits."""
+    chosen = engine.get_execution_options().get(SESSION_OPTION)
+    return chosen if isinstance(chosen, Session) else Session()

@@ -1,0 +1,150 @@
+"""DuckDB: one locked root per file, a cursor of it per pooled connection, read-only transactions, Arrow out.
+
+Settings belong to the database instance, so the root is configured and locked once (SQL_TRAPS.md 7). Only one statement
+of kind SELECT or EXPLAIN runs per call, so that a connection goes back as it came.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+
+import duckdb
+import sqlalchemy as sa
+from duckdb_sqlalchemy import ConnectionWrapper
+
+from analytics_core._execution.fetching import Fetched, fetch_arrow
+from analytics_core._execution.sessions.base import (
+    DriverFailureError,
+    OpenRequest,
+    RunRequest,
+    Session,
+    checker,
+    columns_of,
+    no_rows,
+)
+
+_CONFIG: dict[str, Any] = {
+    "enable_external_access": False,
+    "python_enable_replacements": False,
+    "autoload_known_extensions": False,
+    "autoinstall_known_extensions": False,
+    "allow_community_extensions": False,
+}
+_READING_TYPES = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
+_ROWS_PER_BATCH = 10_000
+
+
+def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
+    """Return a configured and locked connection; files are opened read-only."""
+    config = {**_CONFIG, **{name: str(value) for name, value in request.url.query.items()}}
+    is_file = request.file is not None
+    root = duckdb.connect(str(request.file) if is_file else ":memory:", read_only=is_file, config=config)
+    is_locked = root.execute("SELECT current_setting('lock_configuration')").fetchone()
+    if is_locked != (True,):  # another connector of this process may have opened and locked the same file
+        root.execute("SET GLOBAL TimeZone = 'UTC'")
+        root.execute("SET lock_configuration = true")
+    return root
+
+
+class PooledCursor(ConnectionWrapper):
+    """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
+
+    It begins no transaction by itself: `DuckdbSession` begins read-only ones.
+    """
+
+    def __init__(self, native: duckdb.DuckDBPyConnection) -> None:
+        super().__init__(native)
+        self.native = native
+        self.autocommit = True
+
+
+class DuckdbSession(Session):
+    """DuckDB through `duckdb_sqlalchemy`; the roots of one connector, by file or by name in memory."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._roots: dict[str, duckdb.DuckDBPyConnection] = {}
+
+    def make_engine(self, request: OpenRequest) -> sa.Engine:
+        """Return an engine over cursors of the shared root, which the first connection opens."""
+        options = {"poolclass": sa.QueuePool, **request.pool_options}
+        return sa.create_engine(
+            "duckdb://", creator=lambda: PooledCursor(self._cursor(request)), hide_parameters=True, **options
+        )
+
+    def run(self, request: RunRequest) -> Fetched:
+        """Run in a read-only transaction; the time limit is an interrupt from a timer thread."""
+        raw: Any = request.connection.connection.driver_connection
+        native = raw.native
+        statement = request.statement
+        _refuse_unless_one_query(native, statement.sql)
+        native.execute("BEGIN TRANSACTION READ ONLY")
+        request.stopper.arm(native.interrupt, after_s=request.limits.timeout_s)
+        try:
+            native.execute(statement.sql, statement.parameters or None)
+            return _read(native, request)
+        finally:
+            native.rollback()
+
+    def abandon(self, connection: sa.Connection) -> None:
+        """Keep the connection: after the rollback it is usable."""
+
+    @contextmanager
+    def writer(self, request: OpenRequest) -> Iterator[duckdb.DuckDBPyConnection]:
+        """Give a writable cursor of the database in memory; external access stays off."""
+        with closing(self._cursor(request)) as cursor:
+            yield cursor
+
+    def release(self, request: OpenRequest) -> None:
+        """Close the root: the file is free for others then, a database in memory is gone."""
+        with self._lock:
+            root = self._roots.pop(_place(request), None)
+        if root is not None:
+            root.close()
+
+    def _cursor(self, request: OpenRequest) -> duckdb.DuckDBPyConnection:
+        with self._lock:
+            if _place(request) not in self._roots:
+                self._roots[_place(request)] = _open_root(request)
+            return self._roots[_place(request)].cursor()
+
+
+def _place(request: OpenRequest) -> str:
+    return str(request.file) if request.file is not None else f":memory:{request.memory_name}"
+
+
+def _refuse_unless_one_query(native: Any, sql: str) -> None:
+    statements = native.extract_statements(sql)
+    if len(statements) != 1 or statements[0].type not in _READING_TYPES:
+        raise no_rows()
+
+
+def _read(native: Any, request: RunRequest) -> Fetched:
+    import pyarrow as pa
+
+    def next_batch() -> Any | None:
+        try:
+            return reader.read_next_batch()
+        except StopIteration:
+            return None
+        except (pa.ArrowException, OSError) as error:
+            # Border: Arrow wraps what DuckDB raised; its text is diagnosed and goes no further.
+            failure = DriverFailureError(str(error))
+        raise failure
+
+    reader = native.to_arrow_reader(min(_ROWS_PER_BATCH, request.limits.max_rows + 1))
+    try:
+        labels, kinds = columns_of(request.statement, reader.schema.names)
+        return fetch_arrow(
+            next_batch,
+            schema=reader.schema,
+            labels=labels,
+            kinds=kinds,
+            limits=request.limits,
+            check=checker(request),
+        )
+    finally:
+        reader.close()

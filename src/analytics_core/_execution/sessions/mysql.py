@@ -1,0 +1,118 @@
+"""MySQL and MariaDB through PyMySQL: settings pinned before each statement, rows streamed, KILL QUERY to stop."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from contextlib import closing
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from analytics_core._execution.cancel import StopReason
+from analytics_core._execution.fetching import Fetched
+from analytics_core._execution.sessions.base import (
+    BACKSTOP_FACTOR,
+    STREAM_OPTION,
+    DriverFailureError,
+    OpenRequest,
+    RunRequest,
+    Session,
+    read_cursor,
+    refuse_unless_reading,
+)
+from analytics_core.errors import StatementRefusedError
+
+_SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
+_PINNED = f"time_zone = '+00:00', sql_mode = '{_SQL_MODE}'"
+_LITERALS_AND_COMMENTS = re.compile(
+    r"""'(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*" | `(?:[^`]|``)*` | --[ \t][^\n]* | \#[^\n]* | /\*(?!M?!).*?\*/""",
+    re.DOTALL | re.VERBOSE,
+)
+_WRITES_FILE = re.compile(r"\bINTO\s+(?:OUTFILE|DUMPFILE)\b|/\*M?!", re.IGNORECASE)
+
+
+class MysqlSession(Session):
+    """MySQL and MariaDB."""
+
+    def make_engine(self, request: OpenRequest) -> sa.Engine:
+        """Return an engine of read-only sessions in UTC; local files are never sent."""
+        arguments = {"connect_timeout": 10, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
+        engine = sa.create_engine(
+            request.url, connect_args=arguments, hide_parameters=True, pool_pre_ping=True, **request.pool_options
+        )
+        event.listen(engine, "connect", _pin_session)
+        positional, named = engine.dialect.create_connect_args(request.url)
+        open_connection = _opener(engine, positional, {**named, **arguments})
+        return engine.execution_options(**{STREAM_OPTION: open_connection})
+
+    def run(self, request: RunRequest) -> Fetched:
+        """Pin the session again (a statement may have changed it), then stream the rows."""
+        refuse_unless_reading(request.statement.sql)
+        refuse_file_writing(request.statement.sql)
+        connection, limits = request.connection, request.limits
+        connection.exec_driver_sql(_session_settings(connection, limits.timeout_s))
+        request.stopper.arm(_killer(connection), after_s=limits.timeout_s * BACKSTOP_FACTOR, repeat_s=self.repeat_s)
+        started = time.monotonic()
+        fetched = read_cursor(request, execution_options={"stream_results": True})
+        if time.monotonic() - started > limits.timeout_s:
+            # Some functions (BENCHMARK, SLEEP) end early at the limit and give 0 as if all were well.
+            request.stopper.note(StopReason.TIMED_OUT)
+            raise DriverFailureError("over the time limit")
+        if fetched.has_more:
+            _drop_unread_rows(connection)
+        return fetched
+
+    def abandon(self, connection: sa.Connection) -> None:
+        """Stop the statement on the server and give up the connection: its unread rows would have to be read first."""
+        _drop_unread_rows(connection)
+
+
+def refuse_file_writing(sql: str) -> None:
+    """Refuse INTO OUTFILE and executable comments; texts, quoted names and plain comments are no statement.
+
+    A read-only transaction does not stop a query that writes a file on the server.
+
+    Raises:
+        StatementRefusedError: the statement holds one of them.
+    """
+    if _WRITES_FILE.search(_LITERALS_AND_COMMENTS.sub(" ", sql)):
+        raise StatementRefusedError("INTO OUTFILE, INTO DUMPFILE and executable comments may not run on this database")
+
+
+def _pin_session(raw: Any, _record: Any) -> None:
+    with closing(raw.cursor()) as cursor:
+        cursor.execute("SET SESSION TRANSACTION READ ONLY")
+        cursor.execute(f"SET {_PINNED}")
+
+
+def _session_settings(connection: sa.Connection, timeout_s: float) -> str:
+    """Return one SET of all that a session must hold, in the words of MariaDB or of MySQL."""
+    if getattr(connection.dialect, "is_mariadb", False):
+        return f"SET tx_read_only = 1, max_statement_time = {timeout_s:.3f}, {_PINNED}"
+    return f"SET transaction_read_only = 1, max_execution_time = {timeout_s * 1000:.0f}, {_PINNED}"
+
+
+def _opener(engine: sa.Engine, positional: Any, named: dict[str, Any]) -> Callable[[], Any]:
+    return lambda: engine.dialect.connect(*positional, **named)
+
+
+def _killer(connection: sa.Connection) -> Callable[[], None]:
+    """Return what stops the statement from a second connection."""
+    raw: Any = connection.connection.driver_connection
+    thread_id = int(raw.thread_id())
+    open_connection = connection.get_execution_options().get(STREAM_OPTION) or connection.engine.raw_connection
+
+    def kill() -> None:
+        with closing(open_connection()) as second, closing(second.cursor()) as cursor:
+            cursor.execute(f"KILL QUERY {thread_id}")
+
+    return kill
+
+
+def _drop_unread_rows(connection: sa.Connection) -> None:
+    kill = _killer(connection)
+    connection.invalidate()
+    kill()

@@ -1,0 +1,87 @@
+"""PostgreSQL through psycopg 3: read-only sessions, chunked rows off the wire, everything discarded on return."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import closing
+from itertools import islice
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+
+from analytics_core._execution.fetching import Fetched, fetch_rows
+from analytics_core._execution.sessions.base import (
+    BACKSTOP_FACTOR,
+    OpenRequest,
+    RunRequest,
+    Session,
+    checker,
+    columns_of,
+    no_rows,
+    refuse_unless_reading,
+)
+
+_SESSION_OPTIONS = "-c default_transaction_read_only=on -c TimeZone=UTC -c standard_conforming_strings=on"
+_ROWS_PER_CHUNK = 256
+_CANCEL_TIMEOUT_S = 2.0
+
+
+class PostgresqlSession(Session):
+    """PostgreSQL, and servers that speak its protocol, through psycopg 3."""
+
+    def make_engine(self, request: OpenRequest) -> sa.Engine:
+        """Return an engine of read-only sessions in UTC."""
+        arguments = {"connect_timeout": 10, "application_name": "analytics_core", **request.connect_args}
+        arguments |= {"options": _SESSION_OPTIONS, "prepare_threshold": None}
+        engine = sa.create_engine(
+            request.url,
+            connect_args=arguments,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_reset_on_return=None,
+            **request.pool_options,
+        )
+        event.listen(engine.pool, "reset", _discard_session)
+        return engine
+
+    def run(self, request: RunRequest) -> Fetched:
+        """Run with the server's own time limit, row chunks read as they are asked for."""
+        refuse_unless_reading(request.statement.sql)
+        raw: Any = request.connection.connection.driver_connection
+        limits, statement = request.limits, request.statement
+        request.stopper.arm(
+            lambda: raw.cancel_safe(timeout=_CANCEL_TIMEOUT_S),
+            after_s=limits.timeout_s * BACKSTOP_FACTOR,
+            repeat_s=self.repeat_s,
+        )
+        with raw.cursor() as cursor:
+            # A query, not SET LOCAL: it takes a snapshot, after which the transaction can no longer be made writable.
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{limits.timeout_s * 1000:.0f}"])
+            # `stream` uses the extended protocol, which takes one statement only. Closing it cancels on the server.
+            with closing(cursor.stream(statement.sql, statement.parameters or {}, size=_ROWS_PER_CHUNK)) as rows:
+                return _read(cursor, rows, request)
+
+
+def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:
+    first = list(islice(rows, 1))
+    if cursor.description is None:
+        raise no_rows()
+    labels, kinds = columns_of(request.statement, [column.name for column in cursor.description])
+
+    def fetch(size: int) -> list[tuple[Any, ...]]:
+        batch = [*first, *islice(rows, size - len(first))]
+        first.clear()
+        return batch
+
+    return fetch_rows(fetch, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+
+
+def _discard_session(raw: Any, _record: Any, state: Any) -> None:
+    """Give a connection back as it came: no transaction, settings, temporary tables, locks or channels of a user."""
+    raw.rollback()
+    if state.terminate_only:
+        return
+    raw.autocommit = True
+    raw.execute("DISCARD ALL")
+    raw.autocommit = False

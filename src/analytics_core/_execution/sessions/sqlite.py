@@ -1,0 +1,150 @@
+"""SQLite: files opened `mode=ro` behind an authoriser that knows only reading (SECURITY.md 3.7, SQL_TRAPS.md 7).
+
+A database in memory is shared by name inside the process (`file:NAME?mode=memory&cache=shared`); whoever fills it
+opens the same name. Its connections are `query_only`, and the authoriser keeps that from being switched off.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from typing import Any
+from urllib.parse import quote
+
+import sqlalchemy as sa
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._execution.fetching import Fetched
+from analytics_core._execution.sessions.base import OpenRequest, RunRequest, Session, read_cursor, refuse_unless_reading
+
+_STEPS_BETWEEN_CLOCK_CHECKS = 10_000
+_RECURSIVE = 33  # SQLITE_RECURSIVE, not named by the module
+_READING_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, _RECURSIVE})
+_DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fsdir", "lsmode"})
+_HARMLESS_PRAGMAS = frozenset(
+    {"read_uncommitted", "data_version"}
+)  # SQLAlchemy asks the one, full-text tables the other
+_LIMITS = {
+    sqlite3.SQLITE_LIMIT_LENGTH: 100_000_000,
+    sqlite3.SQLITE_LIMIT_SQL_LENGTH: 10_000_000,
+    sqlite3.SQLITE_LIMIT_ATTACHED: 0,
+    sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH: 50_000,
+    sqlite3.SQLITE_LIMIT_EXPR_DEPTH: 1_000,
+    sqlite3.SQLITE_LIMIT_COMPOUND_SELECT: 500,
+}
+
+
+class SqliteSession(Session):
+    """SQLite through the standard library's driver; holds databases in memory open, which else end with their users."""
+
+    def __init__(self) -> None:
+        self._anchors: dict[str, sqlite3.Connection] = {}
+
+    def make_engine(self, request: OpenRequest) -> sa.Engine:
+        """Return an engine on the file, or on the shared database in memory."""
+        target = sqlite_target(request)
+        if request.file is None and target not in self._anchors:
+            self._anchors[target] = _connect(target)
+
+        def open_connection() -> sqlite3.Connection:
+            raw = _connect(target)
+            if request.file is None:
+                raw.execute("PRAGMA query_only = ON")
+            _furnish(raw)
+            raw.set_authorizer(authorise_reading)
+            return raw
+
+        options = {"poolclass": sa.QueuePool, **request.pool_options}
+        return sa.create_engine("sqlite+pysqlite://", creator=open_connection, hide_parameters=True, **options)
+
+    def run(self, request: RunRequest) -> Fetched:
+        """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
+        refuse_unless_reading(request.statement.sql)
+        raw = request.connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)  # noqa: S101 - tells the type checker
+        request.stopper.arm(raw.interrupt, after_s=None)
+        raw.set_progress_handler(_clock(request.stopper, request.limits.timeout_s), _STEPS_BETWEEN_CLOCK_CHECKS)
+        try:
+            return read_cursor(request, execution_options={}, adapt_kind=_sqlite_kind)
+        finally:
+            raw.set_progress_handler(None, 0)
+
+    def abandon(self, connection: sa.Connection) -> None:
+        """Keep the connection: SQLite's are usable at once."""
+
+    @contextmanager
+    def writer(self, request: OpenRequest) -> Iterator[sqlite3.Connection]:
+        """Give a writable connection to the database in memory; what it does is committed when the block ends well."""
+        with closing(_connect(sqlite_target(request))) as raw, raw:
+            yield raw
+
+    def release(self, request: OpenRequest) -> None:
+        """Let a database in memory go."""
+        if anchor := self._anchors.pop(sqlite_target(request), None):
+            anchor.close()
+
+
+def _connect(target: str) -> sqlite3.Connection:
+    return sqlite3.connect(target, uri=True, check_same_thread=False, isolation_level=None, timeout=5.0)
+
+
+def sqlite_target(request: OpenRequest) -> str:
+    """Return the `file:` URI of a checked request."""
+    if request.file is None:
+        return f"file:{quote(request.memory_name or '', safe='')}?mode=memory&cache=shared"
+    flags = "".join(f"&{name}={request.url.query[name]}" for name in ("immutable",) if name in request.url.query)
+    return f"{request.file.as_uri()}?mode=ro{flags}"
+
+
+def authorise_reading(action: int, first: str | None, second: str | None, _database: Any, _trigger: Any) -> int:
+    """Allow reading tables, calling functions and recursion; deny all else. Called by SQLite while it prepares."""
+    if action in _READING_ACTIONS:
+        return sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_FUNCTION:
+        return sqlite3.SQLITE_DENY if (second or "").casefold() in _DENIED_FUNCTIONS else sqlite3.SQLITE_OK
+    if action == sqlite3.SQLITE_PRAGMA:
+        return sqlite3.SQLITE_OK if first in _HARMLESS_PRAGMAS and second is None else sqlite3.SQLITE_DENY
+    # Table-valued functions (json_each) declare themselves this way; the file is read-only, so nothing is written.
+    if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
+        return sqlite3.SQLITE_OK
+    return sqlite3.SQLITE_DENY
+
+
+@contextmanager
+def without_authoriser(raw: sqlite3.Connection) -> Iterator[None]:
+    """Let our own reflection ask PRAGMAs on a read-only connection that nobody else holds meanwhile."""
+    raw.set_authorizer(None)
+    try:
+        yield
+    finally:
+        raw.set_authorizer(authorise_reading)
+
+
+def _furnish(raw: sqlite3.Connection) -> None:
+    raw.create_function("ac_lower", 1, _lower, deterministic=True)
+    for limit, most in _LIMITS.items():
+        raw.setlimit(limit, most)
+
+
+def _lower(value: Any) -> Any:
+    """Fold case as Unicode does; SQLite's own LOWER knows ASCII only."""
+    return value.lower() if isinstance(value, str) else value
+
+
+def _clock(stopper: Stopper, timeout_s: float) -> Any:
+    deadline = time.monotonic() + timeout_s
+
+    def is_over() -> int:
+        if time.monotonic() > deadline:
+            stopper.note(StopReason.TIMED_OUT)
+        return stopper.reason is not None
+
+    return is_over
+
+
+def _sqlite_kind(kind: ValueKind) -> ValueKind:
+    """SQLite keeps decimals as floats."""
+    return ValueKind.FLOAT if kind is ValueKind.DECIMAL else kind
