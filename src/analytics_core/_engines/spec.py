@@ -7,12 +7,11 @@ given, so a caller passes a fresh node each time. What a function must give is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
-from typing import Any
 
 from sqlglot import exp
 
@@ -132,10 +131,8 @@ class EngineSpec:
     nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
     error_patterns: tuple[ErrorPattern, ...] = ()
     denied_functions: frozenset[str] = frozenset()
-    grain_functions: Mapping[TimeGrain, str] = field(default_factory=dict)
     allows_joins: bool = True
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True
     allows_cost_estimate: bool = False
     folds_alias_case: bool = False
-    extra_facts: Mapping[str, Any] = field(default_factory=dict)
