@@ -1,0 +1,122 @@
+"""The examples of the documentation run as they stand, and print what the pages show."""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import importlib
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+PROJECT = Path(__file__).parents[2]
+PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
+FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+COMPARISON = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A block of Python, the line it starts at, and the output that the page shows below it (None: not shown)."""
+
+    code: str
+    line: int
+    output: str | None
+
+
+def _examples(page: Path) -> list[Example]:
+    text = page.read_text(encoding="utf-8")
+    blocks = list(FENCED.finditer(text))
+    return [
+        Example(
+            code=block[2],
+            line=text.count("\n", 0, block.start(2)) + 1,
+            output=_output_below(text, block.end(), after),
+        )
+        for block, after in zip(blocks, [*blocks[1:], None], strict=True)
+        if block[1] == "python"
+    ]
+
+
+def _output_below(text: str, end: int, after: re.Match[str] | None) -> str | None:
+    follows = after is not None and after[1] == "text" and not text[end : after.start()].strip()
+    return after[2] if after is not None and follows else None
+
+
+def _named(path: Path) -> str:
+    return path.relative_to(PROJECT).as_posix()
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if _examples(page)], ids=_named)
+def test_the_examples_of_a_page_run_and_print_what_it_shows(page: Path, tmp_path: Path) -> None:
+    names: dict[str, Any] = {"__name__": "__main__"}
+    with contextlib.chdir(tmp_path), _closing_cores(names):
+        for example in _examples(page):
+            shown = io.StringIO()
+            with contextlib.redirect_stdout(shown):
+                # Line numbers of a traceback are those of the page.
+                exec(compile("\n" * (example.line - 1) + example.code, _named(page), "exec"), names)
+            if example.output is not None:
+                _assert_shown(example, shown.getvalue())
+
+
+def _assert_shown(example: Example, got: str) -> None:
+    if not doctest.OutputChecker().check_output(example.output or "", got, COMPARISON):
+        pytest.fail(
+            f"line {example.line}: the page shows\n{example.output}\nbut the example prints\n{got}", pytrace=False
+        )
+
+
+@contextlib.contextmanager
+def _closing_cores(names: dict[str, Any]) -> Iterator[None]:
+    """Close what the page opened."""
+    import analytics_core
+
+    try:
+        yield
+    finally:
+        for value in list(names.values()):
+            if isinstance(value, analytics_core.AnalyticsCore):
+                value.close()
+
+
+def _modules_with_examples() -> list[str]:
+    source = PROJECT / "src"
+    return [
+        ".".join(path.relative_to(source).with_suffix("").parts).removesuffix(".__init__")
+        for path in sorted(source.rglob("*.py"))
+        if ">>> " in path.read_text(encoding="utf-8")
+    ]
+
+
+@pytest.mark.parametrize("name", _modules_with_examples())
+def test_the_examples_of_docstrings_give_what_they_show(name: str) -> None:
+    outcome = doctest.testmod(importlib.import_module(name), optionflags=COMPARISON)
+    assert outcome.attempted > 0
+    assert outcome.failed == 0
+
+
+def test_the_quick_start_prints_sql_rows_and_explanation() -> None:
+    command = [sys.executable, "-W", "error", str(PROJECT / "examples" / "quickstart.py")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=60)
+    for expected in ("SELECT", "revenue__1 year ago", "Germany", "time range: 2024-01-01 : 2025-01-01"):
+        assert expected in done.stdout
+    assert done.stderr == ""
+
+
+def test_every_link_between_pages_leads_somewhere() -> None:
+    link = re.compile(r"\]\((?!https?://|#|mailto:)([^)#\s]+)")
+    lost = [
+        f"{_named(page)}: {target}"
+        for page in [*PAGES, PROJECT / "CONTRIBUTING.md"]
+        for target in link.findall(page.read_text(encoding="utf-8"))
+        if not (page.parent / target).exists()
+    ]
+    assert lost == []
