@@ -54,7 +54,7 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
             exp.Alias(this=lower_expr(output.expr, low), alias=quoted(name))
             for output, name in zip(plan.outputs, names, strict=True)
         ],
-        from_=exp.From(this=_source(plan.source)),
+        from_=exp.From(this=_source(plan.source, low.spec)),
     )
     if plan.series_limit:
         select.set("joins", [_series_join(plan, plan.series_limit, low)])
@@ -69,10 +69,12 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
     return select
 
 
-def _source(source: TableSource | SqlSource) -> exp.Expr:
+def _source(source: TableSource | SqlSource, spec: EngineSpec) -> exp.Expr:
     if isinstance(source, SqlSource):
-        assert source.tree is not None  # noqa: S101 - set by the gate; tells the type checker
-        return exp.Subquery(this=source.tree.copy(), alias=exp.TableAlias(this=quoted(VIRTUAL_ALIAS)))
+        alias = exp.TableAlias(this=quoted(VIRTUAL_ALIAS))
+        if spec.allows_cte_in_subquery or source.tree is None:
+            return exp.Subquery(this=exp.Var(this=source.sql), alias=alias)
+        return exp.Subquery(this=source.tree.copy(), alias=alias)
     return exp.Table(
         this=quoted(source.table),
         db=quoted(source.schema) if source.schema else None,
@@ -83,9 +85,9 @@ def _source(source: TableSource | SqlSource) -> exp.Expr:
 def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
     if not plan.grouped:
         return
-    keys = [lower_expr(output.expr, low) for output in plan.outputs if output.role is OutputRole.COLUMN]
+    keys = dict.fromkeys(output.expr for output in plan.outputs if output.role is OutputRole.COLUMN)
     if keys:
-        select.set("group", exp.Group(expressions=keys))
+        select.set("group", exp.Group(expressions=[lower_expr(key, low) for key in keys]))
     having = conjunction([clause.predicate for clause in plan.having], low)
     if having:
         select.set("having", exp.Having(this=having))
@@ -125,7 +127,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*keys, hit],
-        from_=exp.From(this=_source(plan.source)),
+        from_=exp.From(this=_source(plan.source, low.spec)),
         group=exp.Group(expressions=[lower_key(column.expr, low) for column in columns]),
     )
     where = conjunction([clause.predicate for clause in limit.where], low)

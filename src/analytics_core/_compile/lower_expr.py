@@ -22,14 +22,15 @@ _ATOMS = (exp.Column, exp.Func, exp.Cast, exp.Literal, exp.Paren, exp.Case)
 
 
 def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
-    """Return the column or fragment itself; fragments stand in parentheses unless they are atoms."""
+    """Return the column or fragment itself; fragments stand in parentheses unless they are atoms.
+
+    A fragment is the text that was rendered from its checked tree: printing it verbatim saves rendering it again.
+    """
     if isinstance(expr, ColumnExpr):
         return exp.Column(
             this=exp.Identifier(this=expr.name, quoted=True), table=exp.Identifier(this=low.alias, quoted=True)
         )
-    assert expr.tree is not None  # noqa: S101 - set by the fragment parser; tells the type checker
-    tree = expr.tree.copy()
-    return tree if isinstance(tree, _ATOMS) else exp.Paren(this=tree)
+    return exp.Var(this=expr.sql if isinstance(expr.tree, _ATOMS) else f"({expr.sql})")
 
 
 def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:

@@ -187,8 +187,7 @@ def _moved(moment: datetime, *, hours: int = 0, microseconds: int = 0) -> dateti
 
 
 def _condition(predicate: Condition, _low: Lowering) -> exp.Expr:
-    assert predicate.fragment.tree is not None  # noqa: S101 - set by the fragment parser; tells the type checker
-    return exp.Paren(this=predicate.fragment.tree.copy())
+    return exp.Paren(this=exp.Var(this=predicate.fragment.sql))
 
 
 def _any_of(predicate: AnyOf, low: Lowering) -> exp.Expr:

@@ -23,8 +23,8 @@ def plan_order(
     if not grouped or query.is_rowcount:
         return tuple(terms)
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
-    seen = [term.expr for term in terms]
-    ties = [o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in seen]
+    seen = {term.expr for term in terms}
+    ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in seen}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
     return (*terms, *(_order(output, descending=False, origin=origin) for output in ties))
 

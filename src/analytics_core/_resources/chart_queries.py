@@ -1,0 +1,89 @@
+"""Questions to charts and query contexts: answered now, explained, or answered in the background."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from analytics_core._execution.statements import CancelToken
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.call import Call
+from analytics_core._querying.explain import Explanation
+from analytics_core._querying.jobs import Job
+from analytics_core._querying.reading import Payload, ReadContext
+from analytics_core._records.chart import Chart
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import NotFoundError, QueryError
+
+Question = int | Payload
+"""The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    read: ReadContext
+    call: Call
+
+
+class ChartQueries:
+    """Answers questions of one actor."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def data(self, question: Question, *, force: bool = False) -> ChartData:
+        """Return the answer."""
+        asked = self._asked(question, force=force)
+        return self._runtime.queries.run(asked.read, asked.call)
+
+    def explain(self, question: Question) -> Explanation:
+        """Return why the answer would be what it is; no statement runs."""
+        asked = self._asked(question)
+        return self._runtime.queries.explain(asked.read, asked.call)
+
+    def submit(self, question: Question, *, force: bool = False) -> Job:
+        """Start the answer in the background and return its job."""
+        cancel = CancelToken()
+        asked = self._asked(question, force=force)
+        call = replace(asked.call, cancel=cancel)
+        return self._runtime.job_book.submit(
+            lambda: self._runtime.queries.run(asked.read, call), user_id=self._actor.id, cancel=cancel
+        )
+
+    def job(self, job_id: str) -> Job:
+        """Return a job that this actor submitted."""
+        return self._runtime.job_book.get(job_id, user_id=self._actor.id)
+
+    def _asked(self, question: Question, *, force: bool = False) -> _Asked:
+        chart = self._chart(question) if isinstance(question, int) else None
+        payload = _stored_context(chart) if chart is not None else question
+        assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
+        read = self._runtime.contexts.read(payload)
+        if force and not read.context.force:
+            read = ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)
+        timeout = chart.cache_timeout if chart is not None else None
+        return _Asked(
+            read=read,
+            call=Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=timeout),
+        )
+
+    def _chart(self, chart_id: int) -> Chart:
+        with self._runtime.store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            dataset = None
+            if chart.datasource_id is not None:
+                try:
+                    dataset = unit.datasets.get(chart.datasource_id)
+                except NotFoundError:
+                    dataset = None
+        self._runtime.policy.require_read_chart(self._actor, chart, dataset)
+        return chart
+
+
+def _stored_context(chart: Chart) -> str:
+    if not chart.query_context:
+        raise QueryError(
+            f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"
+        )
+    return chart.query_context
