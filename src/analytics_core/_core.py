@@ -41,8 +41,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage import SqlMetadataStore
-from analytics_core.errors import AlreadyExistsError, NotFoundError
-from analytics_core.errors import ActorRequiredError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -123,6 +122,7 @@ class AnalyticsCore:
             policy=policy or Policy(),
             row_filters=row_filters,
             url_for=url_for,
+            allowed_files=allowed_files,
         )
         self._bind(_Wiring(runtime=runtime, people=users or StoredUserDirectory(store)), acting_as)
 
@@ -249,6 +249,7 @@ def _build_runtime(
     policy: Policy,
     row_filters: Sequence[RowFilterSource],
     url_for: UrlFor | None,
+    allowed_files: Sequence[Path | str],
 ) -> Runtime:
     statements = StatementRunner(connector)
     queries = QueryRunner(
@@ -275,6 +276,7 @@ def _build_runtime(
         queries=queries,
         job_book=JobBook(runner=jobs),
         url_for=url_for,
+        allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
 
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from pathlib import Path
 
+from analytics_core._engines.registry import EngineRegistry
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.statements import StatementRunner
+from analytics_core._execution.uri_policy import CheckedUri, check_uri
+from analytics_core._querying.jobs import JobBook
+from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.runner import QueryRunner
+from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UrlFor
-
-if TYPE_CHECKING:
-    from analytics_core._engines.registry import EngineRegistry
-    from analytics_core._execution.reflection import Reflector
-    from analytics_core._execution.statements import StatementRunner
-    from analytics_core._querying.jobs import JobBook
-    from analytics_core._querying.reading import ContextReader
-    from analytics_core._querying.runner import QueryRunner
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,7 +23,8 @@ class Runtime:
     """Everything that one `AnalyticsCore` is made of; `_core` alone builds it, nothing changes it.
 
     The same runtime serves many actors: the actor is an argument of each namespace. `clock` tells the moment that
-    counts as now for queries; the metadata store has a clock of its own for audit times.
+    counts as now for queries; the metadata store has a clock of its own for audit times. `allowed_files` are single database
+    files that may be opened although no data root holds them (the file of `connect(url)`).
     """
 
     settings: Settings
@@ -39,4 +40,9 @@ class Runtime:
     contexts: ContextReader
     queries: QueryRunner
     job_book: JobBook
+    allowed_files: tuple[Path, ...] = ()
     url_for: UrlFor | None = None
+
+    def check_uri(self, uri: str | Secret) -> CheckedUri:
+        """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""
+        return check_uri(uri, settings=self.settings, specs=self.registry.get, allowed_files=self.allowed_files)

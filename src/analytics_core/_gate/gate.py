@@ -54,7 +54,7 @@ class Gate:
         )
 
     def source(self, admission: Admission, sql: str | None) -> TableSource | SqlSource:
-        """Return what the dataset reads: its table, or `sql` (its own, with templates rendered) as one checked SELECT."""
+        """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT."""
         dataset = admission.dataset
         if sql is None:
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)

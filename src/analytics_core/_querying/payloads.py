@@ -1,4 +1,4 @@
-"""What a query context asks of each of its queries, made explicit: result types resolved, samples and details spelled out."""
+"""What a context asks of each of its queries, made explicit: result types, samples and details spelled out."""
 
 from __future__ import annotations
 

@@ -17,9 +17,9 @@ from analytics_core._querying.call import Call
 from analytics_core._querying.comparison import Comparison, comparisons
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.memo import Memo
 from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of
-from analytics_core._querying.memo import Memo
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped
@@ -89,9 +89,7 @@ class QueryRunner:
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
         results = [self._answer(read, a, where, call) for a, where in zip(asked, admitted, strict=True)]
-        return ChartData(
-            results=tuple(results), result_type=context.result_type, result_format=context.result_format
-        )
+        return ChartData(results=tuple(results), result_type=context.result_type, result_format=context.result_format)
 
     def explain(self, read: ReadContext, call: Call) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
@@ -143,9 +141,7 @@ class QueryRunner:
         templates = self._templates.for_query(query, where.loaded.dataset, call)
         view = make_view(where.loaded.dataset, where.loaded.spec, self._source(where, templates.render_source()))
         query = templates.without_removed_filters(query)
-        request = PlanRequest(
-            row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES
-        )
+        request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
         main = self._preparer.prepare(query, view, request, now=call.now, render=templates.render)
         shifted = tuple(
             (item, self._preparer.prepare(item.query, view, item.request, now=call.now, render=templates.render))

@@ -26,7 +26,7 @@ from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObj
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What the databases gave for one query, compared and processed: the rows, how many were fetched, and whether cut."""
+    """What came back for one query, compared and processed: rows, how many were fetched, and whether cut."""
 
     frame: Frame
     fetched: int
