@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum, auto
-from typing import Any, TypeVar
+from typing import Any, cast
 
 from pydantic import BaseModel
 
@@ -20,7 +20,6 @@ from analytics_core.models.problems import field_names
 LARGEST_PAGE = 1_000
 Filters = Sequence[Mapping[str, Any]]
 Order = str | Sequence[str] | None
-Value = TypeVar("Value")
 
 
 class ColumnKind(Enum):
@@ -166,7 +165,6 @@ def only(item: Item, fields: frozenset[str] | None) -> Item:
     """Return the item with these fields only (names of the contract); None keeps all."""
     if fields is None:
         return item
-    model: type[Item] = type(item)
-    names = dict(zip(field_names(model), model.model_fields, strict=True))
+    names = dict(zip(field_names(type(item)), type(item).model_fields, strict=True))
     kept = {attribute: getattr(item, attribute) for name, attribute in names.items() if name in fields}
-    return model.model_construct(_fields_set=set(kept), **kept)
+    return cast("Item", type(item).model_construct(_fields_set=set(kept), **kept))

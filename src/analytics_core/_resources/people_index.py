@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.references import UserNames, UserReference
 
@@ -48,9 +49,7 @@ def read_people(unit: UnitOfWork, user_ids: Iterable[int | None]) -> PeopleIndex
     return PeopleIndex(users={user.id: user for user in users})
 
 
-def checked_owners(
-    unit: UnitOfWork, owners: Iterable[int] | None, *, actor_id: int, is_admin: bool, shape: str
-) -> tuple[int, ...]:
+def checked_owners(unit: UnitOfWork, owners: Iterable[int] | None, *, actor: Actor, shape: str) -> tuple[int, ...]:
     """Return the owners of a record: those named, and the actor where nobody is or they would lose it.
 
     Raises:
@@ -65,6 +64,6 @@ def checked_owners(
     ]
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
-    if not named or (actor_id not in named and not is_admin):
-        return (*named, actor_id)
+    if not named or (actor.id not in named and not actor.is_admin):
+        return (*named, actor.id)
     return named

@@ -1,0 +1,183 @@
+"""`core.charts`: saved questions and the way they are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from uuid import uuid4
+
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.explain import Explanation
+from analytics_core._querying.jobs import Job
+from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.chart_answers import chart_get, chart_item
+from analytics_core._resources.chart_changes import changed_chart, new_chart
+from analytics_core._resources.chart_queries import ChartQueries, Question
+from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.visibility import visible_charts
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import NotFoundError
+from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="chart",
+    item=ChartListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "slice_name": ColumnKind.TEXT,
+        "viz_type": ColumnKind.TEXT,
+        "description": ColumnKind.TEXT,
+        "datasource_id": ColumnKind.INTEGER,
+        "datasource_type": ColumnKind.TEXT,
+        "datasource_name": ColumnKind.TEXT,
+        "certified_by": ColumnKind.TEXT,
+        "is_managed_externally": ColumnKind.BOOLEAN,
+        "last_saved_at": ColumnKind.MOMENT,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+
+class Charts:
+    """Charts, as one actor may see, change and ask them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+        self._queries = ChartQueries(runtime, actor)
+
+    # -------------------------------------------------------------------------------------------------- questions
+    def data(self, question: Question, *, force: bool = False) -> ChartData:
+        """Return the answer to a chart (by id) or a query context; `force` reads from the source, not the cache."""
+        return self._queries.data(question, force=force)
+
+    def explain(self, question: Question) -> Explanation:
+        """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs."""
+        return self._queries.explain(question)
+
+    def submit(self, question: Question, *, force: bool = False) -> Job:
+        """Start the answer in the background and return its job."""
+        return self._queries.submit(question, force=force)
+
+    def job(self, job_id: str) -> Job:
+        """Return a job that this actor submitted; JobNotFoundError otherwise."""
+        return self._queries.job(job_id)
+
+    # ---------------------------------------------------------------------------------------------------- records
+
+    def create(self, payload: Payload) -> ChartGet:
+        """Store a chart on a dataset that the actor may read (contract, `ChartRestApi.post`).
+
+        Without `owners` the creator owns it.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError, DatasetAccessError: the dataset is unknown or not for this actor.
+        """
+        post = parse(ChartPost, payload, shape="ChartRestApi.post")
+        with self._runtime.store.unit_of_work() as unit:
+            owners = checked_owners(unit, post.owners, actor=self._actor, shape="ChartRestApi.post")
+            record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
+            _refuse_unknown_parents(post)
+            stored = unit.charts.add(self._saved(unit, record), actor_id=self._actor.id)
+            return self._answer(unit, stored)
+
+    def get(self, chart_id: int) -> ChartGet:
+        """Return a chart; NotFoundError or ChartAccessError otherwise."""
+        with self._runtime.store.unit_of_work() as unit:
+            return self._answer(unit, self._readable(unit, chart_id))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[ChartListItem]:
+        """Return one page of the charts that the actor may read; the arguments are those of `databases.list`."""
+        fields = LISTING.fields(columns)
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        with self._runtime.store.unit_of_work() as unit:
+            ids = visible_charts(unit, self._runtime.policy, self._actor)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            count, found = unit.charts.list(query)
+            people = read_people(unit, (person for chart in found for person in _people_of(chart)))
+            with_datasets = [(chart, find_dataset_of(unit, chart)) for chart in found]
+        items = (
+            chart_item(chart, dataset=dataset, people=people, readable=readable) for chart, dataset in with_datasets
+        )
+        return Page(count=count, result=tuple(only(item, fields) for item in items))
+
+    def update(self, chart_id: int, payload: Payload) -> ChartGet:
+        """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`)."""
+        put = parse(ChartPut, payload, shape="ChartRestApi.put")
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, chart_id)
+            _refuse_unknown_parents(put)
+            after = changed_chart(before, put, owner_ids=self._owners(unit, before, put))
+            if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
+                after = self._on_dataset(unit, after)
+            stored = unit.charts.update(self._stamped(after), actor_id=self._actor.id)
+            return self._answer(unit, stored)
+
+    def delete(self, chart_id: int) -> None:
+        """Remove a chart; only owners and administrators may."""
+        with self._runtime.store.unit_of_work() as unit:
+            self._writable(unit, chart_id)
+            unit.charts.delete(chart_id)
+
+    def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
+        chart = unit.charts.get(chart_id)
+        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+        return chart
+
+    def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
+        chart = self._readable(unit, chart_id)
+        self._runtime.policy.require_write(self._actor, chart)
+        return chart
+
+    def _saved(self, unit: UnitOfWork, chart: Chart) -> Chart:
+        return self._stamped(self._on_dataset(unit, chart))
+
+    def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
+        """Return the chart with its dataset's name, once the actor may read that dataset."""
+        dataset = find_dataset_of(unit, chart)
+        if dataset is None:
+            raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
+        self._runtime.policy.require_read_dataset(self._actor, dataset)
+        return replace(chart, datasource_name=dataset.table_name)
+
+    def _stamped(self, chart: Chart) -> Chart:
+        return replace(chart, last_saved_at=self._runtime.clock.now(), last_saved_by=self._actor.id)
+
+    def _owners(self, unit: UnitOfWork, before: Chart, put: ChartPut) -> tuple[int, ...]:
+        if put.owners is None:
+            return before.owner_ids
+        return checked_owners(unit, put.owners, actor=self._actor, shape="ChartRestApi.put")
+
+    def _answer(self, unit: UnitOfWork, chart: Chart) -> ChartGet:
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return chart_get(chart, people=read_people(unit, _people_of(chart)), readable=readable)
+
+
+def _people_of(chart: Chart) -> tuple[int | None, ...]:
+    return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)
+
+
+def _refuse_unknown_parents(payload: ChartPost | ChartPut) -> None:
+    """Refuse dashboards and tags that are not stored."""
+    for dashboard_id in payload.dashboards or ():
+        raise NotFoundError("dashboard", dashboard_id)
+    for tag in (payload.tags if isinstance(payload, ChartPut) else None) or ():
+        raise NotFoundError("tag", tag.name or tag.id)

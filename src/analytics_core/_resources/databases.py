@@ -1,0 +1,179 @@
+"""`core.databases`: the databases that users query."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+from uuid import uuid4
+
+from analytics_core._records.database import Database
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.secret import Secret
+from analytics_core._resources.connection_trial import try_connection
+from analytics_core._resources.database_answers import database_connection, database_get, database_item
+from analytics_core._resources.database_changes import changed_database, new_database, new_uri
+from analytics_core._resources.finding import get_database
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.visibility import visible_databases
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import InUseError
+from analytics_core.models.database import (
+    DatabaseConnection,
+    DatabaseGet,
+    DatabaseListItem,
+    DatabasePost,
+    DatabasePut,
+    DatabaseTestConnection,
+)
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="database",
+    item=DatabaseListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "database_name": ColumnKind.TEXT,
+        "backend": ColumnKind.TEXT,
+        "driver": ColumnKind.TEXT,
+        "expose_in_sqllab": ColumnKind.BOOLEAN,
+        "allow_dml": ColumnKind.BOOLEAN,
+        "allow_run_async": ColumnKind.BOOLEAN,
+        "allow_file_upload": ColumnKind.BOOLEAN,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={"backend": "engine"},
+)
+
+
+class Databases:
+    """Database connections, as one actor may see and change them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> DatabaseGet:
+        """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
+
+        The database is not contacted; `test_connection` does that.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            ConnectionUriError: the URI or an option is malformed or not allowed.
+            AlreadyExistsError: the name is taken.
+        """
+        post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
+        self._runtime.policy.require_manage_databases(self._actor)
+        uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
+        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        with self._runtime.store.unit_of_work() as unit:
+            return database_get(unit.databases.add(record, actor_id=self._actor.id))
+
+    def get(self, database_id: int) -> DatabaseGet:
+        """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
+        with self._runtime.store.unit_of_work() as unit:
+            return database_get(self._readable(unit, database_id))
+
+    def connection(self, database_id: int) -> DatabaseConnection:
+        """Return a database with its URI, secrets masked; for those who may change it."""
+        with self._runtime.store.unit_of_work() as unit:
+            database = self._readable(unit, database_id)
+            self._runtime.policy.require_manage_databases(self._actor)
+            return database_connection(database)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[DatabaseListItem]:
+        """Return one page of the databases that the actor may see.
+
+        Args:
+            filters: conditions `{col, op, val}`; op is eq, neq, gt, lt, in, contains, starts_with or is_null.
+            order_by: a column's name or several; a leading minus sorts descending.
+            page: counts from 0.
+            page_size: at the most 1000.
+            columns: the fields to give back; None for all.
+        """
+        fields = LISTING.fields(columns)
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        with self._runtime.store.unit_of_work() as unit:
+            ids = visible_databases(unit, self._runtime.policy, self._actor)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            count, found = unit.databases.list(query)
+            people = read_people(unit, (database.audit.created_by for database in found))
+        specs = {database.engine: self._runtime.registry.get(database.engine) for database in found}
+        items = (database_item(d, spec=specs[d.engine], people=people, readable=readable) for d in found)
+        return Page(count=count, result=tuple(only(item, fields) for item in items))
+
+    def update(self, database_id: int, payload: Payload) -> DatabaseGet:
+        """Change a database and close its connections (contract, `DatabaseRestApi.put`).
+
+        A URI with the password masked keeps the stored password, as long as server and user stay the same.
+        """
+        put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
+        with self._runtime.store.unit_of_work() as unit:
+            stored = self._readable(unit, database_id)
+            self._runtime.policy.require_write(self._actor, stored)
+            uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
+            record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
+            changed = unit.databases.update(record, actor_id=self._actor.id)
+        self._runtime.connector.dispose(database_id)
+        return database_get(changed)
+
+    def delete(self, database_id: int) -> None:
+        """Remove a database and close its connections; InUseError while datasets read from it."""
+        with self._runtime.store.unit_of_work() as unit:
+            stored = self._readable(unit, database_id)
+            self._runtime.policy.require_write(self._actor, stored)
+            _refuse_while_used(unit, stored)
+            unit.databases.delete(database_id)
+        self._runtime.connector.dispose(database_id)
+
+    def test_connection(self, payload: Payload) -> None:
+        """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
+
+        A masked password is filled in from the stored database of the same `database_name`.
+
+        Raises:
+            DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
+        """
+        trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
+        self._runtime.policy.require_manage_databases(self._actor)
+        uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
+        post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
+        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        try_connection(self._runtime, record)
+
+    def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
+        database = get_database(unit, database_id)
+        self._runtime.policy.require_read_database(self._actor, database)
+        return database
+
+    def _stored_uri(self, database_name: str | None) -> Secret | None:
+        if database_name is None:
+            return None
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.databases.find(database_name=database_name)
+        return stored.uri if stored else None
+
+
+def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
+    names = ("engine", "driver", "configuration_method", "extra", "ssh_tunnel")
+    return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}
+
+
+def _refuse_while_used(unit: UnitOfWork, database: Database) -> None:
+    condition = ListFilter(col="database_id", op="eq", val=database.id)
+    count, _ = unit.datasets.list(ListQuery(filters=(condition,), page_size=1))
+    if count:
+        raise InUseError(f"database {database.id} is read by {count} datasets; delete or move them first")

@@ -1,0 +1,76 @@
+"""What an update payload changes in a dataset; pure."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._records.dataset import Dataset
+from analytics_core._resources.dataset_columns import NewUuid, changed_columns, changed_metrics
+from analytics_core.errors import PayloadSchemaError, Problem, nearest
+from analytics_core.models.dataset import DatasetPut
+
+_CLEARED_BY_NULL = frozenset(
+    {
+        "cache_timeout",
+        "default_endpoint",
+        "description",
+        "external_url",
+        "extra",
+        "fetch_values_predicate",
+        "main_dttm_col",
+        "schema",
+        "sql",
+        "template_params",
+    }
+)
+_TAKEN_APART = frozenset({"columns", "metrics", "owners"})
+_STORED_AS = {"schema_name": "schema"}
+
+
+def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, ...], new_uuid: NewUuid) -> Dataset:
+    """Return the dataset after an update; null clears what may be empty and leaves everything else as it is.
+
+    Raises:
+        PayloadSchemaError: a column or metric that does not fit the dataset, or a main time column that it lacks.
+    """
+    changes: dict[str, Any] = {"owner_ids": owner_ids}
+    for given, value in put.given().items():
+        name = _STORED_AS.get(given, given)
+        if name not in _TAKEN_APART and (value is not None or name in _CLEARED_BY_NULL):
+            changes[name] = value
+    if put.columns is not None:
+        changes["columns"] = changed_columns(dataset, put.columns, new_uuid)
+    if put.metrics is not None:
+        changes["metrics"] = changed_metrics(dataset, put.metrics, new_uuid)
+    changed = replace(dataset, **changes)
+    if changes.get("main_dttm_col"):
+        _check_main_dttm_col(changed)
+    return _without_lost_main_dttm_col(changed)
+
+
+def reads_elsewhere(before: Dataset, after: Dataset) -> bool:
+    """Tell whether an update makes the dataset read other rows: another database, schema, table or SQL."""
+    return _source(before) != _source(after)
+
+
+def _source(dataset: Dataset) -> tuple[int, str | None, str | None]:
+    if dataset.sql:
+        return (dataset.database_id, None, dataset.sql)
+    return (dataset.database_id, dataset.schema, dataset.table_name)
+
+
+def _check_main_dttm_col(dataset: Dataset) -> None:
+    names = [column.column_name for column in dataset.columns]
+    if dataset.main_dttm_col in names:
+        return
+    close = nearest(dataset.main_dttm_col or "", names)
+    hint = f"; did you mean {close[0]!r}?" if close else ""
+    problem = Problem(path="main_dttm_col", message=f"the dataset has no column {dataset.main_dttm_col!r}{hint}")
+    raise PayloadSchemaError(shape="DatasetRestApi.put", problems=[problem])
+
+
+def _without_lost_main_dttm_col(dataset: Dataset) -> Dataset:
+    """Drop a main time column that went away with a replaced list of columns."""
+    names = {column.column_name for column in dataset.columns}
+    return dataset if dataset.main_dttm_col in names else replace(dataset, main_dttm_col=None)

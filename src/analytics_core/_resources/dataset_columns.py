@@ -1,0 +1,158 @@
+"""The columns and metrics of a dataset as reflection, a refresh or an update leaves them; pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.dataset import ColumnPut, MetricPut
+
+NewUuid = Callable[[], str]
+_SHAPE = "DatasetRestApi.put"
+_COLUMN_NULLS = frozenset(
+    {"verbose_name", "description", "expression", "extra", "type", "advanced_data_type", "python_date_format"}
+)
+_METRIC_NULLS = frozenset(
+    {"verbose_name", "description", "metric_type", "d3format", "currency", "warning_text", "extra"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundColumn:
+    """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown."""
+
+    name: str
+    type: str
+    kind: ValueKind
+    nullable: bool | None = None
+
+
+def reflected_columns(found: Sequence[FoundColumn], new_uuid: NewUuid) -> tuple[DatasetColumn, ...]:
+    """Return the columns of a new dataset; temporal ones are marked as such."""
+    return tuple(
+        DatasetColumn(
+            uuid=new_uuid(),
+            column_name=column.name,
+            type=column.type,
+            is_dttm=column.kind.is_temporal,
+            nullable=column.nullable,
+        )
+        for column in found
+    )
+
+
+def count_metric(new_uuid: NewUuid) -> DatasetMetric:
+    """Return the metric that every new dataset has: its number of rows."""
+    return DatasetMetric(
+        uuid=new_uuid(), metric_name="count", expression="COUNT(*)", verbose_name="COUNT(*)", metric_type="count"
+    )
+
+
+def first_temporal(columns: Sequence[DatasetColumn]) -> str | None:
+    """Return the name of the first temporal column."""
+    return next((column.column_name for column in columns if column.is_dttm), None)
+
+
+def refreshed_columns(
+    stored: Sequence[DatasetColumn], found: Sequence[FoundColumn], new_uuid: NewUuid
+) -> tuple[DatasetColumn, ...]:
+    """Return the columns after a refresh: new ones are added, vanished ones dropped, calculated ones kept.
+
+    What people said of a column stays; its type and nullability follow the database.
+    """
+    by_name = {column.column_name: column for column in stored if not column.expression}
+    fresh = reflected_columns(found, new_uuid)
+    kept = [_refreshed(by_name.get(column.column_name), column) for column in fresh]
+    names = {column.column_name for column in kept}
+    calculated = [column for column in stored if column.expression and column.column_name not in names]
+    return (*kept, *calculated)
+
+
+def _refreshed(stored: DatasetColumn | None, fresh: DatasetColumn) -> DatasetColumn:
+    if stored is None:
+        return fresh
+    is_dttm = fresh.is_dttm if stored.type != fresh.type else stored.is_dttm
+    return replace(stored, type=fresh.type, nullable=fresh.nullable, is_dttm=is_dttm)
+
+
+def changed_columns(dataset: Dataset, items: Sequence[ColumnPut], new_uuid: NewUuid) -> tuple[DatasetColumn, ...]:
+    """Return the columns after an update; an item keeps the stored column of its id, or else of its name.
+
+    Raises:
+        PayloadSchemaError: an id that the dataset does not have, or a name given twice.
+    """
+    names = [item.column_name for item in items]
+    _refuse_duplicates(names, "columns", "column_name")
+    kept = _kept_by_item(dataset.columns, [item.id for item in items], names, _column_name, "columns")
+    return tuple(_changed_column(item, stored, new_uuid) for item, stored in zip(items, kept, strict=True))
+
+
+def changed_metrics(dataset: Dataset, items: Sequence[MetricPut], new_uuid: NewUuid) -> tuple[DatasetMetric, ...]:
+    """Return the metrics after an update; an item keeps the stored metric of its id, or else of its name.
+
+    Raises:
+        PayloadSchemaError: an id that the dataset does not have, or a name given twice.
+    """
+    names = [item.metric_name for item in items]
+    _refuse_duplicates(names, "metrics", "metric_name")
+    kept = _kept_by_item(dataset.metrics, [item.id for item in items], names, _metric_name, "metrics")
+    return tuple(_changed_metric(item, stored, new_uuid) for item, stored in zip(items, kept, strict=True))
+
+
+Part = TypeVar("Part", DatasetColumn, DatasetMetric)
+
+
+def _kept_by_item(
+    stored: Sequence[Part],
+    ids: Sequence[int | None],
+    names: Sequence[str],
+    name_of: Callable[[Part], str],
+    place: str,
+) -> list[Part | None]:
+    """Return the stored part that each item of a payload stands for; None for a new one."""
+    by_id = {part.id: part for part in stored}
+    unknown = [i for i, part_id in enumerate(ids) if part_id is not None and part_id not in by_id]
+    if unknown:
+        problems = [
+            Problem(path=f"{place}.{i}.id", message=f"the dataset has none with id {ids[i]}; leave id out to add one")
+            for i in unknown
+        ]
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
+    claimed = {part_id for part_id in ids if part_id is not None}
+    by_name = {name_of(part): part for part in stored if part.id not in claimed}
+    return [by_name.get(name) if part_id is None else by_id[part_id] for part_id, name in zip(ids, names, strict=True)]
+
+
+def _column_name(column: DatasetColumn) -> str:
+    return column.column_name
+
+
+def _metric_name(metric: DatasetMetric) -> str:
+    return metric.metric_name
+
+
+def _changed_column(item: ColumnPut, stored: DatasetColumn | None, new_uuid: NewUuid) -> DatasetColumn:
+    base = stored or DatasetColumn(uuid=new_uuid(), column_name=item.column_name)
+    changes = {k: v for k, v in item.given().items() if k != "id" and (v is not None or k in _COLUMN_NULLS)}
+    return replace(base, **changes)
+
+
+def _changed_metric(item: MetricPut, stored: DatasetMetric | None, new_uuid: NewUuid) -> DatasetMetric:
+    base = stored or DatasetMetric(uuid=new_uuid(), metric_name=item.metric_name, expression=item.expression)
+    changes = {k: v for k, v in item.given().items() if k != "id" and (v is not None or k in _METRIC_NULLS)}
+    return replace(base, **changes)
+
+
+def _refuse_duplicates(names: Sequence[str], place: str, field: str) -> None:
+    seen: set[str] = set()
+    problems = []
+    for i, name in enumerate(names):
+        if name in seen:
+            problems.append(Problem(path=f"{place}.{i}.{field}", message=f"{name!r} is given twice"))
+        seen.add(name)
+    if problems:
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)

@@ -1,0 +1,151 @@
+"""`core.roles`: named sets of grants."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from analytics_core._records.people import Grant, GrantTarget, Role
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.finding import get_database
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.visibility import every
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import InUseError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.database import DatabaseGet, DatabaseListItem
+from analytics_core.models.dataset import DatasetGet, DatasetListItem
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.people import GrantGet, RoleGet, RolePost, RolePut
+
+RoleKey = int | str | RoleGet
+On = DatabaseGet | DatabaseListItem | DatasetGet | DatasetListItem | tuple[str, int] | tuple[str, int, str]
+"""What a grant opens: a record, or `("database", id)`, `("schema", database id, name)` or `("dataset", id)`."""
+
+GrantChange = Callable[[UnitOfWork, frozenset[Grant]], frozenset[Grant]]
+
+LISTING = Listing(
+    shape="role",
+    item=RoleGet,
+    columns={"id": ColumnKind.INTEGER, "name": ColumnKind.TEXT, "is_admin": ColumnKind.BOOLEAN},
+    stored_as={},
+)
+
+
+class Roles:
+    """Roles and what they give access to; only administrators manage them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> RoleGet:
+        """Store a role without grants; AlreadyExistsError when the name is taken."""
+        post = parse(RolePost, payload, shape="role payload")
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            role = Role(name=post.name, is_admin=post.is_admin)
+            return _answer(unit.roles.add(role, actor_id=self._actor.id))
+
+    def get(self, role_id: int) -> RoleGet:
+        """Return a role with its grants."""
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(unit.roles.get(role_id))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[RoleGet]:
+        """Return one page of the roles; the arguments are those of `databases.list`."""
+        self._runtime.policy.require_manage_people(self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.roles.list(query)
+        return Page(count=count, result=tuple(only(_answer(role), fields) for role in found))
+
+    def update(self, role_id: int, payload: Payload) -> RoleGet:
+        """Change a role's name or rank; its grants stay."""
+        put = parse(RolePut, payload, shape="role payload")
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            changed = replace(unit.roles.get(role_id), **put.given())
+            return _answer(unit.roles.update(changed, actor_id=self._actor.id))
+
+    def delete(self, role_id: int) -> None:
+        """Remove a role; InUseError while somebody has it."""
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            holders = sum(role_id in user.role_ids for user in every(unit.users))
+            if holders:
+                raise InUseError(f"role {role_id} belongs to {holders} users; take it from them first")
+            unit.roles.delete(role_id)
+
+    def grant(self, role: RoleKey, *, on: On) -> RoleGet:
+        """Give a role read access to a database, a schema of one, or a dataset; twice is the same as once.
+
+        Example:
+            core.roles.grant("analysts", on=core.datasets.get(3))
+            core.roles.grant("analysts", on=("schema", 1, "sales"))
+        """
+        return self._with_grants(role, lambda unit, held: held | {_checked_grant(unit, on)})
+
+    def revoke(self, role: RoleKey, *, on: On) -> RoleGet:
+        """Take read access from a role; nothing happens when it has none."""
+        return self._with_grants(role, lambda _unit, held: held - {_grant_of(on)})
+
+    def _with_grants(self, role: RoleKey, change: GrantChange) -> RoleGet:
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            stored = _find_role(unit, role)
+            grants = change(unit, stored.grants)
+            if grants == stored.grants:
+                return _answer(stored)
+            return _answer(unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id))
+
+
+def _find_role(unit: UnitOfWork, key: RoleKey) -> Role:
+    if isinstance(key, str):
+        found = unit.roles.find(name=key)
+        if found is None:
+            raise NotFoundError("role", key)
+        return found
+    return unit.roles.get(key.id if isinstance(key, RoleGet) else key)
+
+
+def _checked_grant(unit: UnitOfWork, on: On) -> Grant:
+    """Return the grant on a record that exists."""
+    grant = _grant_of(on)
+    if grant.target is GrantTarget.DATASET:
+        unit.datasets.get(grant.target_id)
+    else:
+        get_database(unit, grant.target_id)
+    return grant
+
+
+def _grant_of(on: On) -> Grant:
+    match on:
+        case DatabaseGet() | DatabaseListItem():
+            return Grant(target=GrantTarget.DATABASE, target_id=on.id)
+        case DatasetGet() | DatasetListItem():
+            return Grant(target=GrantTarget.DATASET, target_id=on.id)
+        case ("database", int(target_id)):
+            return Grant(target=GrantTarget.DATABASE, target_id=target_id)
+        case ("dataset", int(target_id)):
+            return Grant(target=GrantTarget.DATASET, target_id=target_id)
+        case ("schema", int(target_id), str(schema)) if schema:
+            return Grant(target=GrantTarget.SCHEMA, target_id=target_id, schema=schema)
+    forms = "a database, a dataset, ('database', id), ('schema', database id, name) or ('dataset', id)"
+    raise PayloadSchemaError(shape="grant", problems=[Problem(path="on", message=f"must be {forms}")])
+
+
+def _answer(role: Role) -> RoleGet:
+    ordered = sorted(role.grants, key=lambda grant: (grant.target.value, grant.target_id, grant.schema or ""))
+    grants = tuple(GrantGet(on=grant.target.value, id=grant.target_id, schema_name=grant.schema) for grant in ordered)
+    return RoleGet(id=role.id, name=role.name, is_admin=role.is_admin, grants=grants)

@@ -1,0 +1,146 @@
+"""`core.users`: the people who act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.people import UserGet, UserPost, UserPut
+from analytics_core.models.references import RoleReference
+
+LISTING = Listing(
+    shape="user",
+    item=UserGet,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "username": ColumnKind.TEXT,
+        "first_name": ColumnKind.TEXT,
+        "last_name": ColumnKind.TEXT,
+        "email": ColumnKind.TEXT,
+        "active": ColumnKind.BOOLEAN,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+
+class Users:
+    """Users; administrators manage them, everybody may read their own record."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> UserGet:
+        """Store a user; AlreadyExistsError when the user name is taken."""
+        post = parse(UserPost, payload, shape="user payload")
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            _refuse_unknown_roles(unit, post.roles)
+            return _answer(unit, unit.users.add(_new_user(post), actor_id=self._actor.id))
+
+    def get(self, user_id: int) -> UserGet:
+        """Return a user; others than oneself only for administrators."""
+        if user_id != self._actor.id:
+            self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(unit, unit.users.get(user_id))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[UserGet]:
+        """Return one page of the users; the arguments are those of `databases.list`."""
+        self._runtime.policy.require_manage_people(self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.users.list(query)
+            roles = _roles(unit, {role_id for user in found for role_id in user.role_ids})
+        return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
+
+    def update(self, user_id: int, payload: Payload) -> UserGet:
+        """Change a user; `roles` and `attributes` replace the stored ones."""
+        put = parse(UserPut, payload, shape="user payload")
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            _refuse_unknown_roles(unit, put.roles or ())
+            changed = _changed_user(unit.users.get(user_id), put)
+            return _answer(unit, unit.users.update(changed, actor_id=self._actor.id))
+
+    def delete(self, user_id: int) -> None:
+        """Remove a user; what they made stays, without them as an owner."""
+        self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            unit.users.delete(user_id)
+
+
+def _new_user(post: UserPost) -> User:
+    return User(
+        username=post.username,
+        first_name=post.first_name,
+        last_name=post.last_name,
+        email=post.email,
+        active=post.active,
+        role_ids=tuple(dict.fromkeys(post.roles)),
+        attributes=tuple(post.attributes.items()),
+    )
+
+
+def _changed_user(user: User, put: UserPut) -> User:
+    changes: dict[str, Any] = {k: v for k, v in put.given().items() if k not in ("roles", "attributes")}
+    if put.roles is not None:
+        changes["role_ids"] = tuple(dict.fromkeys(put.roles))
+    if put.attributes is not None:
+        changes["attributes"] = tuple(put.attributes.items())
+    return replace(user, **changes)
+
+
+def _refuse_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
+    known = {role.id for role in _roles(unit, role_ids)}
+    problems = [
+        Problem(path=f"roles.{i}", message=f"there is no role {role_id}")
+        for i, role_id in enumerate(role_ids)
+        if role_id not in known
+    ]
+    if problems:
+        raise PayloadSchemaError(shape="user payload", problems=problems)
+
+
+def _roles(unit: UnitOfWork, role_ids: Iterable[int]) -> Sequence[Role]:
+    wanted = tuple(sorted(set(role_ids)))
+    if not wanted:
+        return ()
+    condition = ListFilter(col="id", op="in", val=wanted)
+    return unit.roles.list(ListQuery(filters=(condition,), page_size=len(wanted)))[1]
+
+
+def _answer(unit: UnitOfWork, user: User) -> UserGet:
+    return _user_get(user, _roles(unit, user.role_ids))
+
+
+def _user_get(user: User, roles: Sequence[Role]) -> UserGet:
+    return UserGet(
+        id=user.id,
+        username=user.username,
+        first_name=user.first_name,
+        last_name=user.last_name,
+        email=user.email,
+        active=user.active,
+        roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles if role.id in user.role_ids),
+        attributes=dict(user.attributes),
+    )
