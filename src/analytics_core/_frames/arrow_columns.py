@@ -55,6 +55,7 @@ def _typed_array(values: list[Any], only: type) -> Any | None:
         time: pa.time64("us"),
     }
     if only is Decimal:
-        return pa.array(values)
+        # Arrow's decimals have neither NaN nor infinity.
+        return pa.array(values) if all(value is None or value.is_finite() for value in values) else None
     # pyarrow reads NaN in a list as a value, which is what it is; `from_pandas` would make it null.
     return pa.array(values, plain[only]) if only in plain else None

@@ -12,6 +12,7 @@ anything else                 its text (times of day and durations, UUIDs ...)
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -63,8 +64,8 @@ def _float(value: float) -> float | None:
 
 
 def _decimal(value: Decimal) -> float | int | str | None:
-    near = float(value)
-    if near - near != 0:
+    near = float(value) if value.is_finite() else math.nan
+    if not math.isfinite(near):
         return None
     if near.is_integer() and value == value.to_integral_value():
         return _whole(int(value))

@@ -25,8 +25,11 @@ def _moment(value: datetime) -> str:
 def _decimal(value: Decimal) -> str:
     if not value.is_finite():
         return ""
-    # "f" writes 1E+20 in full; a wild exponent stays short.
-    return format(value, "f") if abs(value.adjusted()) < 100 else str(value)
+    if abs(value.adjusted()) >= 100:
+        return str(value)  # a wild exponent stays short
+    # Without trailing zeros: engines and caches keep 1.10 with different scales, and the number is the same.
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
 
 
 def _nested(value: Any) -> str:

@@ -1,0 +1,184 @@
+"""The answer objects: the contract's fields first, ours behind them, errors typed."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import FrozenInstanceError
+from datetime import datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from tests.support.frames import frame_of
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
+from analytics_core._querying.result_rows import ResultRows
+from analytics_core.errors import QueryError, StatementStoppedError, StatementTimeoutError, UnknownColumnError
+from analytics_core.models.enums import QueryStatus, ResultType
+
+CONTRACT_KEYS = [
+    *("cache_key", "cache_timeout", "cached_dttm", "is_cached", "query", "annotation_data", "applied_filters"),
+    *("rejected_filters", "colnames", "coltypes", "data", "rowcount", "from_dttm", "to_dttm", "status", "error"),
+    "stacktrace",
+]
+OUR_KEYS = ["sql_rowcount", "label_map", "indexnames", "notes", "limits"]
+
+
+def result_of(columns: dict[str, Any], **known: Any) -> QueryResult:
+    frame = frame_of(columns)
+    return QueryResult(rows=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
+
+
+def answer_of(*results: QueryResult) -> ChartData:
+    return ChartData(results=results)
+
+
+def test_a_full_result_has_the_contracts_keys_and_then_ours() -> None:
+    assert list(result_of({"a": [1]}).to_payload()) == CONTRACT_KEYS + OUR_KEYS
+
+
+@pytest.mark.parametrize(
+    ("result_type", "keys"),
+    [
+        (ResultType.QUERY, ["query", "language"]),
+        (ResultType.RESULTS, ["colnames", "coltypes", "data", "rowcount", "sql_rowcount"]),
+        (ResultType.COLUMNS, ["data"]),
+        (ResultType.TIMEGRAINS, ["data"]),
+    ],
+)
+def test_shorter_result_types_show_their_keys_and_the_ledger(result_type: ResultType, keys: list[str]) -> None:
+    assert list(result_of({"a": [1]}, result_type=result_type).to_payload()) == [*keys, "notes", "limits"]
+
+
+@pytest.mark.parametrize("rows", [0, 3, 5_000])
+@pytest.mark.parametrize("result_type", list(ResultType))
+def test_to_json_is_to_payload_as_json(result_type: ResultType, rows: int) -> None:
+    result = result_of(
+        {"n": list(range(rows)), "t": [datetime(2024, 1, 1)] * rows, "d": [Decimal("1.5")] * rows},
+        result_type=result_type,
+        applied_filters=({"column": "n"},),
+        label_map={"n": ("n",)},
+        limits=(LimitEntry(limit="row_limit", rows=3, set_by="payload: row_limit", cut=True),),
+    )
+    answer = answer_of(result, result)
+    assert json.loads(answer.to_json()) == answer.to_payload()
+
+
+def test_data_holds_json_values_and_the_frame_typed_ones() -> None:
+    result = result_of({"t": [datetime(2024, 1, 1)], "n": [2**60]})
+    assert result.data == [{"t": 1_704_067_200_000, "n": "1152921504606846976"}]
+    assert next(result.frame.rows()) == (datetime(2024, 1, 1), 2**60)
+
+
+def test_data_is_made_once_and_only_when_asked_for() -> None:
+    loads = []
+    rows = ResultRows(lambda: loads.append(1) or frame_of({"a": [1]}))
+    result = QueryResult(rows=rows)
+    assert loads == []
+    assert result.data is result.data
+    assert loads == [1]
+
+
+def test_the_answer_does_not_change() -> None:
+    with pytest.raises(FrozenInstanceError):
+        result_of({"a": [1]}).query = "x"  # type: ignore[misc]
+
+
+def test_pandas_gives_typed_columns() -> None:
+    frame = frame_of(
+        {"n": [1, None], "t": [datetime(2024, 1, 1), None], "s": ["x", None]},
+        n=ValueKind.INTEGER,
+        t=ValueKind.TIMESTAMP,
+        s=ValueKind.TEXT,
+    )
+    table = QueryResult(rows=ResultRows(frame)).pandas()
+    assert [str(dtype) for dtype in table.dtypes] == ["Int64", "datetime64[us]", "str"]
+
+
+def test_pandas_keeps_whole_numbers_that_pass_64_bits() -> None:
+    frame = frame_of({"n": [2**70]}, n=ValueKind.INTEGER)
+    assert QueryResult(rows=ResultRows(frame)).pandas()["n"][0] == 2**70
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [
+        (QueryError("no"), QueryStatus.FAILED),
+        (StatementTimeoutError("late"), QueryStatus.TIMED_OUT),
+        (StatementStoppedError("stopped"), QueryStatus.STOPPED),
+    ],
+)
+def test_a_failed_result_tells_its_status_and_message(error: Any, status: QueryStatus) -> None:
+    payload = failed_result(error, query="SELECT 1").to_payload()
+    assert (payload["status"], payload["error"], payload["stacktrace"]) == (status.value, error.message, None)
+    assert (payload["query"], payload["data"]) == ("SELECT 1", [])
+
+
+def test_a_failed_query_of_a_short_type_tells_its_error() -> None:
+    payload = failed_result(QueryError("no"), result_type=ResultType.QUERY).to_payload()
+    assert payload["error"] == "no"
+
+
+def test_raise_for_error_raises_the_original_error_of_the_first_query_that_failed() -> None:
+    error = UnknownColumnError("contry", dataset="orders", known=("country",))
+    answer = answer_of(result_of({"a": [1]}), failed_result(error))
+    with pytest.raises(UnknownColumnError) as raised:
+        answer.raise_for_error()
+    assert raised.value is error
+
+
+def test_raise_for_error_gives_the_answer_back_when_all_is_well() -> None:
+    answer = answer_of(result_of({"a": [1]}))
+    assert answer.raise_for_error() is answer
+
+
+def test_csv_uses_verbose_names_and_the_query_that_was_asked_for() -> None:
+    answer = answer_of(result_of({"a": [1]}), result_of({"b": [2]}, verbose_names={"b": "Bees"}))
+    assert answer.to_csv(query=1).decode("utf-8-sig") == "Bees\n2\n"
+
+
+@pytest.mark.parametrize("query", [-1, 1])
+def test_csv_of_a_query_that_is_not_there_is_a_typed_error(query: int) -> None:
+    with pytest.raises(QueryError, match="counted from 0"):
+        answer_of(result_of({"a": [1]})).to_csv(query=query)
+
+
+def test_csv_and_xlsx_of_a_failed_query_raise_its_error() -> None:
+    answer = answer_of(failed_result(QueryError("no rows today")))
+    for write in (answer.to_csv, answer.to_xlsx):
+        with pytest.raises(QueryError, match="no rows today"):
+            write()
+
+
+def test_csv_of_a_statement_says_what_to_ask_for() -> None:
+    with pytest.raises(QueryError, match="'full'"):
+        answer_of(QueryResult(query="SELECT 1", result_type=ResultType.QUERY)).to_csv()
+
+
+def test_lists_of_facts_are_data_and_a_table() -> None:
+    items = [{"name": "Day", "duration": "P1D"}, {"name": "Week", "duration": "P1W"}]
+    answer = answer_of(listed_result(ResultType.TIMEGRAINS, items))
+    assert answer.results[0].data == items
+    assert answer.to_csv().decode("utf-8-sig") == "name,duration\nDay,P1D\nWeek,P1W\n"
+    assert json.loads(answer.to_json())["result"][0]["data"] == items
+
+
+def test_the_notebook_table_is_escaped_and_says_what_cut_it() -> None:
+    cut = LimitEntry(limit="row_limit", rows=30, set_by="payload: row_limit", cut=True)
+    page = answer_of(result_of({"<b>": ["<script>"] * 30}, limits=(cut,)))._repr_html_()
+    assert "<script>" not in page
+    assert "<b>" not in page
+    assert "first 20 of 30 rows; cut at 30 rows by row_limit (payload: row_limit)" in page
+
+
+def test_the_notebook_table_of_a_failed_query_is_its_message() -> None:
+    page = answer_of(failed_result(QueryError("no <column>")))._repr_html_()
+    assert page == "<p><b>failed</b>: no &lt;column&gt;</p>"
+
+
+def test_arrow_and_list_columns_give_the_same_answer() -> None:
+    values = {"s": ["x", None], "n": [1, 2], "t": [datetime(2024, 1, 1), None]}
+    arrow = {name: pa.chunked_array([held]) for name, held in values.items()}
+    assert answer_of(result_of(arrow)).to_payload() == answer_of(result_of(values)).to_payload()

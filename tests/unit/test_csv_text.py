@@ -1,0 +1,145 @@
+"""CSV: UTF-8 with a mark, plain numbers, and text that no spreadsheet runs."""
+
+from __future__ import annotations
+
+import csv
+import io
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.frames import frame_of
+
+from analytics_core._querying.csv_text import BYTE_ORDER_MARK, csv_bytes
+from analytics_core._querying.formulas import begins_like_formula, neutral_text
+
+HOSTILE = [
+    "=1+1",
+    "+1+1",
+    "-1+1",
+    "-a",
+    "@SUM(A1)",
+    "|calc",
+    "%0A",
+    "=cmd|' /C calc'!A0",
+    " =1",
+    "\t=1",
+    "\r\n=1",
+    "\x00=1",
+    "\u00a0=1",
+    "\u200b=1",
+    "\ufeff=1",
+    '""=1',
+    '"=1',
+    "＝1",
+    "＋1",
+    "－1",
+    "＠x",
+    "\u3000＝1",
+    "−1+1",
+    "-1-2",
+    "-2+3+cmd|' /C calc'!A0",
+    "--1",
+]
+HARMLESS = [
+    "",
+    "a=1",
+    "1+1",
+    "-10.5",
+    "-3",
+    "-1e-7",
+    "100%",
+    "user@example.org",
+    "a|b",
+    "'=1",
+    "é=",
+    "(=1)",
+    "#=1",
+    "x -1",
+]
+
+
+def lines(frame: Any, **options: Any) -> list[list[str]]:
+    text = csv_bytes(frame, **options).removeprefix(BYTE_ORDER_MARK).decode()
+    return list(csv.reader(io.StringIO(text, newline="")))
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_text_that_begins_like_a_formula_is_neutralised(text: str) -> None:
+    assert neutral_text(text) == "'" + text
+
+
+@pytest.mark.parametrize("text", HARMLESS, ids=ascii)
+def test_text_that_only_looks_like_a_formula_is_left_alone(text: str) -> None:
+    assert neutral_text(text) == text
+
+
+@given(st.text())
+def test_neutral_text_stays_neutral_and_keeps_its_characters(text: str) -> None:
+    safe = neutral_text(text)
+    assert neutral_text(safe) == safe
+    assert safe.removeprefix("'") == text.removeprefix("'")
+    assert not begins_like_formula(safe) or safe == text
+
+
+def test_the_file_starts_with_a_byte_order_mark_and_the_header() -> None:
+    assert csv_bytes(frame_of({"a": [1], "ö": ["ß"]})) == b"\xef\xbb\xbfa,\xc3\xb6\n1,\xc3\x9f\n"
+
+
+def test_an_empty_result_keeps_its_header() -> None:
+    assert lines(frame_of({"a": [], "b": []})) == [["a", "b"]]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_cells_headers_and_verbose_names_are_neutralised(text: str) -> None:
+    assert lines(frame_of({text: [text, None], "b": [text, 1]}), headers={"b": text}) == [
+        ["'" + text, "'" + text],
+        ["'" + text, "'" + text],
+        ["", "1"],
+    ]
+
+
+def test_numbers_stay_numbers() -> None:
+    frame = frame_of(
+        {"i": [-5, 2**60], "f": [-1.5, float("nan")], "d": [Decimal("-1.10"), Decimal("1E+3")], "b": [True, None]}
+    )
+    assert lines(frame)[1:] == [["-5", "-1.5", "-1.1", "True"], ["1152921504606846976", "", "1000", ""]]
+
+
+def test_days_and_moments_are_iso_text() -> None:
+    frame = frame_of(
+        {"d": [date(2024, 1, 31)], "t": [datetime(2024, 1, 31, 12)], "z": [datetime(2024, 1, 31, tzinfo=UTC)]}
+    )
+    assert lines(frame)[1] == ["2024-01-31", "2024-01-31 12:00:00", "2024-01-31 00:00:00+00:00"]
+
+
+def test_bytes_and_nested_values_are_text() -> None:
+    assert lines(frame_of({"b": [b"\xff", b"=x"], "n": [{"a": [1]}, None]}))[1:] == [["0xff", '{"a":[1]}'], ["'=x", ""]]
+
+
+@pytest.mark.parametrize("text", ["x;=1+1", "x\t=1", "x\n=1", 'x"=1', "x,=1", "x\r=1"], ids=ascii)
+def test_a_cell_that_another_separator_would_split_is_quoted(text: str) -> None:
+    body = csv_bytes(frame_of({"a": [text]})).decode("utf-8-sig").removeprefix("a\n")
+    assert body.startswith('"')
+    assert lines(frame_of({"a": [text]}))[1] == [text]
+
+
+@given(st.lists(st.lists(st.text() | st.none() | st.integers(), min_size=2, max_size=2), max_size=5))
+def test_every_text_comes_back_from_a_csv_reader(rows: list[list[Any]]) -> None:
+    frame = frame_of({"a": [row[0] for row in rows], "b": [row[1] for row in rows]})
+    expected = [["" if v is None else neutral_text(v) if isinstance(v, str) else str(v) for v in row] for row in rows]
+    assert lines(frame)[1:] == expected
+
+
+def test_arrow_columns_give_the_same_file_as_lists() -> None:
+    values = {
+        "s": ["=1", None, "x"],
+        "n": [1.5, None, -2.0],
+        "t": [datetime(2024, 1, 1), None, datetime(1969, 1, 1, 1)],
+    }
+    arrow = {name: pa.chunked_array([held[:1], held[1:]]) for name, held in values.items()}
+    assert csv_bytes(frame_of(arrow)) == csv_bytes(frame_of(values))

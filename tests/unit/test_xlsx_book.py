@@ -1,0 +1,95 @@
+"""XLSX: numbers stay numbers, days are dates, and no text is a formula."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from python_calamine import CalamineWorkbook
+from tests.support.frames import frame_of
+
+from analytics_core._querying.xlsx_book import MOST_CHARACTERS, Sheet, xlsx_bytes
+from analytics_core.errors import ResultTooLargeError
+
+
+def cells(frame: Any, **options: Any) -> list[list[Any]]:
+    book = CalamineWorkbook.from_filelike(io.BytesIO(xlsx_bytes([Sheet(name="Sheet1", frame=frame, **options)])))
+    return book.get_sheet_by_index(0).to_python()
+
+
+def sheet_text(frame: Any) -> str:
+    with zipfile.ZipFile(io.BytesIO(xlsx_bytes([Sheet(name="Sheet1", frame=frame)]))) as book:
+        return book.read("xl/worksheets/sheet1.xml").decode()
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-a", "@SUM(A1)", "＝1", "\t=1", "{=1}", "=cmd|' /C calc'!A0"])
+def test_no_text_becomes_a_formula(text: str) -> None:
+    assert "<f>" not in sheet_text(frame_of({text: [text]}))
+
+
+def test_text_that_begins_like_a_formula_is_neutralised_in_cells_headers_and_verbose_names() -> None:
+    rows = cells(frame_of({"=a": ["=1"], "b": ["-10.5"]}), headers={"b": "@b"})
+    assert rows == [["'=a", "'@b"], ["'=1", "-10.5"]]
+
+
+@pytest.mark.parametrize("text", ["https://example.org", "mailto:a@example.org", "internal:Sheet1!A1", "12", "TRUE"])
+def test_text_that_looks_like_something_else_stays_text(text: str) -> None:
+    assert cells(frame_of({"a": [text]}))[1] == [text]
+    assert "<hyperlink" not in sheet_text(frame_of({"a": [text]}))
+
+
+def test_numbers_and_booleans_stay_what_they_are() -> None:
+    assert cells(frame_of({"i": [-5], "f": [1.5], "d": [Decimal("2.25")], "b": [True]}))[1] == [-5, 1.5, 2.25, True]
+
+
+def test_numbers_above_ten_to_the_fifteen_become_text() -> None:
+    frame = frame_of({"a": [10**15, 10**15 + 1, -(10**16), 2.0**60]})
+    assert [row[0] for row in cells(frame)[1:]] == [
+        10**15,
+        "1000000000000001",
+        "-10000000000000000",
+        "1.152921504606847e+18",
+    ]
+
+
+def test_null_nan_and_the_infinities_are_empty_cells() -> None:
+    frame = frame_of({"a": [None, float("nan"), float("inf"), Decimal("NaN")], "b": [1, 1, 1, 1]})
+    assert [row[0] for row in cells(frame)[1:]] == ["", "", "", ""]
+
+
+def test_days_and_moments_are_date_cells_where_a_spreadsheet_can_hold_them() -> None:
+    frame = frame_of(
+        {"a": [date(2024, 1, 31), datetime(2024, 1, 31, 12), date(1900, 1, 1), datetime(2024, 1, 1, tzinfo=UTC)]}
+    )
+    assert [row[0] for row in cells(frame)[1:]] == [
+        date(2024, 1, 31),
+        datetime(2024, 1, 31, 12),
+        "1900-01-01",
+        "2024-01-01 00:00:00+00:00",
+    ]
+
+
+def test_a_cut_text_says_that_it_is_cut() -> None:
+    whole, cut = (row[0] for row in cells(frame_of({"a": ["x" * MOST_CHARACTERS, "x" * (MOST_CHARACTERS + 1)]}))[1:])
+    assert whole == "x" * MOST_CHARACTERS
+    assert len(cut) == MOST_CHARACTERS
+    assert cut.endswith("[cut: a cell holds 32,767 characters]")
+
+
+def test_characters_that_xml_cannot_hold_do_not_break_the_file() -> None:
+    assert cells(frame_of({"a": ["a\x00b\x0bc\ud800"]}))[1] == ["a\ufffdb\ufffdc\ufffd"]
+
+
+def test_more_columns_than_a_sheet_holds_is_a_typed_error() -> None:
+    with pytest.raises(ResultTooLargeError, match="16384 columns"):
+        xlsx_bytes([Sheet(name="Sheet1", frame=frame_of({f"c{n}": [1] for n in range(16_385)}))])
+
+
+def test_every_query_has_a_sheet() -> None:
+    sheets = [Sheet(name=f"Sheet{n}", frame=frame_of({"a": [n]})) for n in (1, 2)]
+    book = CalamineWorkbook.from_filelike(io.BytesIO(xlsx_bytes(sheets)))
+    assert [book.get_sheet_by_name(name).to_python() for name in book.sheet_names] == [[["a"], [1]], [["a"], [2]]]
