@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
+
 from analytics_core._compile.calendar import CalendarUnit
 from analytics_core._compile.time_range.functions import CALLS, read_call
 from analytics_core._compile.time_range.iso import parse_iso
@@ -30,7 +32,7 @@ from analytics_core._compile.time_range.refusal import impossible
 from analytics_core._compile.time_range.tokens import Cursor, TokenKind
 from analytics_core._compile.time_range.words import UNITS, read_count, read_unit
 
-_SCOPES = {"this": Scope.THIS, "last": Scope.LAST, "prior": Scope.LAST, "next": Scope.NEXT}
+_SCOPES = MappingProxyType({"this": Scope.THIS, "last": Scope.LAST, "prior": Scope.LAST, "next": Scope.NEXT})
 _DAYS = frozenset(Day)
 
 
@@ -76,7 +78,9 @@ def _lone(cursor: Cursor) -> RangeNode:
         return CalendarRange(Period.CURRENT, read_unit(cursor))
     if cursor.at_word("first") or cursor.at_word("1st"):
         return _first(cursor)
-    return _as_range(_moment(cursor), cursor)
+    node = _moment(cursor)
+    cursor.take_end()
+    return _as_range(node, cursor.text)
 
 
 def _first(cursor: Cursor) -> RangeNode:
@@ -88,7 +92,7 @@ def _first(cursor: Cursor) -> RangeNode:
     return FirstOf(inner, _outer(cursor))
 
 
-def _as_range(node: Moment, cursor: Cursor) -> RangeNode:
+def _as_range(node: Moment, text: str) -> RangeNode:
     """Return what a moment means when it stands alone."""
     if isinstance(node, Delta):
         return CountedRange(Scope.LAST if node.is_ago else Scope.NEXT, node.count, node.counted)
@@ -97,7 +101,7 @@ def _as_range(node: Moment, cursor: Cursor) -> RangeNode:
     if isinstance(node, Scoped):
         return CountedRange(node.scope, node.count, node.counted)
     if node.unit is None:
-        raise impossible(cursor.text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
+        raise impossible(text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
     return WholeUnit(node, node.unit)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
+from types import MappingProxyType
 
 from analytics_core._compile.time_range.iso import ISO_MOMENT
 from analytics_core._compile.time_range.refusal import refusal
@@ -49,14 +50,16 @@ _TOKEN = re.compile(
     re.VERBOSE | re.ASCII | re.IGNORECASE,
 )
 
-_KINDS = {
-    "moment": TokenKind.MOMENT,
-    "word": TokenKind.WORD,
-    "number": TokenKind.NUMBER,
-    "single": TokenKind.QUOTED,
-    "double": TokenKind.QUOTED,
-    "mark": TokenKind.MARK,
-}
+_KINDS = MappingProxyType(
+    {
+        "moment": TokenKind.MOMENT,
+        "word": TokenKind.WORD,
+        "number": TokenKind.NUMBER,
+        "single": TokenKind.QUOTED,
+        "double": TokenKind.QUOTED,
+        "mark": TokenKind.MARK,
+    }
+)
 _END = Token(TokenKind.END, "")
 
 

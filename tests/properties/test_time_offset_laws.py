@@ -1,0 +1,119 @@
+"""Laws of time offsets and of buckets in plain Python."""
+
+from datetime import UTC, datetime, timedelta
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.support.time_texts import counts, iso_days, moments, nearly, unit_words
+
+from analytics_core._compile.calendar import CalendarUnit, add_units, last_day_of, start_of, truncate
+from analytics_core._compile.time_offset import parse_time_offset
+from analytics_core.errors import TimeOffsetError
+from analytics_core.models.enums import TimeGrain
+
+offsets = st.one_of(
+    st.builds("{} {}{}".format, counts, unit_words(), st.sampled_from(["", " ago", " later"])),
+    st.sampled_from(["inherit", "y", "m", "w", "r"]),
+    iso_days,
+)
+exact_offsets = st.one_of(
+    st.builds(
+        "{} {}{}".format,
+        counts,
+        st.sampled_from(["second", "minutes", "hours", "days", "week"]),
+        st.sampled_from(["", " ago", " later"]),
+    ),
+    st.just("inherit"),
+    iso_days,
+)
+enclosed = st.tuples(moments, moments).map(sorted)
+
+
+@given(nearly)
+def test_any_text_is_an_offset_or_refused(text):
+    try:
+        parse_time_offset(text)
+    except TimeOffsetError:
+        return
+
+
+@given(offsets, enclosed)
+def test_compared_range_keeps_its_order(text, bounds):
+    since, until = parse_time_offset(text).shifted(*bounds)
+    assert since <= until
+
+
+@given(exact_offsets, enclosed, moments)
+def test_forward_undoes_a_shift_of_fixed_length(text, bounds, moment):
+    offset = parse_time_offset(text)
+    since, until = offset.shifted(*bounds)
+    assert [offset.forward(bound, *bounds) for bound in (since, until)] == list(bounds)
+
+
+@given(offsets, enclosed)
+def test_forward_comes_back_within_a_month_end(text, bounds):
+    offset = parse_time_offset(text)
+    since, _ = offset.shifted(*bounds)
+    assert timedelta(0) <= abs(bounds[0] - offset.forward(since, *bounds)) <= timedelta(days=3)
+
+
+@given(moments, st.sampled_from(tuple(TimeGrain)))
+def test_label_of_a_bucket_is_its_own_label(moment, grain):
+    label = truncate(moment, grain)
+    assert truncate(label, grain) == label
+
+
+@given(moments, moments, st.sampled_from(tuple(TimeGrain)))
+def test_labels_keep_the_order_of_moments(one, other, grain):
+    earlier, later = sorted((one, other))
+    assert truncate(earlier, grain) <= truncate(later, grain)
+
+
+@given(moments, st.sampled_from(tuple(TimeGrain)))
+def test_aware_and_naive_moments_have_the_same_label(moment, grain):
+    assert truncate(moment.replace(tzinfo=UTC), grain).replace(tzinfo=None) == truncate(moment, grain)
+
+
+FLOORS = {
+    TimeGrain.FIVE_SECONDS: "5s",
+    TimeGrain.FIFTEEN_MINUTES: "15min",
+    TimeGrain.TEN_HOURS: "10h",
+    TimeGrain.DAY: "1D",
+}
+PERIODS = {
+    TimeGrain.WEEK: "W-SUN",
+    TimeGrain.WEEK_STARTING_SUNDAY: "W-SAT",
+    TimeGrain.MONTH: "M",
+    TimeGrain.QUARTER: "Q",
+    TimeGrain.YEAR: "Y",
+}
+
+
+@pytest.mark.parametrize("grain", FLOORS)
+@given(moments)
+def test_clock_grains_equal_pandas_floor(grain, moment):
+    assert truncate(moment, grain) == pd.Timestamp(moment).floor(FLOORS[grain]).to_pydatetime()
+
+
+@pytest.mark.parametrize("grain", PERIODS)
+@given(moments)
+def test_calendar_grains_equal_pandas_periods(grain, moment):
+    assert truncate(moment, grain) == pd.Timestamp(moment).to_period(PERIODS[grain]).start_time.to_pydatetime()
+
+
+@given(moments, st.sampled_from([unit for unit in CalendarUnit if not unit.is_clock]))
+def test_last_day_of_a_unit_is_the_day_before_the_next_one(moment, unit):
+    following = add_units(start_of(moment, unit), 1, unit)
+    assert last_day_of(moment, unit) == following - timedelta(days=1)
+
+
+@given(moments, st.integers(-1000, 1000), st.sampled_from(tuple(CalendarUnit)))
+def test_adding_units_keeps_the_order_of_starts(moment, count, unit):
+    start = start_of(moment, unit)
+    assert start_of(add_units(start, count, unit), unit) == add_units(start, count, unit)
+
+
+def test_first_representable_moment_has_a_day():
+    assert truncate(datetime(1, 1, 1, 5), TimeGrain.DAY) == datetime(1, 1, 1)
