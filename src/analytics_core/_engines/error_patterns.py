@@ -227,10 +227,10 @@ _POSTGRESQL = _patterns(
 )
 
 _MYSQL = _patterns(
-    (r"^\(1146, .Table '(?P<table>[^']+)' doesn't exist", _E.TABLE_DOES_NOT_EXIST_ERROR, _NO_TABLE),
+    (r"^\(1146, .Table '(?:[^'.]+\.)?(?P<table>[^']+)' doesn't exist", _E.TABLE_DOES_NOT_EXIST_ERROR, _NO_TABLE),
     (r"^\(1109, .Unknown table '(?P<table>[^']+)'", _E.TABLE_DOES_NOT_EXIST_ERROR, _NO_TABLE),
     (r"^\(1054, .Unknown column '(?P<column>[^']+)'", _E.COLUMN_DOES_NOT_EXIST_ERROR, _NO_COLUMN),
-    (r"^\(1305, .\w+ (?P<function>[\w.]+) does not exist", _E.OBJECT_DOES_NOT_EXIST_ERROR, _NO_FUNCTION),
+    (r"^\(1305, .\w+ (?:\w+\.)?(?P<function>\w+) does not exist", _E.OBJECT_DOES_NOT_EXIST_ERROR, _NO_FUNCTION),
     (r"^\(1049, .Unknown database '(?P<database>[^']+)'", _E.CONNECTION_UNKNOWN_DATABASE_ERROR, _NO_DATABASE),
     (r"^\(1052, .Column '(?P<column>[^']+)'", _E.GENERIC_DB_ENGINE_ERROR, _AMBIGUOUS),
     (r"^\((?:1055|1056|1111|1140|1247),", _E.SYNTAX_ERROR, _NOT_GROUPED),

@@ -18,7 +18,6 @@ from analytics_core._execution.sessions.base import (
     Session,
     checker,
     columns_of,
-    no_rows,
     refuse_unless_reading,
 )
 
@@ -65,9 +64,11 @@ class PostgresqlSession(Session):
 
 def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:
     first = list(islice(rows, 1))
-    if cursor.description is None:
-        raise no_rows()
-    labels, kinds = columns_of(request.statement, [column.name for column in cursor.description])
+    statement = request.statement
+    if not first and not statement.labels:
+        # A stream without rows does not tell its columns; a plain run of the statement (again without rows) does.
+        cursor.execute(statement.sql, statement.parameters or {})
+    labels, kinds = columns_of(statement, [column.name for column in cursor.description or ()])
 
     def fetch(size: int) -> list[tuple[Any, ...]]:
         batch = [*first, *islice(rows, size - len(first))]

@@ -1,0 +1,210 @@
+"""What a user's database holds: schemas, tables, columns with the engine's own type texts, columns of a query."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+
+from analytics_core._engines.spec import EngineSpec, ParamStyle
+from analytics_core._execution import sqlite_reflection
+from analytics_core._execution.diagnosis import diagnose
+from analytics_core._execution.query_columns import describe_columns
+from analytics_core._execution.sessions.sqlite import without_authoriser
+from analytics_core._records.database import Database
+from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
+from analytics_core.ports import Connector
+
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedTable:
+    """A table or view, by the name that the database knows."""
+
+    name: str
+    is_view: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedColumn:
+    """A column with its type as the engine writes it; `nullable` None: not known (views, query results)."""
+
+    name: str
+    type_text: str
+    nullable: bool | None = None
+
+
+class Reflector:
+    """Asks databases what they hold, on their read-only connections; any thread may use it.
+
+    Args:
+        connector: gives the engines.
+        specs: finds the spec of a database's engine, for messages and error patterns.
+    """
+
+    def __init__(self, connector: Connector, *, specs: Callable[[str], EngineSpec]) -> None:
+        self._connector = connector
+        self._specs = specs
+
+    def schemas(self, database: Database) -> tuple[str, ...]:
+        """Return the schema names, sorted."""
+        return self._ask(database, _schemas)
+
+    def tables(self, database: Database, schema: str | None = None) -> tuple[ReflectedTable, ...]:
+        """Return tables and views of a schema (None: the default one), sorted by name.
+
+        Raises:
+            DatabaseError: the database does not answer, or there is no such schema.
+        """
+        return self._ask(database, lambda connection: _tables(connection, schema))
+
+    def columns(
+        self, database: Database, *, table: str, schema: str | None = None, catalog: str | None = None
+    ) -> tuple[ReflectedColumn, ...]:
+        """Return the columns of a table or view, in their order.
+
+        Raises:
+            DatabaseError: of type TABLE_DOES_NOT_EXIST_ERROR, with the nearest names, when there is no such table.
+        """
+        full_schema = f"{catalog}.{schema}" if catalog and schema else schema
+        columns = self._ask(database, lambda connection: _columns(connection, table, full_schema))
+        if not columns:
+            raise self._no_table(database, table=table, schema=schema)
+        return columns
+
+    def columns_of_select(self, database: Database, spec: EngineSpec, sql: str) -> tuple[ReflectedColumn, ...]:
+        """Return the columns of one checked SELECT, without reading more than a few rows.
+
+        Types come from the engine; what SQLite does not know of an expression is read off the first rows.
+
+        Raises:
+            DatabaseError: the statement fails.
+        """
+        text = sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql
+        pairs = self._ask(database, lambda connection: _query_columns(connection, text))
+        return tuple(ReflectedColumn(name=name, type_text=type_text) for name, type_text in pairs)
+
+    def _ask(self, database: Database, question: Callable[[sa.Connection], Result]) -> Result:
+        """Border to the drivers: answer a question on one connection, or raise the diagnosed error, unchained."""
+        engine: sa.Engine = self._connector.engine(database)
+        try:
+            with engine.connect() as connection, _free_to_reflect(connection):
+                return question(connection)
+        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error) as error:
+            failure = diagnose(error, self._specs(database.engine))
+        raise failure
+
+    def _no_table(self, database: Database, *, table: str, schema: str | None) -> DatabaseError:
+        try:
+            known = [found.name for found in self.tables(database, schema)]
+        except AnalyticsError:  # the list is only a help; without it the error is still right
+            known = []
+        near = nearest(table, known, most=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        place = f"schema {schema!r} of " if schema else ""
+        return DatabaseError(
+            f"{place}database {database.database_name!r} has no table {table!r}{hint}",
+            error_type=ErrorType.TABLE_DOES_NOT_EXIST_ERROR,
+            engine=database.engine,
+            extra={"table": table, "suggestions": list(near)},
+        )
+
+
+@contextmanager
+def _free_to_reflect(connection: sa.Connection) -> Iterator[None]:
+    """Lift SQLite's authoriser, which forbids PRAGMAs, for our own questions; the file stays read-only."""
+    raw: Any = connection.connection.driver_connection
+    if isinstance(raw, sqlite3.Connection):
+        with without_authoriser(raw):
+            yield
+    else:
+        yield
+
+
+def _schemas(connection: sa.Connection) -> tuple[str, ...]:
+    if connection.dialect.name == "duckdb":
+        return tuple(connection.exec_driver_sql(_DUCKDB_SCHEMAS).scalars())
+    return tuple(sorted(sa.inspect(connection).get_schema_names()))
+
+
+def _tables(connection: sa.Connection, schema: str | None) -> tuple[ReflectedTable, ...]:
+    if connection.dialect.name == "duckdb":
+        rows = connection.exec_driver_sql(_DUCKDB_TABLES, {"schema": schema or "main"})
+        return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
+    inspector = sa.inspect(connection)
+    tables = [ReflectedTable(name=name) for name in inspector.get_table_names(schema)]
+    views = [ReflectedTable(name=name, is_view=True) for name in inspector.get_view_names(schema)]
+    return tuple(sorted((*tables, *views), key=lambda found: found.name))
+
+
+def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+    """Return the columns; none when there is no such table."""
+    if connection.dialect.name == "sqlite":
+        rows = sqlite_reflection.table_columns(connection, table) if schema in (None, "main") else ()
+        return tuple(ReflectedColumn(name=row[0], type_text=row[1], nullable=row[2]) for row in rows)
+    if connection.dialect.name == "duckdb":
+        return _duckdb_columns(connection, table, schema)
+    inspector = sa.inspect(connection)
+    try:
+        found = inspector.get_columns(table, schema)
+        is_view = table in inspector.get_view_names(schema)
+    except NoSuchTableError:
+        return ()
+    return tuple(
+        ReflectedColumn(
+            name=column["name"],
+            type_text=_type_text(column["type"], connection.dialect),
+            nullable=None if is_view else bool(column["nullable"]),
+        )
+        for column in found
+    )
+
+
+def _type_text(column_type: Any, dialect: sa.Dialect) -> str:
+    if isinstance(column_type, sa.types.NullType):  # a type that SQLAlchemy does not know
+        return "OTHER"
+    return str(column_type.compile(dialect=dialect))
+
+
+def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+    catalog, _, name = (schema or "main").rpartition(".")
+    rows = connection.exec_driver_sql(_DUCKDB_COLUMNS, {"catalog": catalog or None, "schema": name, "table": table})
+    return tuple(
+        ReflectedColumn(name=column, type_text=type_text, nullable=None if is_view else nullable)
+        for column, type_text, nullable, is_view in rows
+    )
+
+
+_DUCKDB_SCHEMAS = """
+SELECT DISTINCT schema_name FROM duckdb_schemas()
+WHERE database_name = current_database() AND schema_name NOT IN ('information_schema', 'pg_catalog') ORDER BY 1
+"""
+_DUCKDB_TABLES = """
+SELECT table_name, table_type = 'VIEW' FROM information_schema.tables
+WHERE table_catalog = current_database() AND table_schema = $schema ORDER BY 1
+"""
+_DUCKDB_COLUMNS = """
+SELECT c.column_name, c.data_type, c.is_nullable, t.table_type = 'VIEW'
+FROM duckdb_columns() AS c JOIN information_schema.tables AS t
+  ON t.table_catalog = c.database_name AND t.table_schema = c.schema_name AND t.table_name = c.table_name
+WHERE c.database_name = coalesce($catalog, current_database()) AND c.schema_name = $schema
+  AND lower(c.table_name) = lower($table)
+ORDER BY c.column_index
+"""
+
+
+def _query_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:
+    if connection.dialect.name == "duckdb":
+        rows = connection.exec_driver_sql(f"DESCRIBE {sql}").all()
+        return tuple((row[0], row[1]) for row in rows)
+    if connection.dialect.name == "sqlite":
+        return sqlite_reflection.query_columns(connection, sql)
+    result = connection.exec_driver_sql(f"SELECT * FROM (\n{sql}\n) AS source LIMIT 0")
+    assert result.cursor is not None  # noqa: S101 - a SELECT has one
+    return describe_columns(connection, result.cursor.description)

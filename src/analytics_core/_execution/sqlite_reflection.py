@@ -1,0 +1,77 @@
+"""Reflection on SQLite: types as they were declared, for queries too.
+
+SQLAlchemy would turn declared types that it does not know into NUMERIC, and the driver describes no types at all.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from analytics_core._execution.query_columns import columns_of_rows
+
+_SAMPLE_ROWS = 200
+_SAMPLE_TIMEOUT_S = 5.0
+_STEPS_BETWEEN_CLOCK_CHECKS = 10_000
+_VIEW = "analytics_core_described"
+_HIDDEN = 1  # internal column of a virtual table
+
+
+def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None], ...]:
+    """Return (name, declared type, nullable) of a table or view; none when there is no such table."""
+    kinds = connection.exec_driver_sql("SELECT type FROM sqlite_master WHERE lower(name) = lower(?)", (table,))
+    is_view = "view" in kinds.scalars().all()
+    quoted = connection.dialect.identifier_preparer.quote_identifier(table)
+    found = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})").all()
+    return tuple(
+        (row.name, row.type.upper(), None if is_view else not (row.notnull or _is_rowid(row)))
+        for row in found
+        if row.hidden != _HIDDEN
+    )
+
+
+def _is_rowid(row: Any) -> bool:
+    """Whether this is an INTEGER PRIMARY KEY, which is never null; SQLite's other primary keys may be."""
+    return bool(row.pk) and row.type.upper() == "INTEGER"
+
+
+def query_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:
+    """Return (name, type) of a query: declared for columns taken as they are, read off the first rows for the rest."""
+    declared = _declared_columns(connection, sql)
+    if all(type_text for _, type_text in declared):
+        return declared
+    names = [name for name, _ in declared]
+    sampled = columns_of_rows(names, _sample(connection, sql))
+    return tuple(one if one[1] else other for one, other in zip(declared, sampled, strict=True))
+
+
+def _declared_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:
+    """Ask what SQLite would say of a view with this text; the view lives in the temporary schema and is rolled back."""
+    connection.exec_driver_sql("PRAGMA query_only = OFF")
+    connection.exec_driver_sql("BEGIN")
+    try:
+        connection.exec_driver_sql(f"CREATE TEMP VIEW {_VIEW} AS\n{sql}")
+        found = connection.exec_driver_sql(f"PRAGMA temp.table_xinfo({_VIEW})").all()
+    finally:
+        connection.exec_driver_sql("ROLLBACK")
+        connection.exec_driver_sql("PRAGMA query_only = ON")
+    return tuple((row.name, row.type.upper()) for row in found)
+
+
+def _sample(connection: sa.Connection, sql: str) -> Sequence[Any]:
+    """Return the first rows, or none when even those take long."""
+    raw: Any = connection.connection.driver_connection
+    deadline = time.monotonic() + _SAMPLE_TIMEOUT_S
+    raw.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCK_CHECKS)
+    try:
+        return list(raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}"))
+    except sqlite3.OperationalError:
+        if time.monotonic() > deadline:
+            return []
+        raise
+    finally:
+        raw.set_progress_handler(None, 0)
