@@ -9,7 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.pandas_frames import to_pandas
+from analytics_core._querying.csv_text import csv_bytes
+from analytics_core._querying.html_table import results_html
 from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
+from analytics_core._querying.xlsx_book import Sheet, xlsx_bytes
 from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError, StatementTimeoutError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 
@@ -99,8 +103,6 @@ class QueryResult:
 
     def pandas(self) -> pd.DataFrame:
         """Return the rows as a pandas DataFrame."""
-        from analytics_core._frames.pandas_frames import to_pandas
-
         return to_pandas(self.frame)
 
     def raise_for_error(self) -> None:
@@ -222,8 +224,6 @@ class ChartData:
             AnalyticsError: the query failed; it is its own error.
             QueryError: there is no such query, or it asked for no rows.
         """
-        from analytics_core._querying.csv_text import csv_bytes
-
         result = self._with_rows(query)
         return csv_bytes(result.frame, headers=result.verbose_names)
 
@@ -235,8 +235,6 @@ class ChartData:
             QueryError: a query asked for no rows.
             ResultTooLargeError: a result has more rows or columns than a sheet holds.
         """
-        from analytics_core._querying.xlsx_book import Sheet, xlsx_bytes
-
         results = [self._with_rows(position) for position in range(len(self.results))]
         return xlsx_bytes(
             [
@@ -257,6 +255,4 @@ class ChartData:
         return result
 
     def _repr_html_(self) -> str:
-        from analytics_core._querying.html_table import results_html
-
         return results_html(self.results)
