@@ -174,7 +174,8 @@ def test_missing_holidays_package_is_named_with_its_extra():
     [
         "DATEADD", "DATEADD(", "DATEADD()", "DATEADD(now)", "DATEADD(now, 1)", "DATEADD(now, 1, day",
         "DATEADD(now 1 day)", "DATEADD(now, x, day)", "DATEADD(now, 1.5, day)", "DATEADD(now, --1, day)",
-        "DATEADD(now, 1, day,,)", "DATEADD(now, 1, decade)", "DATETRUNC(now, 'day')", "DATETRUNC(now, millennium)", "LASTDAY(now, hour)",
+        "DATEADD(now, 1, day,,)", "DATEADD(now, 1, decade)", "DATETRUNC(now, 'day')", "DATETRUNC(now, millennium)",
+        "LASTDAY(now, hour)",
         "DATEDIFF(now, now)", "DATEADD(now, DATEDIFF(now), day)", "DATEADD(DATEDIFF(now, now), 1, day)", "EVAL('1')",
         "DATETIME()", "DATETIME('')", "DATETIME('2020 : 2021')", "DATETIME('foo')", "DATETIME('now'", "now()",
         "__import__('os')", "HOLIDAY()", "HOLIDAY('x' 'US')",
