@@ -34,6 +34,7 @@
     │   ├── StatementTimeoutError               stopped by the time limit
     │   └── StatementStoppedError               cancelled by a person
     ├── StoredDataError                         bytes of the metadata store that do not decode (500)
+    ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     └── JobError                                JobNotFoundError (404)
 
 Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Errors) says which status goes with what.
@@ -344,6 +345,10 @@ class StoredDataError(AnalyticsError):
     """Stored bytes that do not decode or do not open with the present keys."""
 
 
+class StoreUnavailableError(AnalyticsError):
+    """The metadata store cannot be reached, is locked for too long or refuses a statement; trying again may help."""
+
+
 # ------------------------------------------------------------------------------------------------------------ queries
 class QueryError(AnalyticsError):
     """A value of a query that cannot be honoured."""
@@ -370,15 +375,21 @@ class UnknownNameError(QueryError):
     noun: ClassVar[str] = "name"
 
     def __init__(
-        self, name: str, *, place: str, known: Iterable[str] = (), error_type: ErrorType | None = None
+        self,
+        name: str,
+        *,
+        place: str,
+        known: Iterable[str] = (),
+        error_type: ErrorType | None = None,
+        hint: str = "",
     ) -> None:
         self.name = name
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)
-        hint = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
-        listed = f"{hint or ';'} It has: {_known_list(self.known)}" if self.known else hint
+        near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
+        listed = f"{near or ';'} It has: {_known_list(self.known)}" if self.known else near
         super().__init__(
-            f"{place} has no {self.noun} {name!r}{listed}",
+            f"{place} has no {self.noun} {name!r}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,
             extra={"name": name, "suggestions": list(self.suggestions)},
         )
@@ -390,8 +401,11 @@ class UnknownColumnError(UnknownNameError):
     noun = "column"
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
-    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = ()) -> None:
-        super().__init__(name, place=f"dataset {dataset!r}", known=known)
+    def __init__(
+        self, name: str, *, dataset: str, known: Iterable[str] = (), place: str = "", hint: str = ""
+    ) -> None:
+        where = f"{place}: dataset {dataset!r}" if place else f"dataset {dataset!r}"
+        super().__init__(name, place=where, known=known, hint=hint)
         self.dataset = dataset
 
 

@@ -1,0 +1,88 @@
+"""What the store's drivers raise, told apart by code and cut at the border: no driver text leaves `_storage`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum
+from typing import Any, Final
+
+from sqlalchemy import Table, UniqueConstraint
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from analytics_core.errors import StoreUnavailableError
+
+
+class Failure(Enum):
+    """Kinds of refusals that a repository can explain."""
+
+    UNIQUE = "unique"
+    REFERENCE = "reference"
+    CONCURRENT = "concurrent"
+    OTHER = "other"
+
+
+_BY_CODE: Final = {
+    # SQLite's extended error names
+    "SQLITE_CONSTRAINT_UNIQUE": Failure.UNIQUE,
+    "SQLITE_CONSTRAINT_PRIMARYKEY": Failure.UNIQUE,
+    "SQLITE_CONSTRAINT_FOREIGNKEY": Failure.REFERENCE,
+    # PostgreSQL's SQLSTATEs
+    "23505": Failure.UNIQUE,
+    "23503": Failure.REFERENCE,
+    "40001": Failure.CONCURRENT,
+    "40P01": Failure.CONCURRENT,
+    # MariaDB's and MySQL's numbers
+    "1062": Failure.UNIQUE,
+    "1451": Failure.REFERENCE,
+    "1452": Failure.REFERENCE,
+    "1020": Failure.CONCURRENT,
+    "1213": Failure.CONCURRENT,
+    "1305": Failure.CONCURRENT,  # a deadlock has undone the whole transaction, our savepoint included
+}
+
+
+def failure_of(error: DBAPIError) -> Failure:
+    """Return the kind of a driver's error."""
+    return _BY_CODE.get(_code(error), Failure.OTHER)
+
+
+def violated_key(error: DBAPIError, table: Table) -> UniqueConstraint | None:
+    """Return the unique key of `table` that the driver names; None when it names none of them."""
+    for key in table.constraints:
+        if isinstance(key, UniqueConstraint) and _names_key(error.orig, key, table):
+            return key
+    return None
+
+
+@contextmanager
+def store_border() -> Iterator[None]:
+    """Turn what SQLAlchemy and the drivers raise into StoreUnavailableError, without their text."""
+    try:
+        yield
+    except SQLAlchemyError as error:
+        code = _code(error) if isinstance(error, DBAPIError) else ""
+        raise StoreUnavailableError(
+            "the metadata store does not answer or refused a statement; check that its server runs or that its folder "
+            f"exists and may be written to ({type(error).__name__}{' ' + code if code else ''})"
+        ) from None
+
+
+def _code(error: DBAPIError) -> str:
+    origin: Any = error.orig
+    for attribute in ("sqlite_errorname", "sqlstate"):
+        if value := getattr(origin, attribute, None):
+            return str(value)
+    first = origin.args[0] if origin is not None and origin.args else None
+    return str(first) if isinstance(first, int) else ""
+
+
+def _names_key(origin: Any, key: UniqueConstraint, table: Table) -> bool:
+    """Tell whether the driver names this key; the value that clashed is in the text too and must not mislead."""
+    if diagnosis := getattr(origin, "diag", None):
+        return bool(diagnosis.constraint_name == key.name)
+    text = str(origin.args[-1])
+    if hasattr(origin, "sqlite_errorname"):
+        return text.endswith(": " + ", ".join(f"{table.name}.{column.name}" for column in key.columns))
+    named = text.rpartition(" for key ")[2].strip("'")
+    return named in {key.name, f"{table.name}.{key.name}"}

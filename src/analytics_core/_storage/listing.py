@@ -1,0 +1,202 @@
+"""Conditions, order and pages of a list of records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+import sqlalchemy as sa
+from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select
+
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
+from analytics_core._storage.parts import ValueParts, among
+from analytics_core._storage.record_kinds import RecordKind
+from analytics_core._storage.row_checks import INTEGERS, text_problem
+from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
+
+TOTAL: Final = "ac_total"
+_FARTHEST_ROW: Final = 2**31 - 1
+
+
+class UnknownListColumnError(UnknownNameError):
+    """A list is filtered or ordered by a column that its records do not have."""
+
+    noun = "column"
+    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
+
+
+def page_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
+    """Return the statement of one page; each row also holds the number of all matches, as `TOTAL`."""
+    if query.page < 0 or query.page_size < 1 or query.page * query.page_size + query.page_size > _FARTHEST_ROW:
+        raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
+    total = sa.func.count().over().label(TOTAL)
+    statement = sa.select(kind.table, total).where(*conditions(kind, query)).order_by(*_order(kind, query))
+    return statement.limit(query.page_size).offset(query.page * query.page_size)
+
+
+def count_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
+    """Return the statement that counts all matches, for pages beyond the last one."""
+    return sa.select(sa.func.count()).select_from(kind.table).where(*conditions(kind, query))
+
+
+def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bool]]:
+    """Return the conditions of a list, all of which hold.
+
+    Raises:
+        UnknownListColumnError: a column is not there, or is a secret.
+        UnknownOperatorError: an operator is not one of `ListFilter`'s.
+        FilterValueError: a value does not fit its column or operator.
+    """
+    narrowed = [] if query.ids is None else [among(kind.table.c.id, query.ids)]
+    return narrowed + [_condition(kind, item) for item in query.filters]
+
+
+def equality(kind: RecordKind[Any], name: str, value: object) -> ColumnElement[bool]:
+    """Return the condition that a column has this value; None is a value like any other."""
+    return _equals(_column(kind, name), _stored_value(kind, name, value))
+
+
+def _order(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[Any]]:
+    """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
+    keys: list[ColumnElement[Any]] = []
+    for name, descending in query.order_by:
+        column = _column(kind, name)
+        if column.nullable:
+            keys.append(sa.case((column.is_(None), 1), else_=0))
+        keys.append(column.desc() if descending else column.asc())
+    return [*keys, kind.table.c.id.asc()]
+
+
+def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, Column[Any]]:
+    hidden = kind.sealed | kind.pairs
+    return {column.name: column for column in kind.table.columns if column.name not in hidden}
+
+
+def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Column[Any]:
+    columns = _listed_columns(kind)
+    if name not in columns:
+        raise UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*columns, *also))
+    return columns[name]
+
+
+def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
+    links = {part.attribute: part for part in kind.parts if isinstance(part, ValueParts) and part.is_ids}
+    if link := links.get(item.col):
+        return _link_condition(kind, link, item)
+    column = _column(kind, item.col, also=links)
+    make = _OPERATORS.get(item.op)
+    if make is None:
+        raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=_OPERATORS)
+    if item.op == "is_null":
+        return _is_null(column, _stored_value(kind, item.col, None), item)
+    if item.op == "in":
+        return make(column, [_stored_value(kind, item.col, value) for value in _members(item)])
+    if item.op not in {"eq", "neq"} and item.val is None:
+        raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
+    return make(column, _stored_value(kind, item.col, item.val))
+
+
+def _is_null(column: Column[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:
+    if item.val is not None and not isinstance(item.val, bool):
+        raise FilterValueError(f"the filter 'is_null' on {item.col!r} needs true or false")
+    return _differs(column, absent) if item.val is False else _equals(column, absent)
+
+
+def _link_condition(kind: RecordKind[Any], link: ValueParts, item: ListFilter) -> ColumnElement[bool]:
+    """Return the condition on owners or roles: at least one of them is among the values."""
+    if item.op not in {"eq", "in"}:
+        raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=("eq", "in"))
+    members = _members(item) if item.op == "in" else [item.val]
+    value_column = next(column for column in link.table.columns if column.name != link.parent.name)
+    wanted = [_checked_value(value_column, item.col, member) for member in members]
+    return kind.table.c.id.in_(sa.select(link.parent).where(among(value_column, wanted)))
+
+
+def _members(item: ListFilter) -> list[Any]:
+    if not isinstance(item.val, list | tuple | set | frozenset):
+        raise FilterValueError(f"the filter 'in' on {item.col!r} needs a list of values")
+    return list(item.val)
+
+
+def _stored_value(kind: RecordKind[Any], name: str, value: object) -> object:
+    """Return a value as its column holds it."""
+    if value is None:
+        return "" if name in kind.blank_for_none else None
+    return _checked_value(_column(kind, name), name, value)
+
+
+def _checked_value(column: Column[Any], name: str, value: object) -> Any:
+    fits, wanted = _KINDS[type(column.type)]
+    if isinstance(value, str) and isinstance(column.type, UtcMoment):
+        value = _moment(value, name)
+    if not fits(value):
+        raise FilterValueError(f"the filter on {name!r} needs {wanted}")
+    return value
+
+
+def _moment(text: str, name: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise FilterValueError(f"the filter on {name!r} needs a moment like 2026-01-31T12:00:00Z") from None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _is_integer(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value in INTEGERS
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str) and text_problem(value) is None
+
+
+_KINDS: Final[Mapping[type, tuple[Callable[[object], bool], str]]] = {
+    Name: (_is_text, "a text without NUL characters"),
+    LongText: (_is_text, "a text without NUL characters"),
+    Integer: (_is_integer, "an integer of 32 bits"),
+    Boolean: (lambda value: isinstance(value, bool), "true or false"),
+    UtcMoment: (lambda value: isinstance(value, datetime), "a moment like 2026-01-31T12:00:00Z"),
+}
+
+
+def _equals(column: Column[Any], value: object) -> ColumnElement[bool]:
+    return column.is_(None) if value is None else column == value
+
+
+def _differs(column: Column[Any], value: object) -> ColumnElement[bool]:
+    """Return the condition that the column has another value, None included."""
+    return column.is_not(None) if value is None else sa.or_(column != value, column.is_(None))
+
+
+def _is_among(column: Column[Any], values: list[Any]) -> ColumnElement[bool]:
+    present = [value for value in values if value is not None]
+    found = column.in_(present)
+    return sa.or_(found, column.is_(None)) if len(present) < len(values) else found
+
+
+def _contains(column: Column[Any], value: Any) -> ColumnElement[bool]:
+    return FoldedText(column).contains(_searched(column, value), autoescape=True)
+
+
+def _starts_with(column: Column[Any], value: Any) -> ColumnElement[bool]:
+    return FoldedText(column).startswith(_searched(column, value), autoescape=True)
+
+
+def _searched(column: Column[Any], value: Any) -> str:
+    if not isinstance(value, str):
+        raise FilterValueError(f"the column {column.name!r} holds no text that could be searched")
+    return value.lower()
+
+
+_OPERATORS: Final[Mapping[str, Callable[[Column[Any], Any], ColumnElement[bool]]]] = {
+    "eq": _equals,
+    "neq": _differs,
+    "gt": lambda column, value: column > value,
+    "lt": lambda column, value: column < value,
+    "in": _is_among,
+    "contains": _contains,
+    "starts_with": _starts_with,
+    "is_null": _equals,
+}

@@ -1,0 +1,144 @@
+"""Bring the tables of a metadata store up to date: forward only, one process at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Final
+
+import sqlalchemy as sa
+from sqlalchemy import Connection, Engine
+from sqlalchemy.exc import OperationalError
+
+from analytics_core._storage.store_engine import is_memory
+from analytics_core._storage.tables import METADATA
+from analytics_core.errors import SettingsError
+
+HEAD: Final = "0001"
+"""The newest revision; a test keeps it equal to what Alembic finds."""
+
+VERSION_TABLE: Final = "ac_alembic_version"
+MIGRATIONS: Final = Path(__file__).parent / "migrations"
+_LOCK_TIMEOUT_S: Final = 120
+_WAL_ATTEMPTS: Final = 200
+_WAL_PAUSE_S: Final = 0.05
+_POSTGRES_LOCK: Final = 0x61635F6D657461  # "ac_meta"
+
+
+def migrate(engine: Engine) -> None:
+    """Make or update the tables, waiting for another process that is at it.
+
+    Raises:
+        SettingsError: the store was written by a newer version of the library.
+    """
+    if is_memory(engine):
+        _create_in_memory(engine)
+    elif _revision(engine) != HEAD:
+        with _migration_lock(engine) as connection:
+            _run_forward(connection)
+
+
+def _create_in_memory(engine: Engine) -> None:
+    """Make the newest tables at once: a new store in memory has no history, and Alembic is slow to import."""
+    with engine.begin() as connection:
+        METADATA.create_all(connection, checkfirst=False)
+
+
+def _revision(engine: Engine) -> str | None:
+    """Return the store's revision without any lock; None when there is no table yet."""
+    with engine.connect() as connection:
+        if not sa.inspect(connection).has_table(VERSION_TABLE):
+            return None
+        return connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+
+
+def _run_forward(connection: Connection) -> None:
+    from alembic.migration import MigrationContext
+    from alembic.operations import Operations
+    from alembic.script import ScriptDirectory
+    from alembic.util import CommandError
+
+    scripts = ScriptDirectory(MIGRATIONS)
+    context = MigrationContext.configure(
+        connection,
+        opts={
+            "version_table": VERSION_TABLE,
+            "fn": lambda revision, _context: scripts._upgrade_revs("head", revision),
+        },
+    )
+    try:
+        context.run_migrations(op=Operations(context))
+    except CommandError:
+        raise SettingsError(
+            "the metadata store was written by a newer version of analytics_core; install that version"
+        ) from None
+
+
+@contextmanager
+def _migration_lock(engine: Engine) -> Iterator[Connection]:
+    """Hold the store for migrations; what was done is committed when the block ends well."""
+    hold = _LOCKS[engine.dialect.name]
+    with engine.connect() as connection, hold(connection):
+        yield connection
+
+
+@contextmanager
+def _sqlite_lock(connection: Connection) -> Iterator[None]:
+    _switch_to_wal(connection)
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+    try:
+        yield
+    except BaseException:
+        connection.exec_driver_sql("ROLLBACK")
+        raise
+    connection.exec_driver_sql("COMMIT")
+
+
+def _switch_to_wal(connection: Connection) -> None:
+    """Let readers and a writer work side by side; the file remembers it.
+
+    SQLite does not wait for other processes here, as it does everywhere else: so we do.
+    """
+    for attempt in range(_WAL_ATTEMPTS):
+        try:
+            connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+            return
+        except OperationalError:
+            if attempt == _WAL_ATTEMPTS - 1:
+                raise
+            time.sleep(_WAL_PAUSE_S)
+
+
+@contextmanager
+def _postgres_lock(connection: Connection) -> Iterator[None]:
+    # What another process did while we waited for the lock must be seen.
+    connection.execution_options(isolation_level="READ COMMITTED")
+    connection.execute(sa.text(f"SET LOCAL lock_timeout = '{_LOCK_TIMEOUT_S}s'"))
+    connection.execute(sa.text("SELECT pg_advisory_xact_lock(:key)"), {"key": _POSTGRES_LOCK})
+    yield
+    connection.commit()
+
+
+@contextmanager
+def _mysql_lock(connection: Connection) -> Iterator[None]:
+    """Hold a named lock; the name holds the database, since such locks are the whole server's."""
+    connection.execution_options(isolation_level="READ COMMITTED")
+    name = sa.text("CONCAT('ac_meta.', MD5(DATABASE()))")
+    held = connection.execute(sa.select(sa.func.get_lock(name, _LOCK_TIMEOUT_S))).scalar()
+    if held != 1:
+        raise SettingsError("another process has been changing the metadata store for too long; try again")
+    try:
+        yield
+        connection.commit()
+    finally:
+        connection.execute(sa.select(sa.func.release_lock(name)))
+
+
+_LOCKS: Final[Mapping[str, Callable[[Connection], AbstractContextManager[None]]]] = {
+    "sqlite": _sqlite_lock,
+    "postgresql": _postgres_lock,
+    "mysql": _mysql_lock,
+    "mariadb": _mysql_lock,
+}

@@ -1,0 +1,148 @@
+"""What belongs to one record and is kept in tables of its own: columns, metrics, owners, roles, grants."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+import sqlalchemy as sa
+from sqlalchemy import Column, Connection, RowMapping, Table
+
+from analytics_core._storage.row_checks import check_row
+from analytics_core.errors import AlreadyExistsError
+
+
+def among(column: Column[Any], ids: Iterable[int]) -> sa.ColumnElement[bool]:
+    """Return the condition that `column` is one of `ids`, written into the statement: servers limit parameters."""
+    return column.in_(sa.bindparam(None, sorted(ids), expanding=True, literal_execute=True))
+
+
+class Parts(Protocol):
+    """One attribute of a record that is kept in a table of its own."""
+
+    @property
+    def attribute(self) -> str:
+        """The field of the record."""
+
+    def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Any]:
+        """Return the parts of each of these records, read by one statement; records without any are left out."""
+
+    def collect(self, parts: Iterable[Any]) -> Any:
+        """Return parts in the collection that the record's field holds."""
+
+    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Make the stored parts equal to `wanted`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ItemParts:
+    """Parts with an id of their own, in an order: the columns and the metrics of a dataset."""
+
+    attribute: str
+    noun: str
+    name_field: str
+    table: Table
+    parent: Column[Any]
+    item_type: Callable[..., Any]
+
+    def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
+        """Return the items of each parent, in their order."""
+        statement = sa.select(self.table).where(among(self.parent, parent_ids))
+        ordered = statement.order_by(self.parent, self.table.c.position, self.table.c.id)
+        found: dict[int, list[Any]] = {}
+        for row in connection.execute(ordered).mappings():
+            found.setdefault(row[self.parent.name], []).append(self._item(row))
+        return found
+
+    def collect(self, parts: Iterable[Any]) -> tuple[Any, ...]:
+        """Return a tuple."""
+        return tuple(parts)
+
+    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Keep id, uuid and creation time of items whose id is known, add the others, delete the rest."""
+        self._check_names(wanted)
+        statement = sa.select(self.table).where(self.parent == parent_id)
+        stored = {row["id"]: row for row in connection.execute(statement).mappings()}
+        for position, item in enumerate(wanted):
+            values = self._values(item, position)
+            check_row(f"{self.noun} {getattr(item, self.name_field)!r}", self.table, values)
+            known = stored.pop(item.id, None)
+            if known is None:
+                self._add(connection, {**values, self.parent.name: parent_id}, now=now)
+            else:
+                self._change(connection, known, values, now=now)
+        if stored:
+            connection.execute(sa.delete(self.table).where(among(self.table.c.id, stored)))
+
+    def _item(self, row: RowMapping) -> Any:
+        hidden = {"position", self.parent.name}
+        return self.item_type(**{name: value for name, value in row.items() if name not in hidden})
+
+    def _values(self, item: Any, position: int) -> dict[str, Any]:
+        given_here = {"id", "position", "created_on", "changed_on", self.parent.name}
+        fields = [column.name for column in self.table.columns if column.name not in given_here]
+        return {"position": position, **{name: getattr(item, name) for name in fields}}
+
+    def _add(self, connection: Connection, values: Mapping[str, Any], *, now: datetime) -> None:
+        identity = values["uuid"] or str(uuid.uuid4())
+        connection.execute(sa.insert(self.table), {**values, "uuid": identity, "created_on": now, "changed_on": now})
+
+    def _change(self, connection: Connection, stored: RowMapping, values: Mapping[str, Any], *, now: datetime) -> None:
+        changed = {name: value for name, value in values.items() if name != "uuid" and stored[name] != value}
+        if changed:
+            statement = sa.update(self.table).where(self.table.c.id == stored["id"])
+            connection.execute(statement.values(**changed, changed_on=now))
+
+    def _check_names(self, wanted: Collection[Any]) -> None:
+        seen: set[str] = set()
+        for name in (getattr(item, self.name_field) for item in wanted):
+            if name in seen:
+                raise AlreadyExistsError(self.noun, self.name_field, name)
+            seen.add(name)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ValueParts:
+    """Parts that are nothing but their value: owners, roles of a user, grants of a role."""
+
+    attribute: str
+    noun: str
+    table: Table
+    parent: Column[Any]
+    read: Callable[[RowMapping], Any]
+    write: Callable[[Any], dict[str, Any]]
+    collection: Callable[[Iterable[Any]], Any]
+
+    @property
+    def is_ids(self) -> bool:
+        """Tell whether the values are ids of other records, by which lists may be filtered."""
+        return self.attribute.endswith("_ids")
+
+    def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
+        """Return the values of each parent, in the order of their keys."""
+        statement = sa.select(self.table).where(among(self.parent, parent_ids)).order_by(*self.table.primary_key)
+        found: dict[int, list[Any]] = {}
+        for row in connection.execute(statement).mappings():
+            found.setdefault(row[self.parent.name], []).append(self.read(row))
+        return found
+
+    def collect(self, parts: Iterable[Any]) -> Any:
+        """Return the collection of the record's field."""
+        return self.collection(parts)
+
+    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
+        """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
+        stored = set(self.load(connection, {parent_id}).get(parent_id, ()))
+        for value in stored - set(wanted):
+            row = {**self.write(value), self.parent.name: parent_id}
+            matches = [self.table.c[name] == part for name, part in row.items()]
+            connection.execute(sa.delete(self.table).where(*matches))
+        new = [value for value in dict.fromkeys(wanted) if value not in stored]
+        added = [{**self.write(value), self.parent.name: parent_id} for value in new]
+        for row in added:
+            check_row(self.noun, self.table, row)
+        if added:
+            connection.execute(sa.insert(self.table), added)

@@ -1,0 +1,67 @@
+"""Records to rows and back; secrets are sealed here and nowhere else."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sqlalchemy import RowMapping
+
+from analytics_core._records.audit import Audit
+from analytics_core._records.secret import Secret
+from analytics_core._storage.record_kinds import Record, RecordKind
+from analytics_core._storage.row_checks import check_row
+from analytics_core.errors import StoredDataError
+from analytics_core.ports import SecretBox
+
+_AUDIT = ("created_on", "changed_on", "created_by", "changed_by", "version")
+_GIVEN_BY_STORE = frozenset(("id", *_AUDIT))
+
+
+def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
+    """Return what a secret is sealed for, for example `databases.uri:<uuid>`."""
+    return f"{kind.noun}s.{field}:{identity}"
+
+
+def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:
+    """Return the values of the record's own row, without id and audit; PayloadSchemaError when one cannot be stored."""
+    values = {
+        column.name: getattr(record, column.name) for column in kind.table.columns if column.name not in _GIVEN_BY_STORE
+    }
+    for name in kind.blank_for_none:
+        values[name] = values[name] or ""
+    for name in kind.pairs:
+        values[name] = json.dumps([list(pair) for pair in values[name]], ensure_ascii=False)
+    for name in kind.sealed:
+        values[name] = _sealed(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
+    check_row(kind.noun, kind.table, values)
+    return values
+
+
+def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any], box: SecretBox) -> Record:
+    """Return the record of a row and its parts; StoredDataError when a stored value does not decode."""
+    values = {column.name: row[column.name] for column in kind.table.columns if column.name not in _AUDIT}
+    for name in kind.blank_for_none:
+        values[name] = values[name] or None
+    for name in kind.pairs:
+        values[name] = _read_pairs(values[name], place=f"{kind.noun} {row['id']}")
+    for name in kind.sealed:
+        values[name] = _opened(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
+    audit = Audit(**{name: row[name] for name in _AUDIT})
+    return kind.record_type(**values, **parts, audit=audit)
+
+
+def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | None:
+    return None if secret is None else box.seal(secret.reveal(), context=context)
+
+
+def _opened(sealed: str | None, *, context: str, box: SecretBox) -> Secret | None:
+    return None if sealed is None else Secret(box.open(sealed, context=context))
+
+
+def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
+    try:
+        return tuple((str(name), str(value)) for name, value in json.loads(text))
+    except (ValueError, TypeError):
+        raise StoredDataError(f"the stored attributes of {place} do not decode") from None

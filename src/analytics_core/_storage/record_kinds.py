@@ -1,0 +1,202 @@
+"""How each kind of record lies in its tables, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Generic, Protocol, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy import Column, Executable, Table
+
+from analytics_core._records.audit import Audit
+from analytics_core._records.chart import Chart
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._storage import tables
+from analytics_core._storage.parts import ItemParts, Parts, ValueParts
+from analytics_core.errors import DatabaseNotFoundError, NotFoundError
+
+
+class StoredRecord(Protocol):
+    """What all records have."""
+
+    @property
+    def id(self) -> int:
+        """The record's number; 0 before it is stored."""
+
+    @property
+    def audit(self) -> Audit:
+        """Who made and changed it, when, and its version."""
+
+
+Record = TypeVar("Record", bound=StoredRecord)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reference:
+    """A field whose ids must name stored records; `missing` makes the error for one that does not."""
+
+    attribute: str
+    table: Table
+    missing: Callable[[int], NotFoundError]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Referrer:
+    """Records of another kind that keep one of this kind from being deleted."""
+
+    column: Column[Any]
+    nouns: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordKind(Generic[Record]):
+    """How one kind of record is kept.
+
+    `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
+    never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs. `forget` gives the statements
+    that remove what other tables say about a deleted id without a foreign key.
+    """
+
+    noun: str
+    table: Table
+    record_type: Callable[..., Record]
+    missing: Callable[[object], NotFoundError]
+    sealed: frozenset[str] = frozenset()
+    blank_for_none: frozenset[str] = frozenset()
+    pairs: frozenset[str] = frozenset()
+    parts: tuple[Parts, ...] = ()
+    references: tuple[Reference, ...] = ()
+    referrers: tuple[Referrer, ...] = ()
+    forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
+
+
+def _missing(noun: str) -> Callable[[object], NotFoundError]:
+    return lambda key: NotFoundError(noun, key)
+
+
+def _owners(table: Table, parent: Column[Any]) -> ValueParts:
+    return ValueParts(
+        attribute="owner_ids",
+        noun="owner",
+        table=table,
+        parent=parent,
+        read=lambda row: row["user_id"],
+        write=lambda user_id: {"user_id": user_id},
+        collection=tuple,
+    )
+
+
+def _forget_user(user_id: int) -> tuple[Executable, ...]:
+    """Take a deleted user out of ownerships and audit columns, which hold ids that a host may have given."""
+    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS)
+    signed = [
+        (table, table.c[name])
+        for table in (tables.USERS, tables.ROLES, tables.DATABASES, tables.DATASETS, tables.CHARTS)
+        for name in ("created_by", "changed_by", "last_saved_by")
+        if name in table.c
+    ]
+    return (
+        *(sa.delete(table).where(table.c.user_id == user_id) for table in owned),
+        *(sa.update(table).where(column == user_id).values({column: None}) for table, column in signed),
+    )
+
+
+def _forget_grants(*targets: GrantTarget) -> Callable[[int], tuple[Executable, ...]]:
+    grants = tables.ROLE_GRANTS
+    names = [target.value for target in targets]
+    return lambda target_id: (sa.delete(grants).where(grants.c.target.in_(names), grants.c.target_id == target_id),)
+
+
+_COLUMNS: Final = ItemParts(
+    attribute="columns",
+    noun="column",
+    name_field="column_name",
+    table=tables.DATASET_COLUMNS,
+    parent=tables.DATASET_COLUMNS.c.dataset_id,
+    item_type=DatasetColumn,
+)
+
+_METRICS: Final = ItemParts(
+    attribute="metrics",
+    noun="metric",
+    name_field="metric_name",
+    table=tables.DATASET_METRICS,
+    parent=tables.DATASET_METRICS.c.dataset_id,
+    item_type=DatasetMetric,
+)
+
+_ROLE_IDS: Final = ValueParts(
+    attribute="role_ids",
+    noun="role",
+    table=tables.USER_ROLES,
+    parent=tables.USER_ROLES.c.user_id,
+    read=lambda row: row["role_id"],
+    write=lambda role_id: {"role_id": role_id},
+    collection=tuple,
+)
+
+_GRANTS: Final = ValueParts(
+    attribute="grants",
+    noun="grant",
+    table=tables.ROLE_GRANTS,
+    parent=tables.ROLE_GRANTS.c.role_id,
+    read=lambda row: Grant(target=GrantTarget(row["target"]), target_id=row["target_id"], schema=row["schema"] or None),
+    write=lambda grant: {
+        "target": grant.target.value,
+        "target_id": grant.target_id,
+        "schema": grant.schema or "",
+    },
+    collection=frozenset,
+)
+
+USER_KIND: Final[RecordKind[User]] = RecordKind(
+    noun="user",
+    table=tables.USERS,
+    record_type=User,
+    missing=_missing("user"),
+    pairs=frozenset({"attributes"}),
+    parts=(_ROLE_IDS,),
+    references=(Reference(attribute="role_ids", table=tables.ROLES, missing=_missing("role")),),
+    forget=_forget_user,
+)
+
+ROLE_KIND: Final[RecordKind[Role]] = RecordKind(
+    noun="role",
+    table=tables.ROLES,
+    record_type=Role,
+    missing=_missing("role"),
+    parts=(_GRANTS,),
+    referrers=(Referrer(column=tables.USER_ROLES.c.role_id, nouns="users"),),
+)
+
+DATABASE_KIND: Final[RecordKind[Database]] = RecordKind(
+    noun="database",
+    table=tables.DATABASES,
+    record_type=Database,
+    missing=DatabaseNotFoundError,
+    sealed=frozenset({"uri", "ssh_tunnel"}),
+    referrers=(Referrer(column=tables.DATASETS.c.database_id, nouns="datasets"),),
+    forget=_forget_grants(GrantTarget.DATABASE, GrantTarget.SCHEMA),
+)
+
+DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
+    noun="dataset",
+    table=tables.DATASETS,
+    record_type=Dataset,
+    missing=_missing("dataset"),
+    blank_for_none=frozenset({"catalog", "schema"}),
+    parts=(_COLUMNS, _METRICS, _owners(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
+    references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
+    forget=_forget_grants(GrantTarget.DATASET),
+)
+
+CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
+    noun="chart",
+    table=tables.CHARTS,
+    record_type=Chart,
+    missing=_missing("chart"),
+    parts=(_owners(tables.CHART_OWNERS, tables.CHART_OWNERS.c.chart_id),),
+)

@@ -1,0 +1,173 @@
+"""Records of one kind inside a unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Generic, NoReturn, cast
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Row, RowMapping
+from sqlalchemy.exc import DBAPIError
+
+from analytics_core._records.repositories import ListQuery
+from analytics_core._storage.failures import Failure, failure_of, violated_key
+from analytics_core._storage.listing import TOTAL, count_statement, equality, page_statement
+from analytics_core._storage.parts import among
+from analytics_core._storage.record_codec import to_record, to_row
+from analytics_core._storage.record_kinds import Record, RecordKind
+from analytics_core._storage.row_checks import INTEGERS
+from analytics_core._storage.session import StoreSession
+from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
+
+
+class SqlRepository(Generic[Record]):
+    """Records of one kind in their tables (protocol `Repository`; `version` makes it a `DatasetRepository` too)."""
+
+    def __init__(self, kind: RecordKind[Record], session: StoreSession) -> None:
+        self._kind = kind
+        self._session = session
+        self._connection = session.connection
+
+    def get(self, record_id: int) -> Record:
+        """Return the record; NotFoundError when there is none."""
+        found = self._first(self._has_id(record_id))
+        if found is None:
+            raise self._kind.missing(record_id)
+        return found
+
+    def find(self, **unique: Any) -> Record | None:
+        """Return the one record whose columns equal `unique`, or None."""
+        return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
+
+    def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
+        """Return how many records match in all, and the ones of the page; at most four statements."""
+        if query.ids is not None and not query.ids:
+            return 0, ()
+        statement = page_statement(self._kind, query)
+        with self._session.reading():
+            rows = self._connection.execute(statement).mappings().all()
+            if rows:
+                return rows[0][TOTAL], self._records(rows)
+            return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+
+    def version(self, record_id: int) -> int:
+        """Return the version of the stored record in one small statement; NotFoundError when there is none."""
+        table = self._kind.table
+        found = self._connection.execute(sa.select(table.c.version).where(self._has_id(record_id))).scalar()
+        if found is None:
+            raise self._kind.missing(record_id)
+        return int(found)
+
+    def add(self, record: Record, *, actor_id: int | None) -> Record:
+        """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
+        kind, now = self._kind, self._session.clock.now()
+        row = to_row(kind, record, self._session.secret_box)
+        audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
+        with self._writing(record):
+            inserted = self._connection.execute(sa.insert(kind.table).values(**row, **audit))
+            record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
+            for part in kind.parts:
+                part.replace(self._connection, record_id, getattr(record, part.attribute), now=now)
+        return self.get(record_id)
+
+    def update(self, record: Record, *, actor_id: int | None) -> Record:
+        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""
+        kind, now = self._kind, self._session.clock.now()
+        row = to_row(kind, record, self._session.secret_box)
+        audit = {"changed_on": now, "changed_by": actor_id, "version": record.audit.version + 1}
+        same = (self._has_id(record.id), kind.table.c.version == record.audit.version)
+        with self._writing(record):
+            changed = self._connection.execute(sa.update(kind.table).where(*same).values(**row, **audit))
+            if changed.rowcount != 1:
+                self.version(record.id)  # NotFoundError when it is gone
+                raise StaleVersionError(kind.noun, record.id)
+            for part in kind.parts:
+                part.replace(self._connection, record.id, getattr(record, part.attribute), now=now)
+        return self.get(record.id)
+
+    def delete(self, record_id: int) -> None:
+        """Remove the record and what belongs to it alone.
+
+        Raises:
+            NotFoundError: there is none.
+            InUseError: other records need it.
+        """
+        kind = self._kind
+        try:
+            with self._session.writing():
+                for statement in kind.forget(record_id):
+                    self._connection.execute(statement)
+                if self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id))).rowcount != 1:
+                    raise kind.missing(record_id)
+        except DBAPIError as error:
+            self._explain_delete(error, record_id)
+
+    def _has_id(self, record_id: int) -> ColumnElement[bool]:
+        return self._kind.table.c.id == record_id if record_id in INTEGERS else sa.false()
+
+    def _first(self, *where: ColumnElement[bool]) -> Record | None:
+        table = self._kind.table
+        with self._session.reading():
+            statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
+            records = self._records(self._connection.execute(statement).mappings().all())
+        return records[0] if records else None
+
+    def _records(self, rows: Sequence[RowMapping]) -> Sequence[Record]:
+        """Return the records of rows; their parts are read by one statement per table."""
+        if not rows:
+            return ()
+        ids = {row["id"] for row in rows}
+        loaded = [(part, part.load(self._connection, ids)) for part in self._kind.parts]
+        return tuple(
+            to_record(
+                self._kind,
+                row,
+                {part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded},
+                self._session.secret_box,
+            )
+            for row in rows
+        )
+
+    @contextmanager
+    def _writing(self, record: Record) -> Iterator[None]:
+        try:
+            with self._session.writing():
+                yield
+        except DBAPIError as error:
+            self._explain_write(error, record)
+
+    def _explain_write(self, error: DBAPIError, record: Record) -> NoReturn:
+        """Raise what the driver's refusal of an addition or a change means."""
+        kind = self._kind
+        failure = failure_of(error)
+        if failure is Failure.UNIQUE and (key := violated_key(error, kind.table)) is not None:
+            name = list(key.columns)[-1].name
+            raise AlreadyExistsError(kind.noun, name, getattr(record, name)) from None
+        if failure is Failure.REFERENCE:
+            self._raise_missing_reference(record)
+        if failure in {Failure.REFERENCE, Failure.CONCURRENT}:
+            raise StaleVersionError(kind.noun, record.id) from None
+        raise error
+
+    def _raise_missing_reference(self, record: Record) -> None:
+        for reference in self._kind.references:
+            value = getattr(record, reference.attribute)
+            wanted = {value} if isinstance(value, int) else set(value)
+            column = reference.table.c.id
+            known = set(self._connection.execute(sa.select(column).where(among(column, wanted))).scalars())
+            for absent in sorted(wanted - known):
+                raise reference.missing(absent) from None
+
+    def _explain_delete(self, error: DBAPIError, record_id: int) -> NoReturn:
+        kind = self._kind
+        failure = failure_of(error)
+        if failure is Failure.CONCURRENT:
+            raise StaleVersionError(kind.noun, record_id) from None
+        for referrer in kind.referrers if failure is Failure.REFERENCE else ():
+            count = self._connection.execute(
+                sa.select(sa.func.count()).select_from(referrer.column.table).where(referrer.column == record_id)
+            ).scalar_one()
+            users = f"{count} {referrer.nouns}"
+            raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
+        raise error

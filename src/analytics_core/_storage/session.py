@@ -1,0 +1,50 @@
+"""One connection inside one unit of work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+from sqlalchemy import Connection
+
+from analytics_core.ports import Clock, SecretBox
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreSession:
+    """What repositories of one unit of work share.
+
+    Servers keep a unit at one moment by REPEATABLE READ. SQLite does not wait when a transaction that has read begins
+    to write, so there a unit reads without a transaction until its first write, which begins one that may write.
+    """
+
+    connection: Connection
+    clock: Clock
+    secret_box: SecretBox
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """Give all statements of the block the same moment of the store."""
+        if not self._must_begin():
+            yield
+            return
+        self.connection.exec_driver_sql("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.exec_driver_sql("COMMIT")
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on."""
+        if self._must_begin():
+            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
+        with self.connection.begin_nested():
+            yield
+
+    def _must_begin(self) -> bool:
+        if self.connection.dialect.name != "sqlite":
+            return False
+        driver_connection = self.connection.connection.dbapi_connection
+        return not getattr(driver_connection, "in_transaction", False)

@@ -1,0 +1,113 @@
+"""The metadata store on SQLite, PostgreSQL, MariaDB or MySQL."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import Connection
+
+from analytics_core._records.secret import Secret
+from analytics_core._storage.failures import store_border
+from analytics_core._storage.migrate import migrate
+from analytics_core._storage.record_codec import secret_context
+from analytics_core._storage.record_kinds import DATABASE_KIND
+from analytics_core._storage.session import StoreSession
+from analytics_core._storage.store_engine import is_memory, make_store_engine
+from analytics_core._storage.unit_of_work import SqlUnitOfWork
+from analytics_core.errors import StoreUnavailableError
+from analytics_core.ports import Clock, SecretBox
+
+
+class SqlMetadataStore:
+    """Keeps records in tables (port `MetadataStore`); opening it brings the tables up to date.
+
+    Any number of threads and processes may use one store; a store in memory lets one thread at a time in. Units of
+    work should not nest: on a server or a file they would be two transactions that may wait for each other.
+
+    Args:
+        url: `sqlite://` for memory, `sqlite:///file`, `postgresql+psycopg://...` or `mysql+pymysql://...`.
+        secret_box: seals the secrets of databases.
+        clock: tells the times of the audit columns.
+
+    Raises:
+        SettingsError: the URL cannot keep metadata, or a newer version of the library wrote the store.
+        StoreUnavailableError: the store cannot be reached.
+    """
+
+    def __init__(self, url: str | Secret, *, secret_box: SecretBox, clock: Clock) -> None:
+        self._engine = make_store_engine(url)
+        self._secret_box = secret_box
+        self._clock = clock
+        self._in_memory = is_memory(self._engine)
+        self._memory_turn = threading.RLock()
+        self._memory_connection: Connection | None = None
+        self._closed = False
+        with store_border():
+            migrate(self._engine)
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[SqlUnitOfWork]:
+        """Open one transaction; it commits when the block ends well, else leaves nothing behind.
+
+        Reads of one unit are of one record at one moment. Within a unit a refused write leaves the unit usable.
+        """
+        if self._closed:
+            raise StoreUnavailableError("the metadata store is closed")
+        with store_border(), self._connected() as connection:
+            yield SqlUnitOfWork(StoreSession(connection=connection, clock=self._clock, secret_box=self._secret_box))
+
+    def reseal_secrets(self) -> int:
+        """Seal all stored secrets anew and return how many there are; afterwards previous keys may be dropped.
+
+        Records do not change by it, neither in content nor in version. A secret replaced meanwhile is left alone.
+        """
+        with store_border(), self._connected() as connection:
+            table = DATABASE_KIND.table
+            return sum(
+                self._reseal(connection, row, field, sealed)
+                for row in connection.execute(sa.select(table)).all()
+                for field in sorted(DATABASE_KIND.sealed)
+                if (sealed := getattr(row, field)) is not None
+            )
+
+    def close(self) -> None:
+        """Close the store's connections; a store in memory is gone then."""
+        self._closed = True
+        self._engine.dispose()
+
+    def _reseal(self, connection: Connection, row: sa.Row[Any], field: str, sealed: str) -> int:
+        context = secret_context(DATABASE_KIND, field, row.uuid)
+        fresh = self._secret_box.seal(self._secret_box.open(sealed, context=context), context=context)
+        table = DATABASE_KIND.table
+        unchanged = (table.c.id == row.id, table.c[field] == sealed)
+        return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
+
+    @contextmanager
+    def _connected(self) -> Iterator[Connection]:
+        """Give a connection whose work is committed when the block ends well."""
+        if self._in_memory:
+            with self._memory_turn, self._memory_session() as connection:
+                yield connection
+            return
+        with self._engine.connect() as connection:
+            yield connection
+            connection.commit()
+
+    @contextmanager
+    def _memory_session(self) -> Iterator[Connection]:
+        """Give the one connection of a store in memory; a unit inside another one of its thread is a part of it."""
+        if self._memory_connection is not None:
+            with self._memory_connection.begin_nested():
+                yield self._memory_connection
+            return
+        with self._engine.connect() as connection:
+            self._memory_connection = connection
+            try:
+                yield connection
+                connection.commit()
+            finally:
+                self._memory_connection = None

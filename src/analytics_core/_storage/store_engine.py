@@ -1,0 +1,97 @@
+"""SQLAlchemy engines for the metadata store's URLs."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from sqlalchemy import URL, Engine, create_engine, event, make_url
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.pool import StaticPool
+
+from analytics_core._records.secret import Secret
+from analytics_core.errors import MissingExtraError, SettingsError
+
+SQLITE_BUSY_TIMEOUT_MS: Final = 15_000
+SERVER_LOCK_TIMEOUT_S: Final = 15
+
+_DRIVERS: Final = {"sqlite": "pysqlite", "postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
+_EXTRAS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
+
+
+def make_store_engine(url: str | Secret) -> Engine:
+    """Return the engine of a metadata URL: `sqlite://` (memory), `sqlite:///file`, PostgreSQL, MariaDB or MySQL.
+
+    Raises:
+        SettingsError: the URL is malformed or of another kind.
+        MissingExtraError: its driver is not installed.
+    """
+    parsed = _parsed(url.reveal() if isinstance(url, Secret) else url)
+    try:
+        if parsed.get_backend_name() == "sqlite":
+            return _sqlite_engine(parsed)
+        return _server_engine(parsed)
+    except (ModuleNotFoundError, NoSuchModuleError):
+        name = parsed.get_backend_name()
+        raise MissingExtraError(needed_for=f"a metadata store on {name}", extra_name=_EXTRAS[name]) from None
+
+
+def is_memory(engine: Engine) -> bool:
+    """Tell whether the store lives in this process alone."""
+    return engine.dialect.name == "sqlite" and engine.url.database in {None, "", ":memory:"}
+
+
+def _parsed(url: str) -> URL:
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):
+        raise SettingsError("metadata_url is not a URL; for example sqlite:///meta.db") from None
+    kind, _, driver = parsed.drivername.partition("+")
+    if kind not in _DRIVERS or driver not in {"", _DRIVERS[kind]}:
+        known = ", ".join(f"{name}+{driver}" for name, driver in _DRIVERS.items())
+        raise SettingsError(f"metadata_url names {parsed.drivername!r}, which cannot keep metadata; use one of {known}")
+    return parsed.set(drivername=f"{kind}+{_DRIVERS[kind]}")
+
+
+def _sqlite_engine(url: URL) -> Engine:
+    options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": SQLITE_BUSY_TIMEOUT_MS / 1000}}
+    if url.database in {None, "", ":memory:"}:
+        options["poolclass"] = StaticPool  # one connection; the store lets one thread at a time use it
+    engine = create_engine(url, hide_parameters=True, **options)
+    event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _prepare_sqlite(connection: Any, _record: object) -> None:
+    connection.isolation_level = None  # the store begins its own transactions
+    connection.create_function("lower", 1, _lower, deterministic=True)
+    for setting in ("foreign_keys = ON", "synchronous = NORMAL"):
+        connection.execute(f"PRAGMA {setting}").close()
+
+
+def _lower(text: object) -> object:
+    """Fold all letters, where SQLite's own function folds only the Latin ones."""
+    return text.lower() if isinstance(text, str) else text
+
+
+def _server_engine(url: URL) -> Engine:
+    # REPEATABLE READ: a record and its parts, read by several statements, are of one moment.
+    engine = create_engine(url, hide_parameters=True, pool_pre_ping=True, isolation_level="REPEATABLE READ")
+    event.listen(engine, "connect", _prepare_postgres if url.get_backend_name() == "postgresql" else _prepare_mysql)
+    return engine
+
+
+def _prepare_postgres(connection: Any, _record: object) -> None:
+    _execute(connection, f"SET lock_timeout = '{SERVER_LOCK_TIMEOUT_S}s'", "SET client_min_messages = warning")
+    connection.commit()
+
+
+def _prepare_mysql(connection: Any, _record: object) -> None:
+    strict = "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION"
+    _execute(connection, f"SET innodb_lock_wait_timeout = {SERVER_LOCK_TIMEOUT_S}", f"SET sql_mode = '{strict}'")
+
+
+def _execute(connection: Any, *statements: str) -> None:
+    cursor = connection.cursor()
+    for statement in statements:
+        cursor.execute(statement)
+    cursor.close()
