@@ -110,7 +110,7 @@ def open_bench(name: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
     try:
         with database.connect() as connection:
             _prepare(connection)
-            yield Bench(name=name, spec=default_registry().get(name.split("-")[0]), connection=connection)
+            yield Bench(name=name, spec=default_registry().get(name.split("-", maxsplit=1)[0]), connection=connection)
     finally:
         database.dispose()
 
