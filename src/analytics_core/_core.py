@@ -23,6 +23,7 @@ from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import Gate
+from analytics_core._gate.probes import Probes
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
@@ -40,7 +41,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core._storage import SqlMetadataStore
+from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
 from analytics_core.ports import (
     Cache,
@@ -49,7 +50,6 @@ from analytics_core.ports import (
     MetadataStore,
     RowFilterSource,
     SecretBox,
-    UrlFor,
     UserDirectory,
 )
 
@@ -81,7 +81,6 @@ class AnalyticsCore:
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
         engines: further engines, or replaced ones; the default are all that the library knows.
-        url_for: builds addresses of the host's pages.
         allowed_files: database files that may be opened although no data root holds them.
 
     Raises:
@@ -102,7 +101,6 @@ class AnalyticsCore:
         row_filters: Sequence[RowFilterSource] = (),
         secret_box: SecretBox | None = None,
         engines: EngineRegistry | None = None,
-        url_for: UrlFor | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         clock = clock or SystemClock()
@@ -121,7 +119,6 @@ class AnalyticsCore:
             registry=registry,
             policy=policy or Policy(),
             row_filters=row_filters,
-            url_for=url_for,
             allowed_files=allowed_files,
         )
         self._bind(_Wiring(runtime=runtime, people=users or StoredUserDirectory(store)), acting_as)
@@ -248,16 +245,16 @@ def _build_runtime(
     registry: EngineRegistry,
     policy: Policy,
     row_filters: Sequence[RowFilterSource],
-    url_for: UrlFor | None,
     allowed_files: Sequence[Path | str],
 ) -> Runtime:
     statements = StatementRunner(connector)
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None)
     queries = QueryRunner(
         loader=DatasetLoader(store, registry),
         gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
         preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
-        templates=QueryTemplates(TemplateRenderer() if settings.enable_templates else None),
-        results=StoredResults(cache, clock),
+        templates=templates,
+        results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
         operations={},
     )
@@ -269,13 +266,12 @@ def _build_runtime(
         jobs=jobs,
         connector=connector,
         registry=registry,
-        reflector=Reflector(connector),
-        statements=statements,
         policy=policy,
+        probes=Probes(policy=policy, registry=registry, reflector=Reflector(connector), runner=statements),
+        templates=templates,
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),
-        url_for=url_for,
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
 

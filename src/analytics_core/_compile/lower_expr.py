@@ -30,7 +30,8 @@ def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
         return exp.Column(
             this=exp.Identifier(this=expr.name, quoted=True), table=exp.Identifier(this=low.alias, quoted=True)
         )
-    return exp.Var(this=expr.sql if isinstance(expr.tree, _ATOMS) else f"({expr.sql})")
+    closed = isinstance(expr.tree, _ATOMS) and not isinstance(expr.tree, exp.Binary)  # AND is a function to sqlglot
+    return exp.Var(this=expr.sql if closed else f"({expr.sql})")
 
 
 def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:

@@ -7,35 +7,30 @@ from dataclasses import replace
 from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.cache_entry import decode_entry, encode_entry
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout
-from analytics_core._querying.result_rows import ResultRows
 from analytics_core.ports import Cache, Clock
 
 
 class StoredResults:
-    """Results by key."""
+    """Results by key; one that takes more than `most_bytes` is not kept."""
 
-    def __init__(self, cache: Cache, clock: Clock) -> None:
+    def __init__(self, cache: Cache, clock: Clock, *, most_bytes: int) -> None:
         self._cache = cache
+        self._most_bytes = most_bytes
         self._clock = clock
 
     def find(self, key: CacheKey, timeout: CacheTimeout) -> QueryResult | None:
         """Return the kept result, marked as cached, or None."""
         kept = self._cache.get(key.text)
-        result = None if kept is None else decode_entry(key.text, kept)
+        result = None if kept is None else decode_entry(kept, key=key.text)
         if result is None:
             return None
         return replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
 
     def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> QueryResult:
-        """Keep a fresh result and return it with its place in the cache; errors are never kept.
-
-        The JSON text of the rows is made once, for the entry and for the answer.
-        """
-        rows = result.rows
-        if isinstance(rows, ResultRows):
-            rows = ResultRows(rows.frame, encoded=b"".join(rows.json_chunks()))
-        placed = replace(result, cache_key=key.text, cache_timeout=timeout.seconds, rows=rows)
-        entry = encode_entry(key.text, placed, stored_at=self._clock.now())
+        """Keep a fresh result and return it with its place in the cache; errors are never kept."""
+        placed = replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
+        moment = self._clock.now().replace(tzinfo=None, microsecond=0).isoformat()
+        entry = encode_entry(replace(placed, cached_dttm=moment), key=key.text, most_bytes=self._most_bytes)
         if entry is not None:
             self._cache.set(key.text, entry, timeout_s=timeout.timeout_s)
         return placed

@@ -49,6 +49,9 @@ class Repository(Protocol[Record]):
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page."""
 
+    def version(self, record_id: int) -> int:
+        """Return the version of the stored record in one small statement; NotFoundError when there is none."""
+
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
 
@@ -57,13 +60,6 @@ class Repository(Protocol[Record]):
 
     def delete(self, record_id: int) -> None:
         """Remove the record and what belongs to it alone; NotFoundError when there is none."""
-
-
-class DatasetRepository(Repository[Dataset], Protocol):
-    """Datasets, and a cheap look at their version."""
-
-    def version(self, record_id: int) -> int:
-        """Return the version of the stored dataset in one small statement; NotFoundError when there is none."""
 
 
 class UnitOfWork(Protocol):
@@ -76,6 +72,6 @@ class UnitOfWork(Protocol):
     @property
     def databases(self) -> Repository[Database]: ...
     @property
-    def datasets(self) -> DatasetRepository: ...
+    def datasets(self) -> Repository[Dataset]: ...
     @property
     def charts(self) -> Repository[Chart]: ...
