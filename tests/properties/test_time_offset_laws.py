@@ -29,6 +29,7 @@ exact_offsets = st.one_of(
     iso_days,
 )
 enclosed = st.tuples(moments, moments).map(sorted)
+LONGEST_BUCKET = timedelta(days=366)
 
 
 @given(nearly)
@@ -45,18 +46,33 @@ def test_compared_range_keeps_its_order(text, bounds):
     assert since <= until
 
 
-@given(exact_offsets, enclosed, moments)
-def test_forward_undoes_a_shift_of_fixed_length(text, bounds, moment):
-    offset = parse_time_offset(text)
-    since, until = offset.shifted(*bounds)
-    assert [offset.forward(bound, *bounds) for bound in (since, until)] == list(bounds)
+@given(exact_offsets, enclosed)
+def test_compared_range_of_a_fixed_shift_is_as_long_as_the_main_one(text, bounds):
+    since, until = parse_time_offset(text).shifted(*bounds)
+    assert until - since == bounds[1] - bounds[0]
 
 
-@given(offsets, enclosed)
-def test_forward_comes_back_within_a_month_end(text, bounds):
+@given(offsets, enclosed, st.one_of(st.none(), st.sampled_from(tuple(TimeGrain))))
+def test_bucket_of_the_first_moment_goes_with_a_bucket_at_the_compared_start(text, bounds, grain):
     offset = parse_time_offset(text)
     since, _ = offset.shifted(*bounds)
-    assert timedelta(0) <= abs(bounds[0] - offset.forward(since, *bounds)) <= timedelta(days=3)
+    label = bounds[0] if grain is None else truncate(bounds[0], grain)
+    partner = offset.compared_bucket(label, grain, *bounds)
+    expected = since if grain is None else truncate(since, grain)
+    assert abs(partner - expected) <= abs(bounds[0] - label) + LONGEST_BUCKET
+
+
+@given(offsets, enclosed, moments, moments, st.sampled_from(tuple(TimeGrain)))
+def test_compared_buckets_keep_the_order_of_main_ones(text, bounds, one, other, grain):
+    offset = parse_time_offset(text)
+    earlier, later = sorted((truncate(one, grain), truncate(other, grain)))
+    assert offset.compared_bucket(earlier, grain, *bounds) <= offset.compared_bucket(later, grain, *bounds)
+
+
+@given(offsets, enclosed, moments, st.sampled_from(tuple(TimeGrain)))
+def test_compared_bucket_is_a_label(text, bounds, moment, grain):
+    partner = parse_time_offset(text).compared_bucket(truncate(moment, grain), grain, *bounds)
+    assert truncate(partner, grain) == partner
 
 
 @given(moments, st.sampled_from(tuple(TimeGrain)))

@@ -48,7 +48,6 @@ def test_an_offset_in_hours_moves_the_moment_before_the_bucket_is_taken(bench: B
         (moment, one.name, value)
         for moment, row in zip(MOMENTS, rows, strict=True)
         for one, value in zip(COLUMNS, row, strict=True)
-        if moment
-        and as_datetime(value) != reference_bucket(one.keep(moment) + timedelta(hours=hours), TimeGrain.DAY)
+        if moment and as_datetime(value) != reference_bucket(one.keep(moment) + timedelta(hours=hours), TimeGrain.DAY)
     ]
     assert wrong == []

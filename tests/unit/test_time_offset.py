@@ -1,4 +1,4 @@
-"""Entries of `time_offsets`: what they name, where they move bounds, and how buckets come back."""
+"""Entries of `time_offsets`: what they name, where they move bounds, and which buckets go together."""
 
 from datetime import UTC, datetime
 
@@ -7,6 +7,7 @@ import pytest
 from analytics_core._compile.calendar import CalendarUnit
 from analytics_core._compile.time_offset import OffsetKind, parse_time_offset
 from analytics_core.errors import TimeOffsetError
+from analytics_core.models.enums import TimeGrain
 
 SINCE, UNTIL = datetime(2004, 1, 1, tzinfo=UTC), datetime(2005, 1, 1, tzinfo=UTC)
 
@@ -87,21 +88,42 @@ def test_naive_bounds_stay_naive_and_aware_ones_aware(text):
     assert tuple(bound.replace(tzinfo=None) for bound in aware) == naive
 
 
+def compared(text, label, grain):
+    bounds = SINCE.replace(tzinfo=None), UNTIL.replace(tzinfo=None)
+    return parse_time_offset(text).compared_bucket(label, grain, *bounds)
+
+
 @pytest.mark.parametrize(
-    ("text", "moment", "expected"),
+    ("text", "label", "grain", "expected"),
     [
-        ("1 year ago", datetime(2003, 2, 1), datetime(2004, 2, 1)),
-        ("28 days ago", datetime(2003, 12, 4), datetime(2004, 1, 1)),
-        ("1 week later", datetime(2004, 1, 8), datetime(2004, 1, 1)),
-        ("1 month ago", datetime(2004, 1, 31), datetime(2004, 2, 29)),
-        ("inherit", datetime(2002, 12, 31), datetime(2004, 1, 1)),
-        ("2003-06-01", datetime(2003, 6, 2), datetime(2004, 1, 2)),
-        ("2003-01-01 : 2004-01-01", datetime(2003, 1, 2), datetime(2004, 1, 2)),
+        ("1 year ago", datetime(2004, 2, 1), TimeGrain.MONTH, datetime(2003, 2, 1)),
+        ("28 days ago", datetime(2004, 1, 1), TimeGrain.DAY, datetime(2003, 12, 4)),
+        ("28 days ago", datetime(2004, 2, 1), TimeGrain.MONTH, datetime(2004, 1, 1)),
+        ("1 week later", datetime(2004, 1, 1), TimeGrain.DAY, datetime(2004, 1, 8)),
+        ("1 month ago", datetime(2004, 3, 31), TimeGrain.DAY, datetime(2004, 2, 29)),
+        ("1 quarter ago", datetime(2004, 4, 1), TimeGrain.QUARTER, datetime(2004, 1, 1)),
+        ("1 year ago", datetime(2004, 2, 29, 10), TimeGrain.HOUR, datetime(2003, 2, 28, 10)),
+        ("1 year ago", datetime(2004, 1, 1, 10, 17), None, datetime(2003, 1, 1, 10, 17)),
+        ("inherit", datetime(2004, 1, 1), TimeGrain.DAY, datetime(2002, 12, 31)),
+        ("2003-06-01", datetime(2004, 1, 2), TimeGrain.DAY, datetime(2003, 6, 2)),
+        ("2003-01-01 : 2004-01-01", datetime(2004, 1, 2), TimeGrain.DAY, datetime(2003, 1, 2)),
     ],
 )
-def test_moment_of_the_compared_range_moves_forward_to_the_main_one(text, moment, expected):
-    bounds = SINCE.replace(tzinfo=None), UNTIL.replace(tzinfo=None)
-    assert parse_time_offset(text).forward(moment, *bounds) == expected
+def test_main_bucket_has_its_compared_bucket(text, label, grain, expected):
+    assert compared(text, label, grain) == expected
+
+
+@pytest.mark.parametrize(
+    ("grain", "label", "expected"),
+    [
+        (TimeGrain.WEEK, datetime(2004, 1, 5), datetime(2003, 1, 6)),
+        (TimeGrain.WEEK_STARTING_SUNDAY, datetime(2004, 1, 4), datetime(2003, 1, 5)),
+        (TimeGrain.WEEK_ENDING_SATURDAY, datetime(2004, 1, 10), datetime(2003, 1, 11)),
+        (TimeGrain.WEEK_ENDING_SUNDAY, datetime(2004, 1, 11), datetime(2003, 1, 12)),
+    ],
+)
+def test_week_goes_with_the_nearest_week_of_the_year_before(grain, label, expected):
+    assert compared("1 year ago", label, grain) == expected
 
 
 @pytest.mark.parametrize(("since", "until"), [(None, UNTIL), (SINCE, None), (None, None)])

@@ -101,7 +101,7 @@ def truncate(moment: datetime, grain: TimeGrain) -> datetime:
 def middle_of(label: datetime, grain: TimeGrain) -> datetime:
     """Return a day in the middle of the week that `label` names; the label itself for other grains.
 
-    Moved by a year and truncated again, the middle stays in the week that matches; a first or last day may leave it.
+    Moved by a year and truncated again, the middle arrives in the nearest week; a first or last day may miss it.
     """
     if grain in (TimeGrain.WEEK, TimeGrain.WEEK_STARTING_MONDAY, TimeGrain.WEEK_STARTING_SUNDAY):
         return label + timedelta(days=3)

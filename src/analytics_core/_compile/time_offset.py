@@ -7,12 +7,13 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from types import MappingProxyType
 
-from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
+from analytics_core._compile.calendar import CalendarUnit, add_units, middle_of, start_of, truncate
 from analytics_core._compile.time_range.moments import Delta, IsoMoment, Moment
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
 from analytics_core._compile.time_range.ranges import Between
 from analytics_core._compile.time_range.refusal import shown
 from analytics_core.errors import TimeOffsetError, TimeRangeError
+from analytics_core.models.enums import TimeGrain
 
 _SHORT_FORMS = MappingProxyType({"y": "1 year ago", "m": "1 month ago", "w": "1 week ago", "r": "inherit"})
 _NEEDS_BOTH_BOUNDS = (
@@ -61,20 +62,24 @@ class TimeOffset:
         if self.start is not None and self.end is not None:
             return self.start.replace(tzinfo=since.tzinfo), self.end.replace(tzinfo=since.tzinfo)
         distance = self._distance(since, until)
-        return self._moved(since, distance, sign=1), self._moved(until, distance, sign=1)
+        return self._moved(since, distance), self._moved(until, distance)
 
-    def forward(self, moment: datetime, since: datetime, until: datetime) -> datetime:
-        """Return the moment of the main range `since : until` that goes with `moment` of the compared range.
+    def compared_bucket(self, label: datetime, grain: TimeGrain | None, since: datetime, until: datetime) -> datetime:
+        """Return the label of the compared bucket that goes with the bucket `label` of the main range `since : until`.
 
-        A day that the month lacks becomes its last day, so several moments may arrive at one.
+        Every main bucket has exactly one, so that a join on it never repeats rows; with `grain` None the moment itself
+        is moved. Weeks go by the day in their middle, which keeps them in step from year to year.
         """
-        return self._moved(moment, self._distance(since, until), sign=-1)
+        distance = self._distance(since, until)
+        if grain is None:
+            return self._moved(label, distance)
+        return truncate(self._moved(middle_of(label, grain), distance), grain)
 
-    def _moved(self, moment: datetime, distance: timedelta, *, sign: int) -> datetime:
+    def _moved(self, moment: datetime, distance: timedelta) -> datetime:
         try:
             if self.unit is not None:
-                return add_units(moment, sign * self.count, self.unit)
-            return moment + sign * distance
+                return add_units(moment, self.count, self.unit)
+            return moment + distance
         except OverflowError:
             raise TimeOffsetError(
                 f"time offset {shown(self.text)} leads outside the years 1 to 9999; write a smaller one"
