@@ -23,10 +23,6 @@ class DateDiff:
         """Return the difference, negative when `right` comes first."""
         return units_between(self.left.at(reference), self.right.at(reference), self.counted)
 
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether one of the moments moves within the day."""
-        return self.left.follows_now(reference) or self.right.follows_now(reference)
-
     def render(self) -> str:
         """Return the call."""
         return f"DATEDIFF({self.left.render()}, {self.right.render()}, {self.counted.value})"
@@ -42,19 +38,14 @@ class DateAdd:
     unit: CalendarUnit | None = None
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether seconds or minutes are counted, here or in the base."""
-        return self.base.is_fine or self.counted in FINE_UNITS
+        return self.base.needs_seconds or self.counted in FINE_UNITS
 
     def at(self, reference: Reference) -> datetime:
         """Return the base moved by the count."""
         count = self.count.count(reference) if isinstance(self.count, DateDiff) else self.count
         return add_units(self.base.at(reference), count, self.counted)
-
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether the base, or a difference that is the count, moves within the day."""
-        counts_now = isinstance(self.count, DateDiff) and self.count.follows_now(reference)
-        return counts_now or self.base.follows_now(reference)
 
     def render(self) -> str:
         """Return the call."""
@@ -71,17 +62,13 @@ class DateTrunc:
     unit: CalendarUnit | None = None
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether the cut is to the second only."""
-        return self.base.is_fine and self.truncated is CalendarUnit.SECOND
+        return self.base.needs_seconds and self.truncated is CalendarUnit.SECOND
 
     def at(self, reference: Reference) -> datetime:
         """Return the start of the unit."""
         return start_of(self.base.at(reference), self.truncated)
-
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether the base does; what is cut off does not matter for a key."""
-        return self.base.follows_now(reference)
 
     def render(self) -> str:
         """Return the call."""
@@ -95,15 +82,11 @@ class LastDay:
     base: Moment
     of_unit: CalendarUnit
     unit: CalendarUnit | None = CalendarUnit.DAY
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     def at(self, reference: Reference) -> datetime:
         """Return the last day."""
         return last_day_of(self.base.at(reference), self.of_unit)
-
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether the base does."""
-        return self.base.follows_now(reference)
 
     def render(self) -> str:
         """Return the call."""
@@ -118,16 +101,12 @@ class Holiday:
     within: Moment | None
     country: str
     unit: CalendarUnit | None = CalendarUnit.DAY
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     def at(self, reference: Reference) -> datetime:
         """Return the holiday's midnight."""
         moment = reference.now if self.within is None else self.within.at(reference)
         return find_holiday(self.name, year=moment.year, country=self.country)
-
-    def follows_now(self, reference: Reference) -> bool:  # noqa: ARG002
-        """Return False: only the year counts."""
-        return False
 
     def render(self) -> str:
         """Return the call."""

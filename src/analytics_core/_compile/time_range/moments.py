@@ -26,14 +26,11 @@ class Moment(Protocol):
         """The unit that the text stands for when it is given alone (a date: its day); None: it is only a moment."""
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether the text counts in seconds or minutes, so that a minute more or less changes its meaning."""
 
     def at(self, reference: Reference) -> datetime:
         """Return the moment, aware, in UTC."""
-
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether the moment moves with the clock within a day."""
 
     def render(self) -> str:
         """Return the canonical text of the node."""
@@ -69,15 +66,11 @@ class IsoMoment:
 
     moment: datetime
     unit: CalendarUnit | None
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     def at(self, reference: Reference) -> datetime:  # noqa: ARG002 - the same at any time
         """Return the moment itself."""
         return self.moment
-
-    def follows_now(self, reference: Reference) -> bool:  # noqa: ARG002
-        """Return False."""
-        return False
 
     def render(self) -> str:
         """Return the ISO 8601 text that names the same unit or moment."""
@@ -89,7 +82,7 @@ class NamedDay:
     """`now`, `today`, `yesterday`, `tomorrow`; days are meant at 00:00."""
 
     day: Day
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     @property
     def unit(self) -> CalendarUnit | None:
@@ -102,10 +95,6 @@ class NamedDay:
             return reference.now
         days = {Day.YESTERDAY: -1, Day.TODAY: 0, Day.TOMORROW: 1}[self.day]
         return add_units(reference.today, days, CalendarUnit.DAY)
-
-    def follows_now(self, reference: Reference) -> bool:  # noqa: ARG002
-        """Return whether this is `now`."""
-        return self.day is Day.NOW
 
     def render(self) -> str:
         """Return the word."""
@@ -127,7 +116,7 @@ class Delta:
         return -self.count if self.is_ago else self.count
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
@@ -135,10 +124,6 @@ class Delta:
         """Return the moved moment; a day that the month lacks becomes its last day."""
         base = reference.now if self.counted.is_clock else reference.today
         return add_units(base, self.signed, self.counted)
-
-    def follows_now(self, reference: Reference) -> bool:  # noqa: ARG002
-        """Return whether a clock unit is counted."""
-        return self.counted.is_clock
 
     def render(self) -> str:
         """Return for example `5 days ago`."""
@@ -155,7 +140,7 @@ class Scoped:
     unit: CalendarUnit | None = None
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
@@ -163,10 +148,6 @@ class Scoped:
         """Return the base of the unit, moved back or on."""
         sign = {Scope.LAST: -1, Scope.THIS: 0, Scope.NEXT: 1}[self.scope]
         return add_units(reference.base(self.counted), sign * self.count, self.counted)
-
-    def follows_now(self, reference: Reference) -> bool:
-        """Return whether the base moves within the day."""
-        return reference.follows_now(self.counted)
 
     def render(self) -> str:
         """Return for example `last 3 months`."""
@@ -186,7 +167,7 @@ class EdgeOf:
         return None if self.scoped.counted.is_clock else CalendarUnit.DAY
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether seconds are counted; the start of a minute is the same within the minute."""
         return self.scoped.counted is CalendarUnit.SECOND
 
@@ -194,10 +175,6 @@ class EdgeOf:
         """Return the unit's first moment, or 00:00 of its last day."""
         of_unit = start_of if self.edge is Edge.START else last_day_of
         return of_unit(self.scoped.at(reference), self.scoped.counted)
-
-    def follows_now(self, reference: Reference) -> bool:  # noqa: ARG002
-        """Return whether seconds are counted."""
-        return self.is_fine
 
     def render(self) -> str:
         """Return for example `start of last month`."""

@@ -18,14 +18,11 @@ class RangeNode(Protocol):
     """A node that names a range."""
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether the text counts in seconds or minutes."""
 
     def bounds(self, reference: Reference) -> Bounds:
         """Return both bounds, aware, in UTC; None is open."""
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
-        """Return which bounds move with the clock within a day."""
 
     def render(self) -> str:
         """Return the canonical text of the node."""
@@ -42,15 +39,11 @@ class Period(StrEnum):
 class NoFilter:
     """`No filter`: open at both ends."""
 
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     def bounds(self, reference: Reference) -> Bounds:  # noqa: ARG002 - the same at any time
         """Return open bounds."""
         return None, None
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
-        """Return that nothing moves."""
-        return False, False
 
     def render(self) -> str:
         """Return the text of the contract."""
@@ -65,22 +58,15 @@ class Between:
     until: Moment | None
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether a side counts in seconds or minutes."""
-        return any(side is not None and side.is_fine for side in (self.since, self.until))
+        return any(side is not None and side.needs_seconds for side in (self.since, self.until))
 
     def bounds(self, reference: Reference) -> Bounds:
         """Return the moments of both sides."""
         return (
             None if self.since is None else self.since.at(reference),
             None if self.until is None else self.until.at(reference),
-        )
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
-        """Return which sides follow the clock."""
-        return (
-            self.since is not None and self.since.follows_now(reference),
-            self.until is not None and self.until.follows_now(reference),
         )
 
     def render(self) -> str:
@@ -95,17 +81,12 @@ class WholeUnit:
 
     moment: Moment
     unit: CalendarUnit
-    is_fine: bool = False
+    needs_seconds: bool = False
 
     def bounds(self, reference: Reference) -> Bounds:
         """Return the unit that starts at the moment."""
         since = self.moment.at(reference)
         return since, add_units(since, 1, self.unit)
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
-        """Return whether the moment does, for both bounds."""
-        follows = self.moment.follows_now(reference)
-        return follows, follows
 
     def render(self) -> str:
         """Return the moment's text."""
@@ -121,7 +102,7 @@ class CountedRange:
     counted: CalendarUnit
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
@@ -129,11 +110,6 @@ class CountedRange:
         """Return the counted units before or after the base."""
         base, moved = reference.base(self.counted), Scoped(self.scope, self.count, self.counted).at(reference)
         return (moved, reference.limit(self.counted)) if self.scope is Scope.LAST else (base, moved)
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:
-        """Return whether the base and the end move within the day."""
-        base = reference.follows_now(self.counted)
-        return base, (reference.limit_follows_now(self.counted) if self.scope is Scope.LAST else base)
 
     def render(self) -> str:
         """Return for example `Last 7 days`."""
@@ -148,7 +124,7 @@ class CalendarRange:
     unit: CalendarUnit
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether the unit is a second; a minute is the same within the minute."""
         return self.unit is CalendarUnit.SECOND
 
@@ -158,10 +134,6 @@ class CalendarRange:
         if self.period is Period.PREVIOUS:
             return add_units(start, -1, self.unit), start
         return start, add_units(start, 1, self.unit)
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
-        """Return whether the unit is a second."""
-        return self.is_fine, self.is_fine
 
     def render(self) -> str:
         """Return for example `previous calendar month`."""
@@ -176,7 +148,7 @@ class FirstOf:
     scoped: Scoped
 
     @property
-    def is_fine(self) -> bool:
+    def needs_seconds(self) -> bool:
         """Whether the outer unit is a second."""
         return self.scoped.counted is CalendarUnit.SECOND
 
@@ -184,10 +156,6 @@ class FirstOf:
         """Return one unit from the start of the outer one; it may reach past its end."""
         start = start_of(self.scoped.at(reference), self.scoped.counted)
         return start, add_units(start, 1, self.unit)
-
-    def follows_now(self, reference: Reference) -> tuple[bool, bool]:  # noqa: ARG002
-        """Return whether the outer unit is a second."""
-        return self.is_fine, self.is_fine
 
     def render(self) -> str:
         """Return for example `first week of last 1 month`."""

@@ -33,16 +33,8 @@ class Reference:
 
     def base(self, unit: CalendarUnit) -> datetime:
         """Return what a count of `unit` starts from: now for clock units, else the relative start."""
-        return self.now if self.follows_now(unit) else self.today
-
-    def follows_now(self, unit: CalendarUnit) -> bool:
-        """Return whether `base(unit)` moves within the day."""
-        return unit.is_clock or self.start is RelativeTime.NOW
+        return self.now if unit.is_clock or self.start is RelativeTime.NOW else self.today
 
     def limit(self, unit: CalendarUnit) -> datetime:
         """Return where a range of past units ends: now for clock units, else the relative end."""
-        return self.now if self.limit_follows_now(unit) else self.today
-
-    def limit_follows_now(self, unit: CalendarUnit) -> bool:
-        """Return whether `limit(unit)` moves within the day."""
-        return unit.is_clock or self.end is RelativeTime.NOW
+        return self.now if unit.is_clock or self.end is RelativeTime.NOW else self.today

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
+from analytics_core._compile.calendar import add_units
 from analytics_core._compile.time_range.iso import render_iso
 from analytics_core._compile.time_range.moments import Delta
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
@@ -24,42 +24,13 @@ class TimeRange:
         since: the first moment, aware, in UTC; None is open.
         until: the first moment after the range, aware, in UTC; None is open.
         text: the text it came from, as given.
-        needs_seconds: whether it counts seconds or minutes from now, so that a cache must not cut it to the minute.
-        since_follows_now, until_follows_now: whether the bound moves with the clock within the day.
+        needs_seconds: whether it counts seconds or minutes, so that now may not be cut to the minute for a cache.
     """
 
     since: datetime | None = None
     until: datetime | None = None
     text: str = "No filter"
     needs_seconds: bool = False
-    since_follows_now: bool = False
-    until_follows_now: bool = False
-
-    @property
-    def is_open(self) -> bool:
-        """Whether both bounds are open."""
-        return self.since is None and self.until is None
-
-    @property
-    def is_enclosed(self) -> bool:
-        """Whether both bounds are set."""
-        return self.since is not None and self.until is not None
-
-    @property
-    def follows_now(self) -> bool:
-        """Whether a bound moves with the clock within the day."""
-        return self.since_follows_now or self.until_follows_now
-
-    def cache_text(self) -> str:
-        """Return what stands for this range in a cache key.
-
-        A range that follows the clock is its own text with bounds cut to the minute, unless it needs seconds;
-        so it shares its entry with the same range asked within the minute and with no other.
-        """
-        since = _cut(self.since, follows_now=self.since_follows_now and not self.needs_seconds)
-        until = _cut(self.until, follows_now=self.until_follows_now and not self.needs_seconds)
-        bounds = render_time_range(replace(self, since=since, until=until))
-        return f"{self.text} = {bounds}" if self.follows_now else bounds
 
 
 def resolve_time_range(
@@ -98,7 +69,7 @@ def render_time_range(value: TimeRange | RangeNode) -> str:
     """Return a text that resolves to the same bounds: canonical for a tree, ISO 8601 for a resolved range."""
     if not isinstance(value, TimeRange):
         return value.render()
-    if value.is_open:
+    if value.since is None and value.until is None:
         return "No filter"
     since, until = ("" if bound is None else render_iso(bound) for bound in (value.since, value.until))
     return f"{since} : {until}"
@@ -110,15 +81,7 @@ def _resolve(node: RangeNode, reference: Reference, text: str) -> TimeRange:
     except OverflowError:
         raise impossible(text, "reaches outside the years 1 to 9999; count fewer units") from None
     _check_order(since, until, text)
-    since_follows, until_follows = node.follows_now(reference)
-    return TimeRange(
-        since=since,
-        until=until,
-        text=text,
-        needs_seconds=node.is_fine and (since_follows or until_follows),
-        since_follows_now=since_follows,
-        until_follows_now=until_follows,
-    )
+    return TimeRange(since=since, until=until, text=text, needs_seconds=node.needs_seconds)
 
 
 def _check_order(since: datetime | None, until: datetime | None, text: str) -> None:
@@ -162,7 +125,3 @@ def _relative(value: str) -> RelativeTime:
         return RelativeTime(value.strip().lower())
     except ValueError:
         raise TimeRangeError(f"a relative end is 'today' or 'now', not {shown(value)}") from None
-
-
-def _cut(bound: datetime | None, *, follows_now: bool) -> datetime | None:
-    return start_of(bound, CalendarUnit.MINUTE) if bound is not None and follows_now else bound
