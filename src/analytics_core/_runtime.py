@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from analytics_core._engines.registry import EngineRegistry
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import StatementRunner
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
+from analytics_core._gate.probes import Probes
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UrlFor
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,14 +34,14 @@ class Runtime:
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry
-    reflector: Reflector
-    statements: StatementRunner
     policy: Policy
+    people: UserDirectory
+    probes: Probes
+    templates: QueryTemplates
     contexts: ContextReader
     queries: QueryRunner
     job_book: JobBook
     allowed_files: tuple[Path, ...] = ()
-    url_for: UrlFor | None = None
 
     def check_uri(self, uri: str | Secret) -> CheckedUri:
         """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""

@@ -85,17 +85,18 @@ class Charts:
             NotFoundError, DatasetAccessError: the dataset is unknown or not for this actor.
         """
         post = parse(ChartPost, payload, shape="ChartRestApi.post")
+        _refuse_unknown_parents(post)
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="ChartRestApi.post")
+        record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
         with self._runtime.store.unit_of_work() as unit:
-            owners = checked_owners(unit, post.owners, actor=self._actor, shape="ChartRestApi.post")
-            record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
-            _refuse_unknown_parents(post)
-            stored = unit.charts.add(self._saved(unit, record), actor_id=self._actor.id)
-            return self._answer(unit, stored)
+            stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
+        return self._answer(stored)
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
-            return self._answer(unit, self._readable(unit, chart_id))
+            chart = self._readable(unit, chart_id)
+        return self._answer(chart)
 
     def list(
         self,
@@ -112,8 +113,8 @@ class Charts:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.charts.list(query)
-            people = read_people(unit, (person for chart in found for person in _people_of(chart)))
             with_datasets = [(chart, find_dataset_of(unit, chart)) for chart in found]
+        people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
         items = (
             chart_item(chart, dataset=dataset, people=people, readable=readable) for chart, dataset in with_datasets
         )
@@ -122,14 +123,15 @@ class Charts:
     def update(self, chart_id: int, payload: Payload) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`)."""
         put = parse(ChartPut, payload, shape="ChartRestApi.put")
+        _refuse_unknown_parents(put)
+        owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, chart_id)
-            _refuse_unknown_parents(put)
-            after = changed_chart(before, put, owner_ids=self._owners(unit, before, put))
+            after = changed_chart(before, put, owner_ids=owners or before.owner_ids)
             if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
                 after = self._on_dataset(unit, after)
             stored = unit.charts.update(self._stamped(after), actor_id=self._actor.id)
-            return self._answer(unit, stored)
+        return self._answer(stored)
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart; only owners and administrators may."""
@@ -147,9 +149,6 @@ class Charts:
         self._runtime.policy.require_write(self._actor, chart)
         return chart
 
-    def _saved(self, unit: UnitOfWork, chart: Chart) -> Chart:
-        return self._stamped(self._on_dataset(unit, chart))
-
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
         dataset = find_dataset_of(unit, chart)
@@ -161,14 +160,15 @@ class Charts:
     def _stamped(self, chart: Chart) -> Chart:
         return replace(chart, last_saved_at=self._runtime.clock.now(), last_saved_by=self._actor.id)
 
-    def _owners(self, unit: UnitOfWork, before: Chart, put: ChartPut) -> tuple[int, ...]:
+    def _named_owners(self, put: ChartPut) -> tuple[int, ...] | None:
+        """Return the owners that an update names, None when it names none; somebody always stays an owner."""
         if put.owners is None:
-            return before.owner_ids
-        return checked_owners(unit, put.owners, actor=self._actor, shape="ChartRestApi.put")
+            return None
+        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape="ChartRestApi.put")
 
-    def _answer(self, unit: UnitOfWork, chart: Chart) -> ChartGet:
+    def _answer(self, chart: Chart) -> ChartGet:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
-        return chart_get(chart, people=read_people(unit, _people_of(chart)), readable=readable)
+        return chart_get(chart, people=read_people(self._runtime.people, _people_of(chart)), readable=readable)
 
 
 def _people_of(chart: Chart) -> tuple[int | None, ...]:

@@ -7,12 +7,10 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._records.database import Database
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
-from analytics_core._resources.connection_trial import try_connection
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
 from analytics_core._resources.database_changes import changed_database, new_database, new_uri
-from analytics_core._resources.finding import get_database
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
@@ -20,7 +18,6 @@ from analytics_core._resources.readable import Readable
 from analytics_core._resources.visibility import visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import InUseError
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseGet,
@@ -110,7 +107,7 @@ class Databases:
             ids = visible_databases(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.databases.list(query)
-            people = read_people(unit, (database.audit.created_by for database in found))
+        people = read_people(self._runtime.people, (database.audit.created_by for database in found))
         specs = {database.engine: self._runtime.registry.get(database.engine) for database in found}
         items = (database_item(d, spec=specs[d.engine], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
@@ -135,7 +132,6 @@ class Databases:
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
             self._runtime.policy.require_write(self._actor, stored)
-            _refuse_while_used(unit, stored)
             unit.databases.delete(database_id)
         self._runtime.connector.dispose(database_id)
 
@@ -152,10 +148,13 @@ class Databases:
         uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
-        try_connection(self._runtime, record)
+        try:
+            self._runtime.probes.try_connection(self._actor, record)
+        finally:
+            self._runtime.connector.dispose(record.id)
 
     def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
-        database = get_database(unit, database_id)
+        database = unit.databases.get(database_id)
         self._runtime.policy.require_read_database(self._actor, database)
         return database
 
@@ -170,10 +169,3 @@ class Databases:
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
     names = ("engine", "driver", "configuration_method", "extra", "ssh_tunnel")
     return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}
-
-
-def _refuse_while_used(unit: UnitOfWork, database: Database) -> None:
-    condition = ListFilter(col="database_id", op="eq", val=database.id)
-    count, _ = unit.datasets.list(ListQuery(filters=(condition,), page_size=1))
-    if count:
-        raise InUseError(f"database {database.id} is read by {count} datasets; delete or move them first")

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
-from analytics_core._engines.types import ValueKind
+from analytics_core._gate.probes import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import ColumnPut, MetricPut
@@ -19,16 +19,6 @@ _COLUMN_NULLS = frozenset(
 _METRIC_NULLS = frozenset(
     {"verbose_name", "description", "metric_type", "d3format", "currency", "warning_text", "extra"}
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FoundColumn:
-    """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown."""
-
-    name: str
-    type: str
-    kind: ValueKind
-    nullable: bool | None = None
 
 
 def reflected_columns(found: Sequence[FoundColumn], new_uuid: NewUuid) -> tuple[DatasetColumn, ...]:

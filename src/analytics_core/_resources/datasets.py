@@ -6,19 +6,18 @@ from collections.abc import Iterable
 from dataclasses import replace
 from uuid import uuid4
 
+from analytics_core._gate.probes import FoundColumn
+from analytics_core._querying.call import Call
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.dataset_answers import DATASOURCE_TYPE, dataset_get, dataset_item
 from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
-    FoundColumn,
     count_metric,
     first_temporal,
-    reflected_columns,
     refreshed_columns,
 )
-from analytics_core._resources.finding import get_database
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -29,6 +28,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import InUseError
 from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPost, DatasetPut
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.query import ChartDataQueryObject
 
 LISTING = Listing(
     shape="dataset",
@@ -70,18 +70,21 @@ class Datasets:
             AlreadyExistsError: the database has a dataset of this name.
         """
         post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
-            database = get_database(unit, post.database)
-        found = self._describe(database, table=post.table_name, schema=post.schema_name, sql=post.sql)
+            database = unit.databases.get(post.database)
+        record = _new_record(post, owners)
+        record = _with_found(record, self._columns_of(record, database))
         with self._runtime.store.unit_of_work() as unit:
-            record = self._new_record(unit, post, found)
-            return self._answer(unit, unit.datasets.add(record, actor_id=self._actor.id), database)
+            stored = unit.datasets.add(record, actor_id=self._actor.id)
+        return self._answer(stored, database)
 
     def get(self, dataset_id: int) -> DatasetGet:
         """Return a dataset with its columns and metrics; NotFoundError or DatasetAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._readable(unit, dataset_id)
-            return self._answer(unit, dataset, get_database(unit, dataset.database_id))
+            database = unit.databases.get(dataset.database_id)
+        return self._answer(dataset, database)
 
     def list(
         self,
@@ -97,8 +100,8 @@ class Datasets:
             ids = visible_datasets(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.datasets.list(query)
-            databases = {key: get_database(unit, key) for key in {dataset.database_id for dataset in found}}
-            people = read_people(unit, (person for dataset in found for person in _people_of(dataset)))
+            databases = {key: unit.databases.get(key) for key in {dataset.database_id for dataset in found}}
+        people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
         items = (
             dataset_item(d, database=databases[d.database_id], people=people, readable=self._readable_texts())
             for d in found
@@ -115,25 +118,27 @@ class Datasets:
             StaleVersionError: somebody else changed it meanwhile.
         """
         put = parse(DatasetPut, payload, shape="DatasetRestApi.put")
+        owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
-            after = changed_dataset(before, put, owner_ids=self._owners(unit, before, put), new_uuid=_new_uuid)
-            database = get_database(unit, after.database_id)
+            after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
+            database = unit.databases.get(after.database_id)
         if reads_elsewhere(before, after):
-            found = self._describe(database, table=after.table_name, schema=after.schema, sql=after.sql)
+            found = self._columns_of(after, database)
             after = after if put.columns is not None else _with_found(after, found)
         with self._runtime.store.unit_of_work() as unit:
-            return self._answer(unit, unit.datasets.update(after, actor_id=self._actor.id), database)
+            stored = unit.datasets.update(after, actor_id=self._actor.id)
+        return self._answer(stored, database)
 
     def refresh(self, dataset_id: int) -> DatasetGet:
         """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
-            database = get_database(unit, before.database_id)
-        found = self._describe(database, table=before.table_name, schema=before.schema, sql=before.sql)
+            database = unit.databases.get(before.database_id)
+        after = _with_found(before, self._columns_of(before, database))
         with self._runtime.store.unit_of_work() as unit:
-            refreshed = unit.datasets.update(_with_found(before, found), actor_id=self._actor.id)
-            return self._answer(unit, refreshed, database)
+            refreshed = unit.datasets.update(after, actor_id=self._actor.id)
+        return self._answer(refreshed, database)
 
     def delete(self, dataset_id: int) -> None:
         """Remove a dataset with its columns and metrics; InUseError while charts are drawn from it."""
@@ -142,41 +147,21 @@ class Datasets:
             _refuse_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
 
-    def _describe(
-        self, database: Database, *, table: str, schema: str | None, sql: str | None
-    ) -> tuple[FoundColumn, ...]:
-        """Ask the database for the columns of a table or SELECT; the gate checks that the actor may."""
-        probes = self._runtime.probes
-        if sql:
-            found = probes.select_columns(self._actor, database, sql=sql, place=f"dataset {table!r}")
-        else:
-            found = probes.table_columns(self._actor, database, table=table, schema=schema or None)
-        return found
+    def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
+        """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
+        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        templates = self._runtime.templates.for_query(ChartDataQueryObject(), dataset, call)
+        return self._runtime.probes.columns_of(self._actor, dataset, database, sql=templates.render_source())
 
-    def _new_record(self, unit: UnitOfWork, post: DatasetPost, found: tuple[FoundColumn, ...]) -> Dataset:
-        columns = reflected_columns(found, _new_uuid)
-        return Dataset(
-            uuid=_new_uuid(),
-            database_id=post.database,
-            table_name=post.table_name,
-            schema=post.schema_name or None,
-            sql=post.sql or None,
-            external_url=post.external_url,
-            is_managed_externally=bool(post.is_managed_externally),
-            main_dttm_col=first_temporal(columns),
-            columns=columns,
-            metrics=(count_metric(_new_uuid),),
-            owner_ids=checked_owners(unit, post.owners, actor=self._actor, shape="DatasetRestApi.post"),
-        )
-
-    def _owners(self, unit: UnitOfWork, before: Dataset, put: DatasetPut) -> tuple[int, ...]:
+    def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
+        """Return the owners that an update names, None when it names none; somebody always stays an owner."""
         if put.owners is None:
-            return before.owner_ids
-        return checked_owners(unit, put.owners, actor=self._actor, shape="DatasetRestApi.put")
+            return None
+        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape="DatasetRestApi.put")
 
-    def _answer(self, unit: UnitOfWork, dataset: Dataset, database: Database) -> DatasetGet:
+    def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
         spec = self._runtime.registry.get(database.engine)
-        people = read_people(unit, _people_of(dataset))
+        people = read_people(self._runtime.people, _people_of(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=self._readable_texts())
 
     def _readable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
@@ -195,6 +180,20 @@ class Datasets:
 
 def _new_uuid() -> str:
     return str(uuid4())
+
+
+def _new_record(post: DatasetPost, owner_ids: tuple[int, ...]) -> Dataset:
+    return Dataset(
+        uuid=_new_uuid(),
+        database_id=post.database,
+        table_name=post.table_name,
+        schema=post.schema_name or None,
+        sql=post.sql or None,
+        external_url=post.external_url,
+        is_managed_externally=bool(post.is_managed_externally),
+        metrics=(count_metric(_new_uuid),),
+        owner_ids=owner_ids,
+    )
 
 
 def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:

@@ -1,21 +1,12 @@
-"""Finds the records that a call names, with the typed error of each kind when there is none."""
+"""Finds the record that another one names."""
 
 from __future__ import annotations
 
 from analytics_core._records.chart import Chart
-from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.visibility import DATASET_TYPES
-from analytics_core.errors import DatabaseNotFoundError, NotFoundError
-
-
-def get_database(unit: UnitOfWork, database_id: int) -> Database:
-    """Return a database; DatabaseNotFoundError when there is none."""
-    try:
-        return unit.databases.get(database_id)
-    except NotFoundError:
-        raise DatabaseNotFoundError(database_id) from None
+from analytics_core.errors import NotFoundError
 
 
 def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:

@@ -1,4 +1,4 @@
-"""The users that records name, read once for a whole page."""
+"""The people that records name, as the directory of people knows them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from analytics_core._records.people import User
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.references import UserNames, UserReference
+from analytics_core.ports import UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,24 +39,23 @@ class PeopleIndex:
         return tuple(reference for reference in found if reference is not None)
 
 
-def read_people(unit: UnitOfWork, user_ids: Iterable[int | None]) -> PeopleIndex:
-    """Return the users of these ids, read in one list."""
-    wanted = sorted({user_id for user_id in user_ids if user_id is not None})
-    if not wanted:
-        return PeopleIndex(users={})
-    condition = ListFilter(col="id", op="in", val=tuple(wanted))
-    _, users = unit.users.list(ListQuery(filters=(condition,), page_size=len(wanted)))
-    return PeopleIndex(users={user.id: user for user in users})
+def read_people(directory: UserDirectory, user_ids: Iterable[int | None]) -> PeopleIndex:
+    """Return the people of these ids; call it outside of a unit of work, since the directory may open its own."""
+    wanted = {user_id for user_id in user_ids if user_id is not None}
+    found = ((user_id, directory.find(user_id)) for user_id in sorted(wanted))
+    return PeopleIndex(users={user_id: user for user_id, user in found if user is not None})
 
 
-def checked_owners(unit: UnitOfWork, owners: Iterable[int] | None, *, actor: Actor, shape: str) -> tuple[int, ...]:
+def checked_owners(
+    directory: UserDirectory, owners: Iterable[int] | None, *, actor: Actor, shape: str
+) -> tuple[int, ...]:
     """Return the owners of a record: those named, and the actor where nobody is or they would lose it.
 
     Raises:
         PayloadSchemaError: an owner that is not a user.
     """
     named = tuple(dict.fromkeys(owners or ()))
-    known = read_people(unit, named).users
+    known = read_people(directory, named).users
     problems = [
         Problem(path=f"owners.{i}", message=f"there is no user {owner}")
         for i, owner in enumerate(named)

@@ -7,13 +7,11 @@ from dataclasses import replace
 
 from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.finding import get_database
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
-from analytics_core._resources.visibility import every
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import InUseError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
@@ -82,9 +80,6 @@ class Roles:
         """Remove a role; InUseError while somebody has it."""
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            holders = sum(role_id in user.role_ids for user in every(unit.users))
-            if holders:
-                raise InUseError(f"role {role_id} belongs to {holders} users; take it from them first")
             unit.roles.delete(role_id)
 
     def grant(self, role: RoleKey, *, on: On) -> RoleGet:
@@ -125,7 +120,7 @@ def _checked_grant(unit: UnitOfWork, on: On) -> Grant:
     if grant.target is GrantTarget.DATASET:
         unit.datasets.get(grant.target_id)
     else:
-        get_database(unit, grant.target_id)
+        unit.databases.get(grant.target_id)
     return grant
 
 

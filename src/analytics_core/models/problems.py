@@ -31,12 +31,13 @@ _EXPECTED: Mapping[str, str] = {
 }
 _BOUNDS: Mapping[str, str] = {
     "string_too_long": "may have {max_length} characters at the most",
-    "string_too_short": "must have at least {min_length} character",
+    "string_too_short": "must not be empty",
     "greater_than_equal": "must be {ge} or more",
     "less_than_equal": "must be {le} or less",
-    "too_short": "must have at least {min_length} item",
-    "too_long": "may have {max_length} items at the most",
+    "too_short": "must not be empty",
+    "too_long": "may have {max_length} {unit} at the most",
 }
+_CHOICES = frozenset({"query_column", "query_metric", "order_key"})
 _LONGEST_ECHO = 60
 
 
@@ -59,6 +60,8 @@ def _message(detail: ErrorDetails, path: Sequence[int | str], model: type[BaseMo
         return _unknown_value(detail["input"], str(context.get("expected", "")))
     if kind == "value_error":
         return str(context["error"])
+    if kind in _CHOICES:
+        return f"{detail['msg']}{_but(kind, detail['input'])}"
     if kind in _EXPECTED:
         return f"{_EXPECTED[kind]}{_but(kind, detail['input'])}"
     return _bound(kind, context) or detail["msg"]
@@ -87,7 +90,8 @@ def _json_kind(value: Any) -> str:
 
 def _bound(kind: str, context: Mapping[str, Any]) -> str | None:
     template = _BOUNDS.get(kind)
-    return template.format_map(context) if template else None
+    unit = "items" if context.get("field_type") in ("Tuple", "List") else "characters"
+    return template.format_map({"unit": unit, **context}) if template else None
 
 
 def _unknown_value(value: Any, expected: str) -> str:

@@ -1,0 +1,91 @@
+"""What the library itself asks users' databases: which columns a source has, and whether a connection works."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from analytics_core._compile.plan import Statement
+from analytics_core._engines.registry import EngineRegistry
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.reflection import ReflectedColumn, Reflector
+from analytics_core._execution.statements import FetchLimits, StatementRunner
+from analytics_core._gate.guard import check_select
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core.errors import VirtualDatasetError
+
+_TRIAL_LIMITS = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=15.0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoundColumn:
+    """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown."""
+
+    name: str
+    type: str
+    kind: ValueKind
+    nullable: bool | None = None
+
+
+class Probes:
+    """Asks databases about themselves, once the policy lets the actor."""
+
+    def __init__(
+        self, *, policy: Policy, registry: EngineRegistry, reflector: Reflector, runner: StatementRunner
+    ) -> None:
+        self._policy = policy
+        self._registry = registry
+        self._reflector = reflector
+        self._runner = runner
+
+    def columns_of(
+        self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None
+    ) -> tuple[FoundColumn, ...]:
+        """Return the columns of a dataset's table, or of `sql`: the dataset's own, with its templates rendered.
+
+        Raises:
+            DatabaseAccessError: the actor may not read this schema, or run SQL on this database.
+            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names.
+            DatabaseError: there is no such table, or the database cannot be reached.
+        """
+        spec = self._registry.get(database.engine)
+        if sql is None:
+            self._policy.require_read_table(actor, database, schema=dataset.schema)
+            found = self._reflector.columns(
+                database, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog
+            )
+            return _with_kinds(found, spec)
+        self._policy.require_query_database(actor, database)
+        place = f"dataset {dataset.table_name!r}"
+        source = check_select(sql, spec=spec, place=place)
+        columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql), spec)
+        _refuse_twins(columns, place)
+        return columns
+
+    def try_connection(self, actor: Actor, database: Database) -> None:
+        """Connect and run the smallest statement; a DatabaseError says what went wrong."""
+        self._policy.require_manage_databases(actor)
+        statement = Statement(
+            sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=("one",), kinds=(ValueKind.INTEGER,)
+        )
+        self._runner.run(database, self._registry.get(database.engine), statement, limits=_TRIAL_LIMITS)
+
+
+def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:
+    return tuple(
+        FoundColumn(
+            name=column.name, type=column.type_text, kind=spec.value_kind(column.type_text), nullable=column.nullable
+        )
+        for column in columns
+    )
+
+
+def _refuse_twins(columns: Iterable[FoundColumn], place: str) -> None:
+    twins = [name for name, times in Counter(column.name for column in columns).items() if times > 1]
+    if twins:
+        raise VirtualDatasetError(f"{place}: two columns are called {twins[0]!r}; give each an alias of its own")
