@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
@@ -55,14 +55,6 @@ from analytics_core.ports import (
 
 ADMINISTRATORS = "Administrators"
 UserKey = int | str | User
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wiring:
-    """The runtime and the directory of people; shared by all facades of one core."""
-
-    runtime: Runtime
-    people: UserDirectory
 
 
 class AnalyticsCore:
@@ -120,11 +112,12 @@ class AnalyticsCore:
             policy=policy or Policy(),
             row_filters=row_filters,
             allowed_files=allowed_files,
+            people=users or StoredUserDirectory(store),
         )
-        self._bind(_Wiring(runtime=runtime, people=users or StoredUserDirectory(store)), acting_as)
+        self._bind(runtime, acting_as)
 
-    def _bind(self, wiring: _Wiring, acting_as: UserKey | None) -> None:
-        self._wiring = wiring
+    def _bind(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+        self._runtime = runtime
         self._acting_as = acting_as
 
     # ------------------------------------------------------------------------------------------------- who and when
@@ -134,19 +127,18 @@ class AnalyticsCore:
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
         """
-        bound = self._sibling(self._wiring, user)
+        bound = self._sibling(self._runtime, user)
         bound._actor()
         return bound
 
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
-        runtime = replace(self._wiring.runtime, clock=PinnedClock(moment))
-        return self._sibling(replace(self._wiring, runtime=runtime), self._acting_as)
+        return self._sibling(replace(self._runtime, clock=PinnedClock(moment)), self._acting_as)
 
     @staticmethod
-    def _sibling(wiring: _Wiring, acting_as: UserKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
-        core._bind(wiring, acting_as)
+        core._bind(runtime, acting_as)
         return core
 
     def create_first_administrator(self, username: str, **names: Any) -> User:
@@ -159,7 +151,7 @@ class AnalyticsCore:
         Raises:
             AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
         """
-        with self._wiring.runtime.store.unit_of_work() as unit:
+        with self._runtime.store.unit_of_work() as unit:
             if unit.roles.find(name=ADMINISTRATORS) is not None:
                 raise AlreadyExistsError("role", "name", ADMINISTRATORS)
             role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
@@ -170,7 +162,7 @@ class AnalyticsCore:
         key = self._acting_as
         if key is None:
             raise ActorRequiredError
-        user = key if isinstance(key, User) else self._wiring.people.find(key)
+        user = key if isinstance(key, User) else self._runtime.people.find(key)
         if user is None or not user.active:
             raise ActorRequiredError(f"nobody active answers to {key!r}; this call")
         return Actor(user=user, roles=self._roles_of(user))
@@ -179,7 +171,7 @@ class AnalyticsCore:
         if not user.role_ids:
             return ()
         roles = []
-        with self._wiring.runtime.store.unit_of_work() as unit:
+        with self._runtime.store.unit_of_work() as unit:
             for role_id in user.role_ids:
                 try:
                     roles.append(unit.roles.get(role_id))
@@ -191,32 +183,32 @@ class AnalyticsCore:
     @property
     def databases(self) -> Databases:
         """The connections to databases that users query."""
-        return Databases(self._wiring.runtime, self._actor())
+        return Databases(self._runtime, self._actor())
 
     @property
     def datasets(self) -> Datasets:
         """Physical and virtual tables with their columns and metrics."""
-        return Datasets(self._wiring.runtime, self._actor())
+        return Datasets(self._runtime, self._actor())
 
     @property
     def charts(self) -> Charts:
         """Saved charts, and the answers to chart queries."""
-        return Charts(self._wiring.runtime, self._actor())
+        return Charts(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:
         """The people of the metadata store."""
-        return Users(self._wiring.runtime, self._actor())
+        return Users(self._runtime, self._actor())
 
     @property
     def roles(self) -> Roles:
         """Roles and their grants."""
-        return Roles(self._wiring.runtime, self._actor())
+        return Roles(self._runtime, self._actor())
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
-        runtime = self._wiring.runtime
+        runtime = self._runtime
         runtime.job_book.close()
         runtime.connector.close()
         runtime.store.close()
@@ -246,6 +238,7 @@ def _build_runtime(
     policy: Policy,
     row_filters: Sequence[RowFilterSource],
     allowed_files: Sequence[Path | str],
+    people: UserDirectory,
 ) -> Runtime:
     statements = StatementRunner(connector)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None)
@@ -267,8 +260,9 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=Reflector(connector), runner=statements),
+        probes=Probes(policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements),
         templates=templates,
+        people=people,
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),
