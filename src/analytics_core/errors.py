@@ -401,9 +401,7 @@ class UnknownColumnError(UnknownNameError):
     noun = "column"
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
-    def __init__(
-        self, name: str, *, dataset: str, known: Iterable[str] = (), place: str = "", hint: str = ""
-    ) -> None:
+    def __init__(self, name: str, *, dataset: str, known: Iterable[str] = (), place: str = "", hint: str = "") -> None:
         where = f"{place}: dataset {dataset!r}" if place else f"dataset {dataset!r}"
         super().__init__(name, place=where, known=known, hint=hint)
         self.dataset = dataset

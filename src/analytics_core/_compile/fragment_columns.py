@@ -1,0 +1,94 @@
+"""Looks up the columns that a fragment names, and writes each qualified and quoted as the dataset spells it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+from analytics_core._compile.own_dialect import is_bare_call
+from analytics_core.errors import UnknownColumnError
+
+_FIELD_DIALECTS: Final = frozenset({"duckdb", "bigquery", "trino", "presto", "spark", "databricks", "clickhouse"})
+"""Where `column.field` reads a field of a nested value."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FragmentNames:
+    """The names a fragment may use: physical columns, under the alias by which the statement knows the source.
+
+    Attributes:
+        alias: with which each column is qualified.
+        columns: physical column names.
+        tables: names by which a user may have qualified a column: `orders`, `shop.orders`.
+    """
+
+    alias: str
+    columns: tuple[str, ...]
+    tables: tuple[str, ...] = ()
+
+
+def qualify_columns(tree: exp.Expr, names: FragmentNames, *, dialect: str, place: str) -> exp.Expr:
+    """Return the tree with each column as `alias."Exact Name"`; columns inside sub-queries stay as they are.
+
+    Raises:
+        UnknownColumnError: a name that the dataset does not have.
+    """
+    for column in list(_own_columns(tree)):
+        replacement = _resolved(column, names, dialect=dialect, place=place)
+        if column is tree:
+            tree = replacement
+        else:
+            column.replace(replacement)
+    return tree
+
+
+def _own_columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    for node in tree.walk(prune=lambda one: isinstance(one, exp.Query)):
+        if isinstance(node, exp.Column):
+            yield node
+
+
+def _resolved(column: exp.Column, names: FragmentNames, *, dialect: str, place: str) -> exp.Expr:
+    parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+    own = _own_parts(parts, names, dialect)
+    found = _find(own[0], names.columns) if own else None
+    if found is None and len(parts) == 1 and is_bare_call(column, dialect):
+        return exp.Anonymous(this=column.name, expressions=[])
+    if found is None or (len(own) > 1 and dialect not in _FIELD_DIALECTS):
+        raise _unknown(column, own or parts, names, place)
+    node: exp.Expr = exp.Column(
+        this=exp.Identifier(this=found, quoted=True), table=exp.Identifier(this=names.alias, quoted=True)
+    )
+    for field in own[1:]:
+        node = exp.Dot(this=node, expression=field.copy())
+    return node
+
+
+def _own_parts(parts: Sequence[exp.Identifier], names: FragmentNames, dialect: str) -> Sequence[exp.Identifier]:
+    """Return the parts without the table's name; nothing when they are qualified by another table."""
+    qualifiers = {name.casefold() for name in (names.alias, *names.tables)}
+    for length in range(len(parts) - 1, 0, -1):
+        if ".".join(part.name for part in parts[:length]).casefold() in qualifiers:
+            return parts[length:]
+    return parts if len(parts) == 1 or dialect in _FIELD_DIALECTS else ()
+
+
+def _find(name: exp.Identifier, columns: Sequence[str]) -> str | None:
+    """Return the column by its exact name, else by its name without case when that is clear."""
+    text = name.name
+    if text in columns:
+        return text
+    alike = [column for column in columns if column.casefold() == text.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _unknown(
+    column: exp.Column, parts: Sequence[exp.Identifier], names: FragmentNames, place: str
+) -> UnknownColumnError:
+    quoted = len(column.parts) == 1 and isinstance(column.this, exp.Identifier) and column.this.quoted
+    hint = f"write text in single quotes: '{column.name}'" if quoted else ""
+    written = ".".join(part.name for part in (column.parts if len(parts) > 1 else parts))
+    return UnknownColumnError(written, dataset=names.alias, known=names.columns, place=place, hint=hint)

@@ -1,0 +1,202 @@
+"""Parses a user's SQL fragment to exactly one scalar expression, in the dialect of its engine.
+
+What leaves here was generated from the checked tree, never copied from the text. What each place may hold, and what is
+refused, is told in `docs/explanation/sql-fragments.md`.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from enum import StrEnum
+from typing import Final
+
+from sqlglot import exp
+
+from analytics_core._compile.fragment_columns import FragmentNames, qualify_columns
+from analytics_core._compile.fragment_kinds import infer_kind
+from analytics_core._compile.own_dialect import restore_meaning
+from analytics_core._compile.plan import FragmentExpr
+from analytics_core._compile.sql_nodes import (
+    aggregates,
+    operators,
+    reads_relation,
+    refuse_misplaced,
+    refuse_unknown_nodes,
+)
+from analytics_core._compile.sql_text import (
+    Refuse,
+    check_characters,
+    parse_scalar,
+    read_tokens,
+    refuse_denied,
+    write_sql,
+)
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import FragmentError, SubqueryNotAllowedError
+
+__all__ = ["FragmentNames", "FragmentParser", "FragmentSlot", "as_condition", "as_operand"]
+
+
+class FragmentSlot(StrEnum):
+    """Where a fragment stands; the place decides whether aggregates and windows are allowed.
+
+    Aggregates: METRIC, HAVING, ORDER. Windows: METRIC, COLUMN, CALCULATED, ORDER.
+    """
+
+    WHERE = "where"
+    HAVING = "having"
+    COLUMN = "column"
+    METRIC = "metric"
+    ORDER = "order"
+    ROW_RULE = "row rule"
+    CALCULATED = "calculated column"
+
+
+_WITH_AGGREGATES: Final = frozenset({FragmentSlot.METRIC, FragmentSlot.HAVING, FragmentSlot.ORDER})
+_WITH_WINDOWS: Final = frozenset(
+    {FragmentSlot.METRIC, FragmentSlot.COLUMN, FragmentSlot.CALCULATED, FragmentSlot.ORDER}
+)
+_CONDITIONS: Final = frozenset({FragmentSlot.WHERE, FragmentSlot.HAVING, FragmentSlot.ROW_RULE})
+_Key = tuple[str, str, str, FragmentSlot, FragmentNames, bool]
+
+
+class FragmentParser:
+    """Parses fragments and keeps the latest ones; safe between threads.
+
+    Args:
+        max_length: characters of one fragment.
+        cache_size: how many parsed fragments are kept.
+    """
+
+    def __init__(self, *, max_length: int = 20_000, cache_size: int = 2_000) -> None:
+        self._max_length = max_length
+        self._cache_size = cache_size
+        self._parsed: OrderedDict[_Key, FragmentExpr] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def parse(
+        self,
+        text: str,
+        *,
+        spec: EngineSpec,
+        slot: FragmentSlot,
+        place: str,
+        names: FragmentNames,
+        allow_subqueries: bool = False,
+    ) -> FragmentExpr:
+        """Return `text` as one checked expression whose columns are qualified; `place` names it in errors.
+
+        The tree of the answer is shared: copy it before changing it.
+
+        Raises:
+            FragmentError: not one expression of the kind that the slot takes, or a function that is not allowed.
+            SubqueryNotAllowedError: it reads a relation of its own.
+            UnknownColumnError: it names a column that the dataset does not have.
+        """
+        key = (text, spec.name, spec.dialect, slot, names, allow_subqueries)
+        found = self._find(key)
+        if found is None:
+            found = self._parse(text, spec, slot, place, names, allow_subqueries=allow_subqueries)
+            self._keep(key, found)
+        return found
+
+    def _find(self, key: _Key) -> FragmentExpr | None:
+        with self._lock:
+            found = self._parsed.get(key)
+            if found is not None:
+                self._parsed.move_to_end(key)
+            return found
+
+    def _keep(self, key: _Key, parsed: FragmentExpr) -> None:
+        with self._lock:
+            self._parsed[key] = parsed
+            while len(self._parsed) > self._cache_size:
+                self._parsed.popitem(last=False)
+
+    def _parse(
+        self,
+        text: str,
+        spec: EngineSpec,
+        slot: FragmentSlot,
+        place: str,
+        names: FragmentNames,
+        *,
+        allow_subqueries: bool,
+    ) -> FragmentExpr:
+        def refuse(what: str) -> FragmentError:
+            return FragmentError(f"{place}: {what}")
+
+        check_characters(text, max_length=self._max_length, refuse=refuse)
+        try:
+            tree = _checked_tree(text, spec, refuse, place=place, allow_subqueries=allow_subqueries)
+            _refuse_by_slot(tree, slot, spec.dialect, refuse)
+            tree = qualify_columns(tree, names, dialect=spec.dialect, place=place)
+            kind = infer_kind(tree, spec)
+            _refuse_unusable(kind, slot, refuse)
+            return FragmentExpr(sql=_faithful_sql(tree, spec, refuse), kind=kind, tree=tree)
+        except RecursionError:
+            raise refuse("it is nested too deeply; write it flatter") from None
+
+
+def _checked_tree(text: str, spec: EngineSpec, refuse: Refuse, *, place: str, allow_subqueries: bool) -> exp.Expr:
+    """Return the tree of `text` after all checks that do not depend on the place or the dataset."""
+    tokens = read_tokens(text, spec.dialect, refuse)
+    refuse_denied(tokens, spec.denied_functions, refuse)
+    tree = parse_scalar(text, tokens, spec.dialect, refuse)
+    if isinstance(tree, exp.Block):
+        raise refuse("it holds more than one statement; one expression is needed")
+    if not allow_subqueries and reads_relation(tree, dialect=spec.dialect):
+        raise SubqueryNotAllowedError(f"{place}: custom SQL cannot hold sub-queries or table functions")
+    refuse_unknown_nodes(tree, refuse, queries=allow_subqueries)
+    if not allow_subqueries:
+        refuse_misplaced(tree, refuse)
+    return restore_meaning(tree, spec.dialect, refuse)
+
+
+def _refuse_by_slot(tree: exp.Expr, slot: FragmentSlot, dialect: str, refuse: Refuse) -> None:
+    if slot not in _WITH_AGGREGATES and (found := next(aggregates(tree, dialect=dialect), None)):
+        raise refuse(f"the aggregate {found.key.upper()} is not allowed in a {slot.value}; use a metric or having")
+    if slot not in _WITH_WINDOWS and tree.find(exp.Window):
+        raise refuse(f"window functions (OVER) are not allowed in a {slot.value}; use a metric or column")
+
+
+def _refuse_unusable(kind: ValueKind, slot: FragmentSlot, refuse: Refuse) -> None:
+    if slot in _CONDITIONS and (kind is ValueKind.TEXT or kind.is_temporal):
+        raise refuse(f"it gives a {kind.value}, not true or false; compare it with something")
+
+
+def _faithful_sql(tree: exp.Expr, spec: EngineSpec, refuse: Refuse) -> str:
+    """Return the text of the tree, after making sure that it reads back as what was checked."""
+    text = write_sql(tree, spec.dialect, refuse)
+    check_characters(text, max_length=max(len(text), 1), refuse=refuse)
+    tokens = read_tokens(text, spec.dialect, refuse)
+    refuse_denied(tokens, spec.denied_functions, refuse)
+    again = restore_meaning(parse_scalar(text, tokens, spec.dialect, refuse), spec.dialect, refuse)
+    if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):
+        raise refuse("a part of it cannot be written again with the same meaning; write it in another way")
+    return text
+
+
+_ATOMS: Final[tuple[type[exp.Expr], ...]] = (
+    exp.Column,
+    exp.Literal,
+    exp.Paren,
+    exp.Null,
+    exp.Boolean,
+    exp.Case,
+    exp.Cast,
+    exp.Func,
+)
+
+
+def as_operand(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of `tree` that can stand beside any operator: in parentheses unless it is one closed unit."""
+    closed = isinstance(tree, _ATOMS) and not isinstance(tree, exp.Binary)  # AND and `->` are functions to sqlglot
+    return tree.copy() if closed else exp.Paren(this=tree.copy())
+
+
+def as_condition(tree: exp.Expr) -> exp.Expr:
+    """Return a copy of `tree` in parentheses, to be joined with other conditions."""
+    return exp.Paren(this=tree.copy())

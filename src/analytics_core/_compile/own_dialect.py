@@ -1,0 +1,133 @@
+"""Keeps the meaning of a user's SQL that is written again in its own dialect, where sqlglot alone would change it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from sqlglot import exp
+
+from analytics_core._compile.sql_text import Refuse
+
+_BARE_CALLS: Final[Mapping[str, frozenset[str]]] = {
+    "mysql": frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
+    "oracle": frozenset({"sysdate", "systimestamp"}),
+}
+
+
+def is_bare_call(column: exp.Column, dialect: str) -> bool:
+    """Tell whether a name is a function that its dialect calls without parentheses, and the parser did not know."""
+    name = column.this
+    quoted = isinstance(name, exp.Identifier) and name.quoted
+    return not (quoted or column.table) and column.name.lower() in _BARE_CALLS.get(dialect, ())
+
+
+def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse) -> exp.Expr:
+    """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change."""
+    repairs = (*_EVERYWHERE, *_REPAIRS.get(dialect, ()))
+    for node in list(tree.walk()):
+        for repair in repairs:
+            repaired = repair(node, refuse)
+            if repaired is None:
+                continue
+            if node is tree:
+                tree = repaired
+            else:
+                node.replace(repaired)
+            break
+    return tree
+
+
+Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
+
+
+def _unquote_function(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
+    """Write `"left"(a, 2)`, as servers print it in view definitions, without quotes: they would be upper-cased."""
+    if not isinstance(node, exp.Anonymous) or not isinstance(node.this, exp.Identifier):
+        return None
+    if node.this.quoted and node.name != node.name.lower():
+        raise refuse(f'the function name "{node.name}" stands in quotes; write it without')
+    node.set("this", node.name)
+    return None
+
+
+def _own_origin(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Read the third argument of DATE_BIN and TIME_BUCKET as the column it is, not as a unit."""
+    unit = node.args.get("unit") if isinstance(node, exp.DateBin) else None
+    if isinstance(unit, exp.Var):
+        node.set("unit", exp.Column(this=exp.Identifier(this=unit.name, quoted=False)))
+    return None
+
+
+def _mysql_regexp(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Write REGEXP so that MariaDB runs it too: it has no REGEXP_LIKE."""
+    if not isinstance(node, exp.RegexpLike) or node.args.get("flag"):
+        return None
+    position = exp.Anonymous(this="REGEXP_INSTR", expressions=[node.this, node.expression])
+    return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
+
+
+def _mysql_median(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
+
+
+def _mysql_utc(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    if not isinstance(node, exp.UtcDate | exp.UtcTime | exp.UtcTimestamp):
+        return None
+    precision = node.args.get("this")
+    return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
+
+
+def _sqlite_cast(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Keep the name of a cast's type: SQLite casts to DATE or DECIMAL as to NUMERIC, no date function, no REAL."""
+    target = node.args.get("to") if isinstance(node, exp.Cast) else None
+    if isinstance(target, exp.DataType) and target.this in _SQLITE_NUMERIC:
+        target.set("kind", target.this.value)
+        target.set("this", exp.DataType.Type.USERDEFINED)
+        target.set("expressions", None)
+    return None
+
+
+def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Put parentheses where the parser made one operator of another: `a NOT IN (1) = b` is not `NOT a IN (1) = b`."""
+    parent = node.parent
+    if isinstance(node, exp.Not):
+        loose = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
+    elif isinstance(node, exp.Mod):
+        loose = isinstance(parent, exp.Neg)
+    else:
+        loose = isinstance(node, _COMPARISONS) and isinstance(parent, _COMPARISONS) and parent.expression is node
+    return exp.Paren(this=node.copy()) if loose else None
+
+
+_COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+
+
+def _duckdb_date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Close what DATE_ADD and DATE_SUB become: `b - date_add(a, i)` is not `b - a + i`."""
+    if isinstance(node, exp.DateAdd | exp.DateSub) and not isinstance(node.parent, exp.Paren):
+        return exp.Paren(this=node.copy())
+    return None
+
+
+def _mysql_timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    if not isinstance(node, exp.TimestampAdd):
+        return None
+    amount = node.expression
+    if isinstance(amount, exp.Literal) and not amount.is_string:
+        amount = exp.Literal(this=amount.name, is_string=True)
+    return exp.DateAdd(this=node.this, expression=amount, unit=node.args.get("unit"))
+
+
+_SQLITE_NUMERIC: Final = frozenset(
+    {
+        exp.DataType.Type.DATE, exp.DataType.Type.DATETIME, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ,
+        exp.DataType.Type.TIME, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON,
+    }
+)  # fmt: skip
+_EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin, _closed_operand)
+_REPAIRS: Final[Mapping[str, tuple[Repair, ...]]] = {
+    "mysql": (_mysql_regexp, _mysql_median, _mysql_utc, _mysql_timestamp_add),
+    "duckdb": (_duckdb_date_add,),
+    "sqlite": (_sqlite_cast,),
+}

@@ -1,0 +1,143 @@
+"""Reads and writes users' SQL text: characters, tokens, trees; every refusal is the caller's typed error."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+from typing import Final
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from analytics_core.errors import QueryError
+
+Refuse = Callable[[str], QueryError]
+"""Makes the caller's error from what is wrong; the caller adds the place."""
+
+_CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
+_TOO_DEEP: Final = "it is nested too deeply; write it flatter"
+
+
+def check_characters(text: str, *, max_length: int, refuse: Refuse) -> None:
+    """Refuse text that is empty, too long (characters), or holds control characters or half a surrogate pair."""
+    if not text.strip():
+        raise refuse("it is empty")
+    if len(text) > max_length:
+        raise refuse(f"it has {len(text)} characters; at most {max_length} are allowed")
+    found = _CONTROL.search(text)
+    if found:
+        raise refuse(f"it holds the control character U+{ord(found[0]):04X}; remove it")
+
+
+def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
+    """Return the tokens of `text`, refusing what a parser would not see: executable comments, unrendered templates."""
+    try:
+        tokens = Dialect.get_or_raise(dialect).tokenize(text)
+    except SqlglotError:
+        raise refuse("it cannot be read: a quote or comment is not closed") from None
+    if _has_executable_comment(text, tokens):
+        raise refuse("comments that some servers execute (/*! ... */) are not allowed")
+    if _has_template(tokens):
+        raise refuse("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
+    return tokens
+
+
+def _has_executable_comment(text: str, tokens: Sequence[Token]) -> bool:
+    comments = [comment for token in tokens for comment in token.comments]
+    return any(comment.startswith(("!", "M!")) for comment in comments) or (not tokens and "/*" in text)
+
+
+def _has_template(tokens: Sequence[Token]) -> bool:
+    if any(token.token_type is TokenType.BLOCK_START for token in tokens):
+        return True
+    return any(
+        first.token_type is second.token_type is TokenType.L_BRACE and second.start == first.end + 1
+        for first, second in pairwise(tokens)
+    )
+
+
+def called_names(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield each name that is followed by `(`, and the names before its dots, in lower case.
+
+    `pg_catalog.pg_sleep(1)` gives `pg_sleep` and `pg_catalog`: a package may be denied as a whole.
+    """
+    for position, token in enumerate(tokens):
+        if token.token_type is not TokenType.L_PAREN:
+            continue
+        before = position - 1
+        while before >= 0 and _may_name(tokens[before]):
+            yield tokens[before].text.lower()
+            if before < 2 or tokens[before - 1].token_type is not TokenType.DOT:
+                break
+            before -= 2
+
+
+def _may_name(token: Token) -> bool:
+    return token.token_type in _NAMES or token.text.replace("_", "").replace("$", "").isalnum()
+
+
+def refuse_denied(tokens: Sequence[Token], denied: frozenset[str], refuse: Refuse) -> None:
+    """Refuse calls of functions that reach files, the network, the session or other statements."""
+    for name in called_names(tokens):
+        if name in denied:
+            raise refuse(f"the function {name} is not allowed")
+
+
+def parse_scalar(text: str, tokens: Sequence[Token], dialect: str, refuse: Refuse) -> exp.Expr:
+    """Return the tree of `text`, which must be one scalar expression with nothing before or after it."""
+    try:
+        if tokens and tokens[0].token_type is TokenType.REPLACE:
+            return _as_select_item(text, dialect, refuse)
+        return sqlglot.parse_one(text, read=dialect, into=exp.Condition)
+    except ParseError as error:
+        raise refuse(f"it is not one SQL expression{_where(error)}") from None
+    except SqlglotError:
+        raise refuse("it is not one SQL expression") from None
+    except RecursionError:
+        raise refuse(_TOO_DEEP) from None
+
+
+def _as_select_item(text: str, dialect: str, refuse: Refuse) -> exp.Expr:
+    """Parse `REPLACE(...)`, which some dialects take for the statement of that name when it stands first."""
+    tree = sqlglot.parse_one(f"SELECT {text}", read=dialect)
+    items = tree.expressions
+    others = [value for key, value in tree.args.items() if key not in ("expressions", "kind") and value]
+    if not isinstance(tree, exp.Select) or len(items) != 1 or others or isinstance(items[0], exp.Alias):
+        raise refuse("it is not one SQL expression")
+    item: exp.Expr = items[0].pop()
+    return item
+
+
+def parse_statements(text: str, dialect: str, refuse: Refuse) -> list[exp.Expr]:
+    """Return the statements of `text`; empty ones and stray semicolons do not count."""
+    try:
+        trees = sqlglot.parse(text, read=dialect)
+    except ParseError as error:
+        raise refuse(f"it is not valid SQL{_where(error)}") from None
+    except SqlglotError:
+        raise refuse("it is not valid SQL") from None
+    except RecursionError:
+        raise refuse(_TOO_DEEP) from None
+    return [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
+
+
+def _where(error: ParseError) -> str:
+    first = error.errors[0] if error.errors else {}
+    near, line, column = first.get("highlight"), first.get("line"), first.get("col")
+    return f": see {near!r} in line {line}, column {column}" if near and line else ""
+
+
+def write_sql(tree: exp.Expr, dialect: str, refuse: Refuse) -> str:
+    """Return the text of `tree` without comments, refusing what the dialect cannot write as it was meant."""
+    try:
+        generator = Dialect.get_or_raise(dialect).generator(comments=False, unsupported_level=ErrorLevel.RAISE)
+        return generator.generate(tree)
+    except SqlglotError:
+        raise refuse("a part of it cannot be written for this engine") from None
+    except RecursionError:
+        raise refuse(_TOO_DEEP) from None
