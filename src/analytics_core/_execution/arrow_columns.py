@@ -106,9 +106,15 @@ def _cast_moment(array: Any, kind: ValueKind, wanted: pa.DataType) -> Any | None
         # A text with a zone offset makes Arrow raise; the careful way reads it.
         return array.cast(wanted) if kind is not ValueKind.TIMESTAMPTZ else None
     if pa.types.is_timestamp(given):
-        # Finer than a microsecond is cut; a date out of a moment is not, unless the moment is midnight.
-        return array.cast(wanted, safe=kind is ValueKind.DATE)
+        moved = array.cast(wanted, safe=False)  # finer than a microsecond is cut
+        return moved if kind is not ValueKind.DATE or _is_midnight(array, moved) else None
     return array.cast(wanted) if pa.types.is_date(given) else None
+
+
+def _is_midnight(moments: Any, dates: Any) -> bool:
+    """Whether no time of day is lost when these moments become dates."""
+    same = pc.equal(dates.cast(moments.type), moments)
+    return pc.all(same, skip_nulls=True).as_py() is not False
 
 
 def _is_number(given: pa.DataType) -> bool:

@@ -52,13 +52,10 @@ def values_by_kind(kind: ValueKind, values: Sequence[Any]) -> tuple[ValueKind, l
 
 def kind_of_types(types: frozenset[type], values: Sequence[Any]) -> ValueKind:
     """Return the kind that values of these types have; OTHER for mixtures without one."""
-    for members, kind in _KINDS_OF_TYPES:
-        if types <= members:
-            return kind
     if types == {datetime}:
         aware = any(value is not None and value.tzinfo is not None for value in values)
         return ValueKind.TIMESTAMPTZ if aware else ValueKind.TIMESTAMP
-    return ValueKind.OTHER
+    return next((kind for members, kind in _KINDS_OF_TYPES if types <= members), ValueKind.OTHER)
 
 
 _KINDS_OF_TYPES: tuple[tuple[frozenset[type], ValueKind], ...] = (
@@ -72,7 +69,7 @@ _KINDS_OF_TYPES: tuple[tuple[frozenset[type], ValueKind], ...] = (
     (frozenset({time}), ValueKind.TIME),
     (frozenset({bytes, bytearray, memoryview}), ValueKind.BYTES),
     # A temporal column with text that is no moment: all of it as text, so that nothing is lost.
-    (frozenset({str, date}), ValueKind.TEXT),
+    (frozenset({str, date, datetime}), ValueKind.TEXT),
 )
 
 

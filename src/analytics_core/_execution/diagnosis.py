@@ -18,6 +18,11 @@ _LONGEST_TEXT = 20_000
 _MISSING = "?"
 _QUOTED_STATEMENT = "\nLINE "
 """Where PostgreSQL and DuckDB begin to repeat the statement, which could hold anything."""
+_POOL_EXHAUSTED = ErrorPattern(
+    pattern=r"^QueuePool limit",
+    error_type=ErrorType.GENERIC_DB_ENGINE_ERROR,
+    template="all connections to this database are in use; try again, or raise pool_size",
+)
 
 
 def diagnose(error: BaseException, spec: EngineSpec) -> DatabaseError:
@@ -28,7 +33,7 @@ def diagnose(error: BaseException, spec: EngineSpec) -> DatabaseError:
     original = getattr(error, "orig", None) or error
     text = str(original)[:_LONGEST_TEXT].partition(_QUOTED_STATEMENT)[0]
     code = error_code(original)
-    for pattern in spec.error_patterns:
+    for pattern in (_POOL_EXHAUSTED, *spec.error_patterns):
         if match := re.search(pattern.pattern, text, re.IGNORECASE | re.DOTALL):
             return _typed(pattern, _names(match), spec=spec, code=code)
     return _unknown(spec, code)

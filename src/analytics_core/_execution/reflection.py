@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 
+from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._execution import sqlite_reflection
 from analytics_core._execution.diagnosis import diagnose
@@ -45,12 +46,12 @@ class Reflector:
 
     Args:
         connector: gives the engines.
-        specs: finds the spec of a database's engine, for messages and error patterns.
+        specs: finds the spec of a database's engine, for its error patterns; None: the built-in engines.
     """
 
-    def __init__(self, connector: Connector, *, specs: Callable[[str], EngineSpec]) -> None:
+    def __init__(self, connector: Connector, *, specs: Callable[[str], EngineSpec] | None = None) -> None:
         self._connector = connector
-        self._specs = specs
+        self._specs = specs or default_registry().get
 
     def schemas(self, database: Database) -> tuple[str, ...]:
         """Return the schema names, sorted."""

@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager
 from typing import Any
 
 import duckdb
+import pyarrow as pa
 import sqlalchemy as sa
 from duckdb_sqlalchemy import ConnectionWrapper
 
@@ -123,8 +124,6 @@ def _refuse_unless_one_query(native: Any, sql: str) -> None:
 
 
 def _read(native: Any, request: RunRequest) -> Fetched:
-    import pyarrow as pa
-
     def next_batch() -> Any | None:
         try:
             return reader.read_next_batch()

@@ -1,0 +1,172 @@
+"""Reading in batches: the row limit, the byte budget, and what a column becomes on its way."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests.support.execution import limits
+
+from analytics_core._engines.types import ValueKind as K
+from analytics_core._execution.fetching import SMALL_RESULT_ROWS, Fetched, fetch_arrow, fetch_rows
+from analytics_core.errors import ResultTooLargeError
+
+
+class FakeCursor:
+    """Gives rows in batches, and remembers how many were asked for and given."""
+
+    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        self.rows = list(rows)
+        self.asked: list[int] = []
+        self.given = 0
+
+    def fetch(self, size: int) -> list[tuple[Any, ...]]:
+        self.asked.append(size)
+        batch = self.rows[self.given : self.given + size]
+        self.given += len(batch)
+        return batch
+
+
+def read(rows: Sequence[tuple[Any, ...]], *kinds: K, **changes: Any) -> tuple[Fetched, FakeCursor]:
+    cursor = FakeCursor(rows)
+    fetched = fetch_rows(
+        cursor.fetch,
+        labels=[f"c{place}" for place in range(len(kinds))],
+        kinds=kinds,
+        limits=limits(**changes),
+        check=lambda: None,
+    )
+    return fetched, cursor
+
+
+def test_no_rows_give_columns_without_values() -> None:
+    fetched, _ = read([], K.INTEGER, K.TEXT)
+    assert fetched.frame.names == ("c0", "c1")
+    assert [column.kind for column in fetched.frame.columns] == [K.INTEGER, K.TEXT]
+    assert (len(fetched.frame), fetched.has_more) == (0, False)
+
+
+@pytest.mark.parametrize(("available", "most", "expected"), [(9, 10, False), (10, 10, False), (11, 10, True)])
+def test_more_rows_are_known_by_reading_one_beyond_the_limit(available: int, most: int, expected: bool) -> None:
+    fetched, cursor = read([(place,) for place in range(available)], K.INTEGER, max_rows=most)
+    assert (len(fetched.frame), fetched.has_more) == (min(available, most), expected)
+    assert cursor.given <= most + 1
+
+
+def test_a_limit_of_no_rows_still_tells_whether_there_are_any() -> None:
+    fetched, _ = read([(1,)], K.INTEGER, max_rows=0)
+    assert (len(fetched.frame), fetched.has_more) == (0, True)
+
+
+def test_a_small_result_stays_in_lists() -> None:
+    fetched, _ = read([(place,) for place in range(SMALL_RESULT_ROWS)], K.INTEGER)
+    assert isinstance(fetched.frame.columns[0].values, list)
+
+
+def test_a_large_result_becomes_arrow_columns() -> None:
+    rows = [(str(datetime(2024, 1, 1) + timedelta(minutes=i)), f"s{i}", i, i / 3) for i in range(30_000)]
+    fetched, _ = read(rows, K.TIMESTAMP, K.TEXT, K.INTEGER, K.FLOAT)
+    types = [column.values.type for column in fetched.frame.columns]
+    assert types == [pa.timestamp("us"), pa.string(), pa.int64(), pa.float64()]
+    assert list(fetched.frame.rows())[-1] == (
+        datetime(2024, 1, 1) + timedelta(minutes=29_999),
+        "s29999",
+        29_999,
+        29_999 / 3,
+    )
+
+
+def test_a_value_that_does_not_fit_late_in_a_large_result_turns_the_column_into_a_list() -> None:
+    rows: list[tuple[Any, ...]] = [(place,) for place in range(10_000)] + [(2**70,)]
+    fetched, _ = read(rows, K.INTEGER)
+    column = fetched.frame.columns[0]
+    assert isinstance(column.values, list)
+    assert (column.kind, column.values[:2], column.values[-1]) == (K.INTEGER, [0, 1], 2**70)
+
+
+def test_integers_with_fractions_late_in_a_large_result_come_out_as_floats() -> None:
+    fetched, _ = read([*((place,) for place in range(10_000)), (0.5,)], K.UNKNOWN)
+    column = fetched.frame.columns[0]
+    assert (column.kind, column.to_list()[9_999:]) == (K.FLOAT, [9999.0, 0.5])
+
+
+def test_a_text_that_is_no_moment_late_in_a_large_result_keeps_all_as_text() -> None:
+    rows = [("2024-01-31 10:00:00",)] * 5_000 + [("soon",)]
+    column = read(rows, K.TIMESTAMP)[0].frame.columns[0]
+    assert (column.kind, column.to_list()[-2:]) == (K.TEXT, ["2024-01-31 10:00:00", "soon"])
+
+
+@pytest.mark.parametrize("kind", [K.UNKNOWN, K.INTEGER, K.DECIMAL, K.TEXT, K.TIMESTAMPTZ])
+def test_a_large_column_of_nulls_stays_null(kind: K) -> None:
+    column = read([(None,)] * 9_000, kind)[0].frame.columns[0]
+    assert (column.kind, column.to_list()) == (kind, [None] * 9_000)
+
+
+def test_a_kind_that_only_shows_after_many_nulls_is_found() -> None:
+    column = read([(None,)] * 9_000 + [("late",)], K.UNKNOWN)[0].frame.columns[0]
+    assert (column.kind, column.to_list()[-2:]) == (K.TEXT, [None, "late"])
+
+
+@given(rows=st.integers(0, 6_000), most=st.integers(0, 6_000))
+@settings(max_examples=25, deadline=None)
+def test_rows_come_out_in_order_and_complete(rows: int, most: int) -> None:
+    fetched, _ = read([(place, str(place)) for place in range(rows)], K.INTEGER, K.TEXT, max_rows=most)
+    assert list(fetched.frame.rows()) == [(place, str(place)) for place in range(min(rows, most))]
+    assert fetched.has_more is (rows > most)
+
+
+def test_crossing_the_byte_budget_stops_the_reading_early() -> None:
+    cursor = FakeCursor([("x" * 10_000,)] * 100_000)
+    with pytest.raises(ResultTooLargeError, match="larger than 5,000,000 bytes") as caught:
+        fetch_rows(cursor.fetch, labels=["c"], kinds=[K.TEXT], limits=limits(max_bytes=5_000_000), check=lambda: None)
+    assert cursor.given < 1_200
+    assert caught.value.extra["max_bytes"] == 5_000_000
+
+
+@pytest.mark.parametrize("value", ["x" * 1_000, b"x" * 1_000, {"a": "x" * 1_000}, ["x" * 1_000]])
+def test_long_values_of_every_type_count(value: Any) -> None:
+    with pytest.raises(ResultTooLargeError):
+        read([(value,)] * 5_000, K.UNKNOWN, max_bytes=2_000_000)
+
+
+def test_a_result_inside_its_budget_passes() -> None:
+    fetched, _ = read([("x" * 100,)] * 10_000, K.TEXT, max_bytes=2_000_000)
+    assert 1_000_000 < fetched.fetched_bytes < 2_000_000
+
+
+def test_wide_rows_are_asked_for_in_small_batches() -> None:
+    _, cursor = read([("x" * 1_000_000,)] * 100, K.TEXT, max_bytes=1_000_000_000)
+    assert max(cursor.asked[1:]) <= 9
+
+
+def test_arrow_batches_are_cut_at_the_row_limit() -> None:
+    table = pa.table({"n": list(range(100))})
+    batches = iter(table.to_batches(max_chunksize=30))
+    fetched = fetch_arrow(
+        lambda: next(batches, None),
+        schema=table.schema,
+        labels=["total"],
+        kinds=[K.INTEGER],
+        limits=limits(max_rows=50),
+        check=lambda: None,
+    )
+    assert (fetched.frame.names, len(fetched.frame), fetched.has_more) == (("total",), 50, True)
+    assert next(batches).num_rows == 30  # the third batch was not read
+
+
+def test_arrow_batches_count_against_the_byte_budget() -> None:
+    batches = iter(pa.table({"n": ["x" * 1_000] * 1_000}).to_batches(max_chunksize=100))
+    with pytest.raises(ResultTooLargeError):
+        fetch_arrow(
+            lambda: next(batches, None),
+            schema=pa.schema([("n", pa.string())]),
+            labels=["n"],
+            kinds=[K.TEXT],
+            limits=limits(max_bytes=200_000),
+            check=lambda: None,
+        )
