@@ -70,11 +70,10 @@ def store_border() -> Iterator[None]:
 
 def _code(error: DBAPIError) -> str:
     origin: Any = error.orig
-    for attribute in ("sqlite_errorname", "sqlstate"):
-        if value := getattr(origin, attribute, None):
-            return str(value)
-    first = origin.args[0] if origin is not None and origin.args else None
-    return str(first) if isinstance(first, int) else ""
+    number = origin.args[0] if origin is not None and origin.args else None
+    if isinstance(number, int):
+        return str(number)
+    return str(getattr(origin, "sqlite_errorname", None) or getattr(origin, "sqlstate", None) or "")
 
 
 def _names_key(origin: Any, key: UniqueConstraint, table: Table) -> bool:

@@ -96,10 +96,10 @@ class SqlRepository(Generic[Record]):
         kind = self._kind
         try:
             with self._session.writing():
+                self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
-                if self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id))).rowcount != 1:
-                    raise kind.missing(record_id)
+                self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id)))
         except DBAPIError as error:
             self._explain_delete(error, record_id)
 

@@ -2,3 +2,10 @@
 
 The suites need pytest, which the library itself does not install.
 """
+
+import pytest
+
+# Failed assertions show their values, as in a host's own tests.
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{suite}" for suite in ("clock", "datasets", "listing", "metadata_store", "secret_box"))
+)

@@ -1,0 +1,219 @@
+"""What every `MetadataStore` must keep about lists: conditions, order, pages, counts."""
+
+from __future__ import annotations
+
+from datetime import timedelta, timezone
+from typing import Any
+
+import pytest
+
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
+from analytics_core.ports import MetadataStore
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
+
+_CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("Alpha", {"cache_timeout": 10, "viz_type": "bar", "owner_ids": (1,)}),
+    ("alpha 50%", {"cache_timeout": None, "viz_type": None, "owner_ids": (1, 2)}),
+    ("beta_x", {"cache_timeout": 5, "viz_type": "bar", "owner_ids": (2,)}),
+    ("Ärger", {"cache_timeout": 10, "viz_type": "pie", "is_managed_externally": True}),
+    ("zeta\\x", {"cache_timeout": None, "viz_type": "Bar"}),
+)
+_ELSEWHERE = timezone(timedelta(hours=2))
+_NAMES = [name for name, _ in _CHARTS]
+
+
+class ListConformance:
+    """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
+
+    @pytest.fixture
+    def clock(self) -> FixedClock:
+        """Return the clock that the store must use."""
+        return FixedClock(START)
+
+    @pytest.fixture
+    def store(self, clock: FixedClock) -> MetadataStore:
+        """Return the store under test."""
+        raise NotImplementedError("override the fixture `store`")
+
+    @pytest.fixture
+    def charts(self, store: MetadataStore, clock: FixedClock) -> list[int]:
+        """Store five charts, an hour apart, and return their ids."""
+        ids = []
+        for name, fields in _CHARTS:
+            with store.unit_of_work() as unit:
+                ids.append(unit.charts.add(a_chart(name, **fields), actor_id=None).id)
+            clock.advance(timedelta(hours=1))
+        return ids
+
+    def _names(self, store: MetadataStore, **query: Any) -> list[str]:
+        with store.unit_of_work() as unit:
+            total, found = unit.charts.list(ListQuery(**query))
+        assert total >= len(found)
+        return [chart.slice_name for chart in found]
+
+    @pytest.mark.parametrize(
+        ("col", "op", "val", "expected"),
+        [
+            ("slice_name", "eq", "Alpha", [0]),
+            ("slice_name", "eq", "alpha", []),
+            ("slice_name", "neq", "Alpha", [1, 2, 3, 4]),
+            ("slice_name", "in", ["Alpha", "zeta\\x", "none"], [0, 4]),
+            ("slice_name", "in", [], []),
+            ("slice_name", "contains", "ALPHA", [0, 1]),
+            ("slice_name", "contains", "%", [1]),
+            ("slice_name", "contains", "_", [2]),
+            ("slice_name", "contains", "\\", [4]),
+            ("slice_name", "contains", "ärg", [3]),
+            ("slice_name", "contains", "'; DROP TABLE ac_charts --", []),
+            ("slice_name", "starts_with", "BETA", [2]),
+            ("slice_name", "starts_with", "x", []),
+            ("slice_name", "gt", "alpha 50%", [2, 3, 4]),
+            ("cache_timeout", "eq", 10, [0, 3]),
+            ("cache_timeout", "eq", None, [1, 4]),
+            ("cache_timeout", "neq", 10, [1, 2, 4]),
+            ("cache_timeout", "neq", None, [0, 2, 3]),
+            ("cache_timeout", "lt", 10, [2]),
+            ("cache_timeout", "in", [5, None], [1, 2, 4]),
+            ("cache_timeout", "is_null", True, [1, 4]),
+            ("cache_timeout", "is_null", None, [1, 4]),
+            ("cache_timeout", "is_null", False, [0, 2, 3]),
+            ("viz_type", "eq", "bar", [0, 2]),
+            ("is_managed_externally", "eq", True, [3]),
+            ("owner_ids", "eq", 2, [1, 2]),
+            ("owner_ids", "in", [1, 2, 99], [0, 1, 2]),
+            ("created_on", "gt", START + timedelta(hours=3), [4]),
+            ("created_on", "lt", (START + timedelta(hours=1)).isoformat(), [0]),
+            (
+                "created_on",
+                "lt",
+                (START + timedelta(hours=1)).astimezone(_ELSEWHERE).isoformat(),
+                [0],
+            ),
+            ("version", "eq", 1, [0, 1, 2, 3, 4]),
+        ],
+    )
+    @pytest.mark.usefixtures("charts")
+    def test_a_condition_finds(self, store: MetadataStore, col: str, op: str, val: Any, expected: list[int]) -> None:
+        """Text is compared exactly, searched in any case; None is a value of its own."""
+        found = self._names(store, filters=(ListFilter(col=col, op=op, val=val),))
+        assert found == [_NAMES[position] for position in expected]
+
+    @pytest.mark.usefixtures("charts")
+    def test_all_conditions_hold(self, store: MetadataStore) -> None:
+        """Conditions are joined by AND."""
+        bar, ten = ListFilter(col="viz_type", op="eq", val="bar"), ListFilter(col="cache_timeout", op="eq", val=10)
+        assert self._names(store, filters=(bar, ten)) == ["Alpha"]
+
+    @pytest.mark.parametrize(
+        ("order_by", "expected"),
+        [
+            ((), [0, 1, 2, 3, 4]),
+            ((("slice_name", False),), [0, 1, 2, 4, 3]),
+            ((("slice_name", True),), [3, 4, 2, 1, 0]),
+            ((("cache_timeout", False),), [2, 0, 3, 1, 4]),
+            ((("cache_timeout", True),), [0, 3, 2, 1, 4]),
+            ((("cache_timeout", True), ("slice_name", True)), [3, 0, 2, 4, 1]),
+            ((("created_on", True),), [4, 3, 2, 1, 0]),
+        ],
+    )
+    @pytest.mark.usefixtures("charts")
+    def test_order_is_by_code_point_none_last_and_complete(
+        self, store: MetadataStore, order_by: tuple[tuple[str, bool], ...], expected: list[int]
+    ) -> None:
+        """Every store gives the same order."""
+        assert self._names(store, order_by=order_by) == [_NAMES[position] for position in expected]
+
+    @pytest.mark.usefixtures("charts")
+    def test_pages_cover_everything_once(self, store: MetadataStore) -> None:
+        """Also when the order has ties."""
+        pages = [self._names(store, order_by=(("viz_type", False),), page=page, page_size=2) for page in range(4)]
+        assert [len(page) for page in pages] == [2, 2, 1, 0]
+        assert sorted(name for page in pages for name in page) == sorted(_NAMES)
+
+    @pytest.mark.parametrize("page", [0, 1, 9])
+    @pytest.mark.usefixtures("charts")
+    def test_the_count_is_of_all_matches_on_every_page(self, store: MetadataStore, page: int) -> None:
+        """Beyond the last page too."""
+        with store.unit_of_work() as unit:
+            total, _ = unit.charts.list(ListQuery(page=page, page_size=4))
+        assert total == 5
+
+    def test_only_given_ids_are_seen(self, store: MetadataStore, charts: list[int]) -> None:
+        """No ids, nothing; None, everything; also very many ids."""
+        assert self._names(store, ids=frozenset()) == []
+        assert self._names(store, ids=frozenset({charts[1], charts[3], 10_000})) == ["alpha 50%", "Ärger"]
+        assert self._names(store, ids=frozenset({charts[0], *range(100_000, 170_000)})) == ["Alpha"]
+
+    @pytest.mark.parametrize(
+        "query",
+        [
+            ListQuery(filters=(ListFilter(col="slice_nam", op="eq", val="x"),)),
+            ListQuery(order_by=(("slice_nam", False),)),
+        ],
+    )
+    def test_an_unknown_column_is_refused_with_the_nearest_name(self, store: MetadataStore, query: ListQuery) -> None:
+        """Never ignored, never passed on."""
+        with store.unit_of_work() as unit, pytest.raises(UnknownNameError, match="did you mean 'slice_name'"):
+            unit.charts.list(query)
+
+    @pytest.mark.parametrize("name", ["uri", "ssh_tunnel"])
+    def test_secrets_can_neither_be_searched_nor_ordered_by(self, store: MetadataStore, name: str) -> None:
+        """Their columns are not known to lists."""
+        with store.unit_of_work() as unit:
+            for query in (
+                ListQuery(filters=(ListFilter(col=name, op="contains", val="a"),)),
+                ListQuery(order_by=((name, True),)),
+            ):
+                with pytest.raises(UnknownNameError) as refusal:
+                    unit.databases.list(query)
+                assert name not in refusal.value.known
+
+    @pytest.mark.parametrize(
+        ("col", "op", "val", "error"),
+        [
+            ("slice_name", "like", "x", UnknownOperatorError),
+            ("slice_name", "eq", 5, FilterValueError),
+            ("slice_name", "eq", "a\x00", FilterValueError),
+            ("slice_name", "in", "abc", FilterValueError),
+            ("slice_name", "contains", None, FilterValueError),
+            ("slice_name", "is_null", "yes", FilterValueError),
+            ("cache_timeout", "contains", 1, FilterValueError),
+            ("cache_timeout", "eq", "5", FilterValueError),
+            ("cache_timeout", "eq", True, FilterValueError),
+            ("cache_timeout", "eq", 2**70, FilterValueError),
+            ("is_managed_externally", "eq", 1, FilterValueError),
+            ("created_on", "gt", "yesterday", FilterValueError),
+            ("owner_ids", "contains", 1, UnknownOperatorError),
+            ("owner_ids", "eq", "1", FilterValueError),
+        ],
+    )
+    def test_a_condition_that_makes_no_sense_is_a_typed_error(
+        self, store: MetadataStore, col: str, op: str, val: Any, error: type[Exception]
+    ) -> None:
+        """Every store refuses the same values."""
+        with store.unit_of_work() as unit, pytest.raises(error, match=col):
+            unit.charts.list(ListQuery(filters=(ListFilter(col=col, op=op, val=val),)))
+
+    @pytest.mark.parametrize(("page", "page_size"), [(-1, 5), (0, 0), (0, -1), (2**31, 2**31)])
+    def test_pages_that_cannot_be_are_refused(self, store: MetadataStore, page: int, page_size: int) -> None:
+        """LimitError, not a driver's overflow."""
+        with store.unit_of_work() as unit, pytest.raises(LimitError):
+            unit.charts.list(ListQuery(page=page, page_size=page_size))
+
+    def test_datasets_without_schema_are_found_as_such(self, store: MetadataStore) -> None:
+        """None is None for the caller, whatever the store writes."""
+        with store.unit_of_work() as unit:
+            database = unit.databases.add(a_database(), actor_id=None)
+            for schema in (None, "s"):
+                unit.datasets.add(a_dataset(database.id, schema=schema), actor_id=None)
+            for item, schemas in (
+                (ListFilter(col="schema", op="is_null"), [None]),
+                (ListFilter(col="schema", op="is_null", val=False), ["s"]),
+                (ListFilter(col="schema", op="eq", val=None), [None]),
+                (ListFilter(col="schema", op="neq", val=None), ["s"]),
+                (ListFilter(col="schema", op="in", val=[None]), [None]),
+            ):
+                assert [found.schema for found in unit.datasets.list(ListQuery(filters=(item,)))[1]] == schemas
+            assert unit.datasets.find(schema=None) is not None

@@ -1,0 +1,56 @@
+"""The library's metadata store keeps the promises of the port on every kind of database it can live in."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.stores import empty_store, open_store
+
+from analytics_core.testing.conformance.datasets import DatasetConformance
+from analytics_core.testing.conformance.listing import ListConformance
+from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
+
+
+@pytest.fixture(scope="module")
+def postgres_store_url(make_postgres_database):
+    return make_postgres_database()
+
+
+@pytest.fixture(scope="module")
+def mariadb_store_url(make_mariadb_database):
+    return make_mariadb_database()
+
+
+class Suites(MetadataStoreConformance, DatasetConformance, ListConformance):
+    """All three suites."""
+
+
+class TestInMemory(Suites):
+    @pytest.fixture
+    def store(self, clock):
+        with open_store("sqlite://", clock) as store:
+            yield store
+
+
+class TestInSqliteFile(Suites):
+    @pytest.fixture
+    def store(self, clock, tmp_path):
+        with open_store(f"sqlite:///{tmp_path}/meta.db", clock) as store:
+            yield store
+
+
+@pytest.mark.server
+class TestInPostgres(Suites):
+    @pytest.fixture
+    def store(self, clock, postgres_store_url):
+        with open_store(postgres_store_url, clock) as store:
+            yield store
+        empty_store(postgres_store_url)
+
+
+@pytest.mark.server
+class TestInMariadb(Suites):
+    @pytest.fixture
+    def store(self, clock, mariadb_store_url):
+        with open_store(mariadb_store_url, clock) as store:
+            yield store
+        empty_store(mariadb_store_url)

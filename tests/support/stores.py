@@ -1,0 +1,34 @@
+"""Metadata stores for tests, one per kind of server; servers are emptied instead of made anew."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import sqlalchemy as sa
+
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._records.secret import Secret
+from analytics_core._storage.store import SqlMetadataStore
+from analytics_core._storage.tables import METADATA
+from analytics_core.ports import Clock
+
+KEY = Secret("a key of the tests, long enough")
+
+
+@contextmanager
+def open_store(url: str, clock: Clock, *, box: AesGcmSecretBox | None = None) -> Iterator[SqlMetadataStore]:
+    """Give a store that is closed in the end."""
+    store = SqlMetadataStore(url, secret_box=box or AesGcmSecretBox(KEY), clock=clock)
+    try:
+        yield store
+    finally:
+        store.close()
+
+
+def empty_store(url: str) -> None:
+    """Delete all records of a store on a server."""
+    engine = sa.create_engine(url, poolclass=sa.pool.NullPool)
+    with engine.begin() as connection:
+        for table in reversed(METADATA.sorted_tables):
+            connection.execute(sa.delete(table))
