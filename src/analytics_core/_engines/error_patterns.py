@@ -86,6 +86,17 @@ _SQLITE = _patterns(
 
 _DUCKDB = _patterns(
     (
+        r"^connection error: .*different configuration",
+        _E.GENERIC_DB_ENGINE_ERROR,
+        "the database file is open in this process with other settings; close that connection first",
+    ),
+    (r"^(?:io|connection) error: .*lock", _E.GENERIC_DB_ENGINE_ERROR, _LOCKED),
+    (
+        r"^io error: .*(?:does not exist|not a valid duckdb|cannot open)",
+        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        "the database file cannot be opened, or is no DuckDB database",
+    ),
+    (
         r"^catalog error: table with name .* because schema \"(?P<schema>[^\"]+)\" does not exist",
         _E.SCHEMA_DOES_NOT_EXIST_ERROR,
         _NO_SCHEMA,
@@ -120,12 +131,6 @@ _DUCKDB = _patterns(
     ),
     (r"^parser error: .*(memory exhausted|depth)", _E.GENERIC_DB_ENGINE_ERROR, _TOO_DEEP),
     (r"^(parser|binder) error", _E.SYNTAX_ERROR, _SYNTAX),
-    (r"^(io|connection) error: .*(lock|different configuration)", _E.GENERIC_DB_ENGINE_ERROR, _LOCKED),
-    (
-        r"^io error: .*(does not exist|not a valid duckdb|cannot open)",
-        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
-        "the database file cannot be opened, or is no DuckDB database",
-    ),
     (r"^out of range error|^conversion error: .*out of range for", _E.GENERIC_DB_ENGINE_ERROR, _OVERFLOW),
     (r"^conversion error: .*field value out of range", _E.GENERIC_DB_ENGINE_ERROR, _BAD_TIME),
     (r"^(conversion|mismatch type) error", _E.GENERIC_DB_ENGINE_ERROR, _BAD_VALUE),
