@@ -1,0 +1,189 @@
+"""Who may do what, cell by cell of the policy's table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.secret import Secret
+from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
+from analytics_core._security.policy import RULES, Act, Policy, Standing
+from analytics_core.errors import AccessError, ChartAccessError, DatabaseAccessError, DatasetAccessError, OwnershipError
+
+DATABASE = Database(id=1, uuid="d", database_name="shop", uri=Secret("sqlite://"), engine="sqlite")
+DATASET = Dataset(id=10, uuid="t", database_id=1, table_name="orders", schema="sales", owner_ids=(7,))
+CHART = Chart(id=100, uuid="c", slice_name="Revenue", datasource_id=10, datasource_type="table", owner_ids=(8,))
+POLICY = Policy()
+
+ON_DATABASE = Grant(target=GrantTarget.DATABASE, target_id=1)
+ON_SCHEMA = Grant(target=GrantTarget.SCHEMA, target_id=1, schema="sales")
+ON_DATASET = Grant(target=GrantTarget.DATASET, target_id=10)
+ELSEWHERE = (
+    Grant(target=GrantTarget.DATABASE, target_id=2),
+    Grant(target=GrantTarget.SCHEMA, target_id=2, schema="sales"),
+    Grant(target=GrantTarget.SCHEMA, target_id=1, schema="hr"),
+    Grant(target=GrantTarget.DATASET, target_id=1),
+    Grant(target=GrantTarget.DATABASE, target_id=10),
+)
+
+
+def actor(user_id: int = 5, *grants: Grant, is_admin: bool = False) -> Actor:
+    role = Role(id=1, name="role", is_admin=is_admin, grants=frozenset(grants))
+    return Actor(user=User(id=user_id, username="u", role_ids=(1,)), roles=(role,))
+
+
+ADMIN, STRANGER, DATASET_OWNER, CHART_OWNER = actor(is_admin=True), actor(), actor(7), actor(8)
+
+
+@pytest.mark.parametrize(
+    ("who", "may_read", "may_query"),
+    [
+        (ADMIN, True, True),
+        (actor(5, ON_DATABASE), True, True),
+        (actor(5, ON_SCHEMA), True, False),
+        (actor(5, ON_DATASET), False, False),
+        (DATASET_OWNER, False, False),
+        (STRANGER, False, False),
+    ],
+)
+def test_databases_are_read_and_queried_by_grants(who: Actor, may_read: bool, may_query: bool) -> None:
+    assert POLICY.can_read_database(who, DATABASE) is may_read
+    assert POLICY.can_query_database(who, DATABASE) is may_query
+
+
+@pytest.mark.parametrize(
+    ("who", "may_read", "may_write"),
+    [
+        (ADMIN, True, True),
+        (DATASET_OWNER, True, True),
+        (actor(5, ON_DATABASE), True, False),
+        (actor(5, ON_SCHEMA), True, False),
+        (actor(5, ON_DATASET), True, False),
+        (CHART_OWNER, False, False),
+        (actor(5, *ELSEWHERE), False, False),
+        (STRANGER, False, False),
+    ],
+)
+def test_datasets_are_read_by_grants_and_changed_by_owners(who: Actor, may_read: bool, may_write: bool) -> None:
+    assert POLICY.can_read_dataset(who, DATASET) is may_read
+    assert POLICY.can_write(who, DATASET) is may_write
+
+
+@pytest.mark.parametrize(
+    ("who", "may_read", "may_write"),
+    [
+        (ADMIN, True, True),
+        (CHART_OWNER, True, True),
+        (DATASET_OWNER, True, False),
+        (actor(5, ON_SCHEMA), True, False),
+        (STRANGER, False, False),
+    ],
+)
+def test_charts_are_read_by_readers_of_their_dataset(who: Actor, may_read: bool, may_write: bool) -> None:
+    assert POLICY.can_read_chart(who, CHART, DATASET) is may_read
+    assert POLICY.can_write(who, CHART) is may_write
+
+
+def test_a_chart_without_its_dataset_is_for_its_owners_only() -> None:
+    assert POLICY.can_read_chart(CHART_OWNER, CHART, None)
+    assert not POLICY.can_read_chart(actor(5, ON_DATABASE), CHART, None)
+
+
+def test_a_schema_grant_does_not_open_tables_of_the_unnamed_schema() -> None:
+    unnamed = replace(DATASET, schema=None)
+    assert not POLICY.can_read_dataset(actor(5, ON_SCHEMA), unnamed)
+    assert POLICY.can_read_dataset(actor(5, ON_DATABASE), unnamed)
+
+
+def test_grants_of_several_roles_add_up() -> None:
+    roles = (
+        Role(id=1, name="a", grants=frozenset({ON_DATASET})),
+        Role(id=2, name="b", grants=frozenset({ON_DATABASE})),
+    )
+    both = Actor(user=User(id=5, username="u"), roles=roles)
+    assert POLICY.can_read_dataset(both, DATASET)
+    assert POLICY.can_query_database(both, DATABASE)
+    assert both.role_ids == {1, 2}
+
+
+def test_somebody_without_roles_may_nothing() -> None:
+    nobody = Actor(user=User(id=5, username="u"))
+    assert not POLICY.can_read_dataset(nobody, DATASET)
+    assert not POLICY.can_read_database(nobody, DATABASE)
+
+
+def test_refusals_are_typed_and_tell_what_would_help() -> None:
+    with pytest.raises(DatabaseAccessError, match="grant"):
+        POLICY.require_read_database(STRANGER, DATABASE)
+    with pytest.raises(DatabaseAccessError, match="grant on the whole database"):
+        POLICY.require_query_database(actor(5, ON_SCHEMA), DATABASE)
+    with pytest.raises(DatabaseAccessError, match="administrator"):
+        POLICY.require_manage_databases(actor(5, ON_DATABASE))
+    with pytest.raises(DatasetAccessError, match="grant"):
+        POLICY.require_read_dataset(STRANGER, DATASET)
+    with pytest.raises(DatabaseAccessError, match="schema"):
+        POLICY.require_read_table(actor(5, ON_SCHEMA), DATABASE, schema="hr")
+    with pytest.raises(ChartAccessError, match="dataset"):
+        POLICY.require_read_chart(STRANGER, CHART, DATASET)
+    with pytest.raises(AccessError, match="administrator"):
+        POLICY.require_manage_people(DATASET_OWNER)
+
+
+@pytest.mark.parametrize("record", [DATABASE, DATASET, CHART])
+def test_only_owners_and_administrators_change_records(record: Database | Dataset | Chart) -> None:
+    POLICY.require_write(ADMIN, record)
+    with pytest.raises(OwnershipError) as caught:
+        POLICY.require_write(actor(5, ON_DATABASE), record)
+    assert caught.value.status == 403
+
+
+def test_no_refusal_names_a_record_that_the_actor_may_not_see() -> None:
+    for refused in (
+        lambda: POLICY.require_read_dataset(STRANGER, DATASET),
+        lambda: POLICY.require_read_chart(STRANGER, CHART, DATASET),
+        lambda: POLICY.require_read_database(STRANGER, DATABASE),
+    ):
+        with pytest.raises(AccessError) as caught:
+            refused()
+        assert not {"orders", "Revenue", "shop"} & set(caught.value.message.split())
+
+
+def test_a_record_managed_externally_changes_only_for_its_manager() -> None:
+    managed = replace(DATASET, is_managed_externally=True)
+    manager = replace(ADMIN, user=replace(ADMIN.user, attributes=(EXTERNAL_MANAGER,)))
+    POLICY.require_write(manager, managed)
+    for who in (ADMIN, DATASET_OWNER):
+        with pytest.raises(OwnershipError, match="another system"):
+            POLICY.require_write(who, managed)
+
+
+def test_an_external_manager_needs_the_right_to_write_as_well() -> None:
+    manager = replace(STRANGER, user=replace(STRANGER.user, attributes=(EXTERNAL_MANAGER,)))
+    with pytest.raises(OwnershipError, match="owner"):
+        POLICY.require_write(manager, replace(DATASET, is_managed_externally=True))
+
+
+def test_lists_are_not_narrowed_for_those_who_see_all() -> None:
+    assert POLICY.sees_all(Act.READ_DATASET, ADMIN)
+    assert not POLICY.sees_all(Act.READ_DATASET, DATASET_OWNER)
+
+
+def test_the_table_decides_every_act() -> None:
+    assert set(RULES) == set(Act)
+    assert all(Standing.ADMINISTRATOR in enough for enough in RULES.values())
+
+
+def test_a_host_may_bring_a_stricter_table() -> None:
+    strict = Policy({**RULES, Act.READ_DATASET: frozenset({Standing.OWNER})})
+    assert strict.can_read_dataset(DATASET_OWNER, DATASET)
+    assert not strict.can_read_dataset(ADMIN, DATASET)
+    assert not strict.sees_all(Act.READ_DATASET, ADMIN)
+
+
+def test_an_act_that_a_table_lacks_is_refused() -> None:
+    assert not Policy({}).can_read_dataset(ADMIN, DATASET)
