@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 
 from analytics_core._execution.cancel import StopReason
-from analytics_core._execution.fetching import Fetched
+from analytics_core._execution.fetching import Fetched, fetch_rows
 from analytics_core._execution.sessions.base import (
     BACKSTOP_FACTOR,
     STREAM_OPTION,
@@ -20,7 +20,9 @@ from analytics_core._execution.sessions.base import (
     OpenRequest,
     RunRequest,
     Session,
-    read_cursor,
+    checker,
+    columns_of,
+    no_rows,
     refuse_unless_reading,
 )
 from analytics_core.errors import StatementRefusedError
@@ -31,6 +33,9 @@ _LITERALS_AND_COMMENTS = re.compile(
     r"""'(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*" | `(?:[^`]|``)*` | --[ \t][^\n]* | \#[^\n]* | /\*(?!M?!).*?\*/""",
     re.DOTALL | re.VERBOSE,
 )
+_FEW_ROWS = 1_000
+"""Unread rows up to this many are read to the end, which is cheaper than another connection."""
+
 _WRITES_FILE = re.compile(r"\bINTO\s+(?:OUTFILE|DUMPFILE)\b|/\*M?!", re.IGNORECASE)
 
 
@@ -56,13 +61,11 @@ class MysqlSession(Session):
         connection.exec_driver_sql(_session_settings(connection, limits.timeout_s))
         request.stopper.arm(_killer(connection), after_s=limits.timeout_s * BACKSTOP_FACTOR, repeat_s=self.repeat_s)
         started = time.monotonic()
-        fetched = read_cursor(request, execution_options={"stream_results": True})
+        fetched = _read_stream(request)
         if time.monotonic() - started > limits.timeout_s:
             # Some functions (BENCHMARK, SLEEP) end early at the limit and give 0 as if all were well.
             request.stopper.note(StopReason.TIMED_OUT)
             raise DriverFailureError("over the time limit")
-        if fetched.has_more:
-            _drop_unread_rows(connection)
         return fetched
 
     def abandon(self, connection: sa.Connection) -> None:
@@ -110,6 +113,26 @@ def _killer(connection: sa.Connection) -> Callable[[], None]:
             cursor.execute(f"KILL QUERY {thread_id}")
 
     return kill
+
+
+def _read_stream(request: RunRequest) -> Fetched:
+    """Read rows as the server sends them, off a cursor of our own: SQLAlchemy's streams keep the first rows back."""
+    from pymysql.cursors import SSCursor
+
+    statement = request.statement
+    raw: Any = request.connection.connection.driver_connection
+    cursor = raw.cursor(SSCursor)
+    cursor.execute(statement.sql, statement.parameters or {})
+    if cursor.description is None:
+        raise no_rows()
+    labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
+    fetched = fetch_rows(cursor.fetchmany, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    if fetched.has_more and len(cursor.fetchmany(_FEW_ROWS)) == _FEW_ROWS:
+        cursor.connection = None  # else closing it would read all the rest
+        _drop_unread_rows(request.connection)
+    else:
+        cursor.close()
+    return fetched
 
 
 def _drop_unread_rows(connection: sa.Connection) -> None:
