@@ -135,6 +135,9 @@ def _is_windowed(node: exp.Expr) -> bool:
 _OPERATORS: Final[tuple[type[exp.Expr], ...]] = (exp.Binary, exp.Not, exp.Neg, exp.BitwiseNot, exp.Between, exp.In)
 
 
+_CLOSED: Final = (exp.Func, exp.Dot)
+
+
 def operators(tree: exp.Expr) -> list[tuple[str, str | None]]:
     """Return the operators of a tree in order, each with the side of its parent on which it stands.
 
@@ -143,7 +146,7 @@ def operators(tree: exp.Expr) -> list[tuple[str, str | None]]:
     return [
         (node.key, _side(node))
         for node in tree.dfs()
-        if isinstance(node, _OPERATORS) and (isinstance(node, exp.Connector) or not isinstance(node, exp.Func))
+        if isinstance(node, _OPERATORS) and (isinstance(node, exp.Connector) or not isinstance(node, _CLOSED))
     ]
 
 

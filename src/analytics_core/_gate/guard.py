@@ -1,0 +1,130 @@
+"""Lets a user's statement through only as one read-only query, generated again from the tree that was checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from sqlglot import exp
+
+from analytics_core._compile.own_dialect import restore_meaning
+from analytics_core._compile.plan import SqlSource
+from analytics_core._compile.sql_nodes import operators, refuse_unknown_nodes
+from analytics_core._compile.sql_text import (
+    Refuse,
+    check_characters,
+    parse_statements,
+    read_tokens,
+    refuse_denied,
+    write_sql,
+)
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.relations import TableRef, tables_of
+from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
+
+__all__ = ["CheckedStatement", "TableRef", "check_select", "check_statement", "tables_of"]
+
+MAX_STATEMENT_LENGTH: Final = 200_000
+_QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+_QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"})
+_ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
+_CHANGES: Final[tuple[type[exp.Expr], ...]] = (
+    exp.Insert, exp.Update, exp.Delete, exp.Merge, exp.Create, exp.Drop, exp.Alter, exp.TruncateTable,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedStatement:
+    """One statement that may run: its regenerated text, its tree, the relations it names; does it change data?"""
+
+    sql: str
+    tree: exp.Expr
+    tables: tuple[TableRef, ...]
+    changes_data: bool = False
+
+
+def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
+    """Return the SQL of a virtual dataset as one checked query; `place` names the dataset in errors.
+
+    Raises:
+        VirtualDatasetError: empty, several statements, not SQL of the engine.
+        StatementRefusedError: not read-only, or it reads what cannot be resolved to a table.
+    """
+
+    def invalid(what: str) -> QueryError:
+        return VirtualDatasetError(f"{place}: {what}")
+
+    def refused(what: str) -> QueryError:
+        return StatementRefusedError(f"{place}: {what}")
+
+    tree = _one_statement(sql, spec, invalid=invalid, refused=refused)
+    if not isinstance(tree, _QUERIES):
+        raise refused(_ONLY_QUERIES)
+    tree = _checked_query(tree, spec, refused=refused)
+    try:
+        tables_of(tree, spec)
+    except StatementRefusedError as error:
+        raise refused(error.message) from None
+    return SqlSource(sql=_written_twice(tree, spec, refused=refused), tree=tree)
+
+
+def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> CheckedStatement:
+    """Return one statement that may run as it is; `allow_dml` also lets INSERT, UPDATE, DELETE, MERGE and DDL through.
+
+    Raises:
+        VirtualDatasetError: not one statement of the engine's SQL.
+        StatementRefusedError: a kind of statement that is not allowed.
+    """
+
+    def invalid(what: str) -> QueryError:
+        return VirtualDatasetError(f"the statement: {what}")
+
+    def refused(what: str) -> QueryError:
+        return StatementRefusedError(f"the statement: {what}")
+
+    tree = _one_statement(sql, spec, invalid=invalid, refused=refused, only_queries=not allow_dml)
+    if isinstance(tree, _QUERIES):
+        tree = _checked_query(tree, spec, refused=refused)
+        text = _written_twice(tree, spec, refused=refused)
+        return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec))
+    if not (allow_dml and isinstance(tree, _CHANGES)):
+        raise refused(_ONLY_QUERIES)
+    text = write_sql(restore_meaning(tree, spec.dialect, refused), spec.dialect, refused)
+    return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec), changes_data=True)
+
+
+def _one_statement(
+    sql: str, spec: EngineSpec, *, invalid: Refuse, refused: Refuse, only_queries: bool = True
+) -> exp.Expr:
+    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, refuse=invalid)
+    tokens = read_tokens(sql, spec.dialect, invalid)
+    first = next((token.text.upper() for token in tokens if token.text != ";"), "")
+    if only_queries and first and first not in _QUERY_STARTS:
+        raise refused(_ONLY_QUERIES)
+    refuse_denied(tokens, spec.denied_functions, refused)
+    trees = parse_statements(sql, spec.dialect, invalid)
+    if not trees:
+        raise invalid("it is empty")
+    if len(trees) > 1:
+        raise invalid("it holds several statements; one SELECT is needed")
+    return trees[0]
+
+
+def _checked_query(tree: exp.Expr, spec: EngineSpec, *, refused: Refuse) -> exp.Expr:
+    """Return the query with hints dropped and its meaning kept, after checking every node."""
+    for hint in list(tree.find_all(exp.Hint)):
+        hint.pop()
+    for change in tree.find_all(*_CHANGES):
+        raise refused(f"{change.key.upper()} changes data; a query must be read-only")
+    refuse_unknown_nodes(tree, refused, queries=True)
+    return restore_meaning(tree, spec.dialect, refused)
+
+
+def _written_twice(tree: exp.Expr, spec: EngineSpec, *, refused: Refuse) -> str:
+    """Return the text of the tree, after making sure that it reads back as the same statement."""
+    text = write_sql(tree, spec.dialect, refused)
+    check_characters(text, max_length=max(len(text), 1), refuse=refused)
+    again = _checked_query(_one_statement(text, spec, invalid=refused, refused=refused), spec, refused=refused)
+    if operators(again) != operators(tree) or tables_of(again, spec) != tables_of(tree, spec):
+        raise refused("a part of it cannot be written again with the same meaning; write it in another way")
+    return text
