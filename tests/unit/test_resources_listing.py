@@ -1,0 +1,131 @@
+"""What a caller may ask of a list."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from analytics_core._records.repositories import ListFilter
+from analytics_core._resources.listing import LARGEST_PAGE, ColumnKind, Listing, only
+from analytics_core.errors import PayloadSchemaError
+from analytics_core.models import DatabaseListItem
+
+LISTING = Listing(
+    shape="database",
+    item=DatabaseListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "database_name": ColumnKind.TEXT,
+        "backend": ColumnKind.TEXT,
+        "allow_dml": ColumnKind.BOOLEAN,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={"backend": "engine"},
+)
+
+
+def filter_of(col: str, op: str, val: Any = None) -> ListFilter:
+    given = {"col": col, "op": op, "val": val}
+    (read,) = LISTING.query(filters=[given], order_by=None, page=0, page_size=25, ids=None).filters
+    return read
+
+
+def refusal(**arguments: Any) -> str:
+    defaults: dict[str, Any] = {"filters": (), "order_by": None, "page": 0, "page_size": 25, "ids": None}
+    with pytest.raises(PayloadSchemaError) as caught:
+        LISTING.query(**{**defaults, **arguments})
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("op", ["eq", "neq", "gt", "lt"])
+def test_a_condition_is_handed_to_the_store(op: str) -> None:
+    assert filter_of("id", op, 3) == ListFilter(col="id", op=op, val=3)
+
+
+def test_a_column_goes_by_its_name_in_the_store() -> None:
+    assert filter_of("backend", "eq", "sqlite").col == "engine"
+
+
+@pytest.mark.parametrize(("op", "is_null"), [("eq", True), ("neq", False)])
+def test_a_comparison_with_null_asks_for_null(op: str, is_null: bool) -> None:
+    assert filter_of("database_name", op, None) == ListFilter(col="database_name", op="is_null", val=is_null)
+
+
+@pytest.mark.parametrize(("val", "is_null"), [(True, True), (False, False), (None, True)])
+def test_is_null_takes_true_or_false(val: bool | None, is_null: bool) -> None:
+    assert filter_of("database_name", "is_null", val).val is is_null
+
+
+def test_a_list_of_values_is_a_membership() -> None:
+    assert filter_of("id", "in", [1, 2]).val == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "text", ["2024-01-31T10:00:00+02:00", "2024-01-31T08:00:00", "2024-01-31T08:00:00Z", "2024-01-31 08:00"]
+)
+def test_moments_are_read_as_utc(text: str) -> None:
+    assert filter_of("changed_on", "gt", text).val == datetime(2024, 1, 31, 8, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("col", "op", "val"),
+    [
+        ("id", "eq", "3"),
+        ("id", "eq", True),
+        ("id", "in", 3),
+        ("id", "in", ["3"]),
+        ("id", "contains", 3),
+        ("id", "gt", None),
+        ("database_name", "eq", 3),
+        ("database_name", "contains", None),
+        ("allow_dml", "eq", 1),
+        ("changed_on", "gt", "yesterday"),
+        ("changed_on", "gt", 5),
+    ],
+)
+def test_a_value_of_another_kind_is_refused(col: str, op: str, val: Any) -> None:
+    assert "filters.0.val" in refusal(filters=[{"col": col, "op": op, "val": val}])
+
+
+def test_an_unknown_column_is_refused_with_the_nearest_one() -> None:
+    message = refusal(filters=[{"col": "database_nam", "op": "eq", "val": "x"}])
+    assert "did you mean 'database_name'?" in message
+    assert "did you mean 'changed_on'?" in refusal(order_by="-change_on")
+
+
+@pytest.mark.parametrize("col", ["uri", "extra", "ssh_tunnel", "engine"])
+def test_what_is_not_listed_cannot_be_probed_by_filters_or_order(col: str) -> None:
+    assert "there is no column" in refusal(filters=[{"col": col, "op": "starts_with", "val": "postgresql://u:a"}])
+    assert "there is no column" in refusal(order_by=col)
+
+
+def test_an_unknown_operator_is_refused_with_the_nearest_one() -> None:
+    assert "did you mean 'contains'?" in refusal(filters=[{"col": "database_name", "op": "contain", "val": "x"}])
+
+
+def test_a_condition_with_another_key_is_refused() -> None:
+    assert "value" in refusal(filters=[{"col": "id", "op": "eq", "value": 1}])
+
+
+def test_order_takes_one_name_or_several() -> None:
+    one = LISTING.query(filters=(), order_by="-backend", page=0, page_size=25, ids=None)
+    several = LISTING.query(filters=(), order_by=["backend", "-id"], page=0, page_size=25, ids=None)
+    assert one.order_by == (("engine", True),)
+    assert several.order_by == (("engine", False), ("id", True))
+
+
+@pytest.mark.parametrize(("page", "page_size"), [(-1, 25), (0, 0), (0, LARGEST_PAGE + 1)])
+def test_pages_have_bounds(page: int, page_size: int) -> None:
+    assert "page" in refusal(page=page, page_size=page_size)
+
+
+def test_fields_that_were_not_asked_for_are_left_out() -> None:
+    item = only(DatabaseListItem(id=1, database_name="d"), LISTING.fields(["database_name"]))
+    assert item.to_payload() == {"database_name": "d"}
+
+
+def test_an_unknown_field_is_refused() -> None:
+    with pytest.raises(PayloadSchemaError, match="did you mean 'database_name'"):
+        LISTING.fields(["database_nam"])
