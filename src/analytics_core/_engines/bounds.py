@@ -10,12 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from enum import StrEnum
 
 from sqlglot import exp
 
 from analytics_core._engines import nodes
 from analytics_core._engines.formats import TextFormat, parse_format
-from analytics_core._engines.spec import TimeBound
+from analytics_core._engines.spec import BindValue, TimeBound
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 
@@ -80,6 +81,15 @@ def written_format(time_format: TimeFormat, parse: Callable[[str], TextFormat] =
     return parsed
 
 
+def written_text(column: exp.Expr, time_format: TimeFormat, text_type: exp.DType) -> exp.Expr:
+    """Return the text of a TEXT encoding: numbers are cast, fractions cut off first (`202401.0` is no date)."""
+    if time_format.value_kind is ValueKind.TEXT:
+        return column
+    if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
+        column = nodes.cast(column, nodes.Type.BIGINT)
+    return nodes.cast(column, text_type)
+
+
 def text_bound(column: exp.Expr, time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> TimeBound | None:
     """Return the bound of a column whose texts sort as time; None when they do not, or the calendar ends."""
     first = parsed.ceil(moment) if parsed.sorts_as_time else None
@@ -99,15 +109,30 @@ def _written(time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> i
     return int(written) if time_format.value_kind.is_numeric else written
 
 
+class Zoned(StrEnum):
+    """How TIMESTAMPTZ columns are compared: with aware values, with naive ones, or after decoding."""
+
+    AWARE = "aware"
+    NAIVE = "naive"
+    DECODED = "decoded"
+
+
+def _itself(value: date) -> BindValue:
+    return value
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MomentComparison:
     """The comparisons of an engine that has timestamps; `moment` is its own, for encodings that must be decoded.
 
-    `binds_aware` says whether TIMESTAMPTZ columns are compared with aware values.
+    `write` and `write_day` make the values for comparisons with naive timestamps and with dates, for drivers that would
+    not take a datetime or date as it is.
     """
 
     moment: Moment
-    binds_aware: bool = True
+    zoned: Zoned = Zoned.AWARE
+    write: Callable[[datetime], BindValue] = _itself
+    write_day: Callable[[date], BindValue] = _itself
 
     def bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         """Return `EngineSpec.time_bound`."""
@@ -118,41 +143,36 @@ class MomentComparison:
         return self._equals()[time_format.encoding](column, time_format, moment)
 
     def _bounds(self) -> Mapping[TimeEncoding, Compare]:
-        return {
-            **self._both(),
-            TimeEncoding.DATE: self._date_bound,
-            TimeEncoding.TEXT: self._text_bound,
-        } | dict.fromkeys(_TICKS, epoch_bound)
+        return {**self._both(epoch_bound), TimeEncoding.DATE: self._date_bound, TimeEncoding.TEXT: self._text_bound}
 
     def _equals(self) -> Mapping[TimeEncoding, Compare]:
-        return {
-            **self._both(),
-            TimeEncoding.DATE: self._date_equal,
-            TimeEncoding.TEXT: self._text_equal,
-        } | dict.fromkeys(_TICKS, epoch_equal)
+        return {**self._both(epoch_equal), TimeEncoding.DATE: self._date_equal, TimeEncoding.TEXT: self._text_equal}
 
-    def _both(self) -> dict[TimeEncoding, Compare]:
+    def _both(self, epoch: Compare) -> dict[TimeEncoding, Compare]:
+        zoned = {Zoned.AWARE: self._aware, Zoned.NAIVE: self._plain, Zoned.DECODED: self._decoded}
         return {
             TimeEncoding.TIMESTAMP: self._plain,
-            TimeEncoding.TIMESTAMPTZ: self._zoned,
+            TimeEncoding.TIMESTAMPTZ: zoned[self.zoned],
             TimeEncoding.ISO_TEXT: self._decoded,
+            TimeEncoding.EPOCH_S: epoch,
+            TimeEncoding.EPOCH_MS: epoch,
         }
 
     def _plain(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=moment)
+        return TimeBound(left=column, value=self.write(moment))
 
-    def _zoned(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=moment.replace(tzinfo=UTC) if self.binds_aware else moment)
+    def _aware(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+        return TimeBound(left=column, value=moment.replace(tzinfo=UTC))
 
     def _decoded(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=self.moment(column, time_format), value=moment)
+        return TimeBound(left=self.moment(column, time_format), value=self.write(moment))
 
     def _date_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         day = ceil_day(moment)
-        return TimeBound(left=column, value=day) if day else self._decoded(column, time_format, moment)
+        return TimeBound(left=column, value=self.write_day(day)) if day else self._decoded(column, time_format, moment)
 
     def _date_equal(self, column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-        return TimeBound(left=column, value=moment.date() if moment.time() == time.min else None)
+        return TimeBound(left=column, value=self.write_day(moment.date()) if moment.time() == time.min else None)
 
     def _text_bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         parsed = written_format(time_format)

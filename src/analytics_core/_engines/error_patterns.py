@@ -197,7 +197,7 @@ _POSTGRESQL = _patterns(
     (r"database \"(?P<database>[^\"]+)\" does not exist", _E.CONNECTION_UNKNOWN_DATABASE_ERROR, _NO_DATABASE),
     (r"permission denied for database \"?(?P<table>[^\"\n]+)", _E.CONNECTION_DATABASE_PERMISSIONS_ERROR, _DENIED),
     (
-        r"failed to resolve host '(?P<host>[^']*)'|could not translate host name \"(?P<name>[^\"]*)\"",
+        r"failed to resolve host '(?P<host>[^']*)'|could not translate host name",
         _E.CONNECTION_INVALID_HOSTNAME_ERROR,
         _BAD_HOST,
     ),
@@ -268,7 +268,7 @@ _MYSQL = _patterns(
         _E.CONNECTION_PORT_CLOSED_ERROR,
         "the port on host {host} refuses connections; is the server running there?",
     ),
-    (r"port must be 0-65535", _E.CONNECTION_INVALID_PORT_ERROR, _BAD_PORT),
+    (r"port must be 0-65535", _E.CONNECTION_INVALID_PORT_ERROR, "ports are whole numbers from 1 to 65535"),
     (r"^\(2003, .* on '(?P<host>[^']*)'", _E.CONNECTION_HOST_DOWN_ERROR, _HOST_DOWN),
     (r"^\((?:2006|2013|2055|1053|1927),", _E.CONNECTION_HOST_DOWN_ERROR, _LOST),
     (r"^\((?:1969|3024),|max_(?:statement|execution)_time exceeded", _E.CONNECTION_DATABASE_TIMEOUT, _TIMEOUT),

@@ -61,6 +61,15 @@ class TextFormat:
         """Whether its texts are digits only."""
         return self.is_fixed_width and all(piece.is_directive for piece in self.pieces)
 
+    def missing_parts(self) -> tuple[str, ...]:
+        """Return which of month (`m`) and day (`d`) the format does not name; they count as the first."""
+        named = set(self.directives)
+        return tuple(letter for letter, spelled in (("m", {"m", "b", "B"}), ("d", {"d"})) if not named & spelled)
+
+    def has_clock(self) -> bool:
+        """Return whether the format names hours, minutes or seconds."""
+        return bool(set("HIMSf") & set(self.directives))
+
     def positions(self) -> dict[str, tuple[int, int]]:
         """Return letter -> (first place, counted from 1; width) of a format of fixed width."""
         found, place = {}, 1

@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from analytics_core._engines import nodes
 from analytics_core.models.enums import TimeGrain
 
 EPOCH = "1970-01-01 00:00:00"
@@ -69,6 +70,28 @@ def amount_and_unit(seconds: int) -> tuple[int, str]:
         if seconds % size == 0:
             return seconds // size, unit
     return seconds, "SECOND"
+
+
+def cut_by_remainder(
+    *,
+    truncate: Truncate,
+    seconds_since_epoch: Callable[[exp.Expr], exp.Expr],
+    subtract_seconds: Callable[[exp.Expr, exp.Expr], exp.Expr],
+    modulo: Callable[[exp.Expr, exp.Expr], exp.Expr] = nodes.mod,
+) -> CutSeconds:
+    """Return a `cut_seconds` for engines without one: take off what the whole seconds leave over.
+
+    The remainder is made positive, so that moments before 1970 are cut downwards too.
+    """
+
+    def cut_seconds(moment: exp.Expr, size: int) -> exp.Expr:
+        second = truncate(moment, "second")
+        step = nodes.number(size)
+        signed = modulo(seconds_since_epoch(second.copy()), step)
+        past = modulo(exp.Paren(this=nodes.plus(signed, step.copy())), step.copy())
+        return subtract_seconds(second, past)
+
+    return cut_seconds
 
 
 def buckets_by_truncation(*, truncate: Truncate, add_days: AddDays, cut_seconds: CutSeconds) -> Bucket:

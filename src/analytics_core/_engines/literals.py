@@ -15,10 +15,11 @@ from analytics_core._engines.spec import BindValue
 class LiteralStyle:
     """How an engine writes literals; `{}` stands for quoted ISO text, for digits of bytes, or for members of a list.
 
-    `separator` stands between date and time; `byte_prefix` before each byte's two digits.
+    `text` goes around quoted text, `separator` between date and time, `byte_prefix` before the two digits of a byte.
     """
 
     dialect: str
+    text: str = "{}"
     day: str = "DATE {}"
     timestamp: str = "TIMESTAMP {}"
     timestamp_tz: str = "TIMESTAMP {}"
@@ -32,7 +33,7 @@ class LiteralStyle:
     def write(self, value: BindValue) -> str:
         """Return a value as a literal of the engine."""
         if isinstance(value, str):
-            return self._quoted(value)
+            return self.text.format(self._quoted(value))
         if isinstance(value, bool):
             return self.true if value else self.false
         if isinstance(value, date):

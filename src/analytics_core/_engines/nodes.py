@@ -58,6 +58,16 @@ def remainder(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     return exp.Mod(this=operand(left), expression=operand(right))
 
 
+def mod(left: exp.Expr, right: exp.Expr) -> exp.Expr:
+    """Return `MOD(left, right)`; its sign is the dividend's."""
+    return call("MOD", unwrapped(left), unwrapped(right))
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Return what stands in the parentheses, for places that need none."""
+    return node.this if isinstance(node, exp.Paren) else node
+
+
 def whole_quotient(left: exp.Expr, right: exp.Expr) -> exp.Expr:
     """Return `left DIV right` of MySQL's family."""
     return exp.IntDiv(this=operand(left), expression=operand(right))
@@ -104,6 +114,11 @@ def timestamp(value: str) -> exp.Expr:
 def utc(node: exp.Expr) -> exp.Expr:
     """Return `(node AT TIME ZONE 'UTC')`."""
     return exp.Paren(this=exp.AtTimeZone(this=operand(node), zone=text("UTC")))
+
+
+def verbatim(sql: str) -> exp.Expr:
+    """Return SQL of ours as it is written, for what no node renders; never for text of others."""
+    return exp.Var(this=sql)
 
 
 def collate(node: exp.Expr, name: str, *, quoted: bool = False) -> exp.Expr:

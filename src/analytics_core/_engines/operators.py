@@ -29,6 +29,11 @@ def cast_to(name: exp.DType, *parameters: int) -> ToNode:
     return lambda node: nodes.cast(node, name, *parameters)
 
 
+def calling(function: str) -> ToNode:
+    """Return a function that gives a node to an SQL function."""
+    return lambda node: nodes.call(function, node)
+
+
 def average_of_cast(name: exp.DType = nodes.Type.DOUBLE) -> ToNode:
     """Return `AVG(CAST(node AS type))`: doubles everywhere, where AVG of integers would round to a few digits."""
     return lambda node: exp.Avg(this=nodes.cast(node, name))
@@ -77,6 +82,18 @@ def is_true(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
         return number_is_true(node, truth)
     _refuse_without_truth(kind)
     return exp.Is(this=nodes.operand(node), expression=exp.Boolean(this=truth))
+
+
+def equals_truth(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
+    """Return `= TRUE` or `= FALSE`, which choose the same rows, for engines without `IS TRUE`.
+
+    Raises:
+        FilterValueError: values of this kind are neither true nor false.
+    """
+    if kind.is_numeric:
+        return number_is_true(node, truth)
+    _refuse_without_truth(kind)
+    return nodes.equal(node, exp.Boolean(this=truth))
 
 
 def is_true_of_bit(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:

@@ -6,10 +6,19 @@ from collections.abc import Iterable, Mapping
 from types import MappingProxyType
 
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.specs.bigquery import bigquery_spec
+from analytics_core._engines.specs.clickhouse import clickhouse_spec
+from analytics_core._engines.specs.databricks import databricks_spec, spark_spec
+from analytics_core._engines.specs.druid import druid_spec
 from analytics_core._engines.specs.duckdb import duckdb_spec
+from analytics_core._engines.specs.mssql import mssql_spec
 from analytics_core._engines.specs.mysql import mysql_spec
+from analytics_core._engines.specs.oracle import oracle_spec
 from analytics_core._engines.specs.postgresql import postgresql_spec
+from analytics_core._engines.specs.redshift import redshift_spec
+from analytics_core._engines.specs.snowflake import snowflake_spec
 from analytics_core._engines.specs.sqlite import sqlite_spec
+from analytics_core._engines.specs.trino import presto_spec, trino_spec
 from analytics_core.errors import UnknownEngineError
 
 
@@ -52,4 +61,20 @@ def default_registry() -> EngineRegistry:
     return EngineRegistry(make_spec() for make_spec in _SPECS)
 
 
-_SPECS = (sqlite_spec, duckdb_spec, postgresql_spec, mysql_spec)
+_SPECS = (
+    sqlite_spec,
+    duckdb_spec,
+    postgresql_spec,
+    mysql_spec,
+    clickhouse_spec,
+    trino_spec,
+    presto_spec,
+    bigquery_spec,
+    snowflake_spec,
+    redshift_spec,
+    databricks_spec,
+    spark_spec,
+    mssql_spec,
+    oracle_spec,
+    druid_spec,
+)

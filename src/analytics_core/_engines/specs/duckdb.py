@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
-from analytics_core._engines.bounds import MomentComparison, written_format
+from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
@@ -25,7 +25,7 @@ def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     written = written_format(time_format).source
-    text = column if time_format.value_kind is ValueKind.TEXT else nodes.cast(column, Type.TEXT)
+    text = written_text(column, time_format, Type.TEXT)
     return nodes.call("STRPTIME", text, nodes.text(written))
 
 

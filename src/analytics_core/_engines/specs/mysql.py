@@ -12,16 +12,16 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
-from analytics_core._engines.bounds import MomentComparison, written_format
+from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.formats import TextFormat
 from analytics_core._engines.grains import EPOCH, SECONDS
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
+from analytics_core._engines.tokens import MYSQL, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
@@ -30,7 +30,6 @@ MARIADB_COLLATION = "utf8mb4_nopad_bin"
 
 _PATTERN_COLLATION = "utf8mb4_bin"
 _DAY = 86_400
-_TOKENS: Mapping[str, str] = MappingProxyType({"M": "%i", "S": "%s", "B": "%M", "I": "%h"})
 
 
 # ------------------------------------------------------------------------------------------------------------ moments
@@ -65,19 +64,11 @@ def _as_datetime(node: exp.Expr) -> exp.Expr:
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add the month and the day where the text has none: STR_TO_DATE would leave them 0."""
     parsed = written_format(time_format)
-    written, added = _date_format(parsed), ""
-    for letter in ("m", "d"):
-        if letter not in parsed.directives and not (letter == "m" and {"b", "B"} & set(parsed.directives)):
-            written, added = f"{written} %{letter}", f"{added} 01"
+    written, added = write_tokens(parsed, MYSQL), ""
+    for letter in parsed.missing_parts():
+        written, added = f"{written} %{letter}", f"{added} 01"
     source = nodes.joined(column, text(added)) if added else column
     return call("TIMESTAMP", call("STR_TO_DATE", source, text(written)))
-
-
-def _date_format(parsed: TextFormat) -> str:
-    return "".join(
-        _TOKENS.get(piece.value, f"%{piece.value}") if piece.is_directive else piece.value.replace("%", "%%")
-        for piece in parsed.pieces
-    )
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -210,7 +201,7 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return operators.escaped(exp.Like(this=nodes.operand(left), expression=nodes.collate(value, _PATTERN_COLLATION)))
 
 
-_COMPARISON = MomentComparison(moment=_moment, binds_aware=False)
+_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
 _LITERALS = LiteralStyle(dialect="mysql")
 _KINDS: Mapping[str, ValueKind] = MappingProxyType({"TINYINT(1)": ValueKind.BOOLEAN})
 

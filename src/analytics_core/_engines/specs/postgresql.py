@@ -8,46 +8,17 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
-from analytics_core._engines.bounds import MomentComparison, written_format
+from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.formats import TextFormat
 from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
+from analytics_core._engines.tokens import POSTGRES, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-
-_TOKENS: Mapping[str, str] = MappingProxyType(
-    {
-        "Y": "YYYY",
-        "m": "MM",
-        "d": "DD",
-        "H": "HH24",
-        "M": "MI",
-        "S": "SS",
-        "f": "US",
-        "b": "Mon",
-        "B": "Month",
-        "I": "HH12",
-        "p": "AM",
-    }
-)
-
-
-def to_char_format(parsed: TextFormat) -> str:
-    """Return a format as `to_timestamp` of PostgreSQL's family reads it; text that stands for itself is quoted."""
-    pieces = []
-    for piece in parsed.pieces:
-        if piece.is_directive:
-            pieces.append(_TOKENS[piece.value])
-        elif any(char.isalpha() or char in '"\\' for char in piece.value):
-            pieces.append('"' + piece.value.replace("\\", "\\\\").replace('"', '\\"') + '"')
-        else:
-            pieces.append(piece.value)
-    return "".join(pieces)
 
 
 def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -56,15 +27,15 @@ def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     parsed = written_format(time_format)
-    text = column if time_format.value_kind is ValueKind.TEXT else nodes.cast(column, Type.TEXT)
-    function = "TO_TIMESTAMP" if set("HMSfI") & set(parsed.directives) else "TO_DATE"
-    return nodes.cast(nodes.call(function, text, nodes.text(to_char_format(parsed))), Type.TIMESTAMP)
+    text = written_text(column, time_format, Type.TEXT)
+    function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
+    return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, POSTGRES))), Type.TIMESTAMP)
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     unit = "SECOND" if time_format.encoding is TimeEncoding.EPOCH_S else "MILLISECOND"
     count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
-    since = nodes.times(count, interval(1, unit))
+    since = nodes.times(count, _interval(1, unit))
     return exp.Paren(this=exp.Add(this=nodes.timestamp(EPOCH), expression=since))
 
 
@@ -81,8 +52,7 @@ _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = Ma
 )
 
 
-def interval(amount: int, unit: str) -> exp.Interval:
-    """Return `INTERVAL 'amount UNIT'`."""
+def _interval(amount: int, unit: str) -> exp.Interval:
     return nodes.interval(nodes.text(str(amount)), unit)
 
 
@@ -96,11 +66,11 @@ def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
 
 def _add(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
     operation = nodes.plus if amount > 0 else nodes.minus
-    return operation(moment, interval(abs(amount), unit))
+    return operation(moment, _interval(abs(amount), unit))
 
 
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
-    return nodes.call("DATE_BIN", interval(*amount_and_unit(seconds)), moment, nodes.timestamp(EPOCH))
+    return nodes.call("DATE_BIN", _interval(*amount_and_unit(seconds)), moment, nodes.timestamp(EPOCH))
 
 
 def _shift(moment: exp.Expr, hours: int) -> exp.Expr:

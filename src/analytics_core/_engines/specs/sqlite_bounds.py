@@ -104,8 +104,8 @@ def _written_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) 
 
 def _ceiled(parsed: TextFormat, moment: datetime) -> str:
     """Round up to the text's resolution: moments of a text column are whole seconds or whole days."""
-    step = timedelta(seconds=1) if _has_clock(parsed) else timedelta(days=1)
-    floor = moment.replace(microsecond=0) if _has_clock(parsed) else datetime.combine(moment.date(), time.min)
+    step = timedelta(seconds=1) if parsed.has_clock() else timedelta(days=1)
+    floor = moment.replace(microsecond=0) if parsed.has_clock() else datetime.combine(moment.date(), time.min)
     try:
         return _shown(parsed, floor if floor == moment else floor + step)
     except OverflowError:
@@ -113,11 +113,7 @@ def _ceiled(parsed: TextFormat, moment: datetime) -> str:
 
 
 def _shown(parsed: TextFormat, moment: datetime) -> str:
-    return moment.isoformat(sep=" ") if _has_clock(parsed) else moment.date().isoformat()
-
-
-def _has_clock(parsed: TextFormat) -> bool:
-    return bool(set("HMS") & set(parsed.directives))
+    return moment.isoformat(sep=" ") if parsed.has_clock() else moment.date().isoformat()
 
 
 _BOUNDS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat, datetime], TimeBound]] = MappingProxyType(

@@ -5,7 +5,7 @@ Moments are `YYYY-MM-DD HH:MM:SS` text; buckets are the same.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -14,7 +14,8 @@ from analytics_core._engines import nodes
 from analytics_core._engines.bounds import written_format
 from analytics_core._engines.formats import TextFormat, fixed_width_format
 from analytics_core._engines.grains import SECONDS
-from analytics_core._engines.types import TimeEncoding, TimeFormat
+from analytics_core._engines.positions import iso_text
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
 
@@ -38,42 +39,28 @@ def zoned_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
 
 
 def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    """Glue the pieces of a fixed-width text to ISO text, missing ones as the first of their kind."""
-    parsed = parse_text_format(time_format)
-    positions = parsed.positions()
-    date = _glued(column, positions, (("Y", ""), ("m", "-"), ("d", "-")), missing="01")
-    if not set("HMS") & set(positions):
-        return date
-    clock = _glued(column, positions, (("H", " "), ("M", ":"), ("S", ":")), missing="00")
-    return nodes.joined(date, clock)
+    """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
+    return iso_text(column, parse_text_format(time_format), part)
 
 
-def _glued(
-    column: exp.Expr, positions: Mapping[str, tuple[int, int]], parts: Sequence[tuple[str, str]], *, missing: str
-) -> exp.Expr:
-    pieces: list[exp.Expr] = []
-    for letter, separator in parts:
-        if letter in positions:
-            pieces.extend([nodes.text(separator)] if separator else [])
-            pieces.append(part(column.copy(), *positions[letter]))
-        else:
-            pieces.append(nodes.text(separator + missing))
-    return nodes.joined(*pieces)
+def _epoch_s_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    return _from_epoch(_whole(column, time_format))
 
 
-def _epoch_s_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return _from_epoch(column)
-
-
-def _epoch_ms_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+def _epoch_ms_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Take the milliseconds off downwards; SQLite divides towards zero."""
-    return _from_epoch(
-        exp.Div(
-            this=exp.Paren(this=nodes.minus(column.copy(), _floor_remainder(column, 1000))),
-            expression=nodes.number(1000),
-            typed=True,
-        )
-    )
+    count = _whole(column, time_format)
+    seconds = exp.Paren(this=nodes.minus(count.copy(), _floor_remainder(count, 1000)))
+    return _from_epoch(exp.Div(this=seconds, expression=nodes.number(1000), typed=True))
+
+
+def _whole(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Cut fractions downwards; SQLite's cast cuts towards zero."""
+    if time_format.value_kind not in (ValueKind.FLOAT, ValueKind.DECIMAL):
+        return column
+    cut = nodes.cast(column.copy(), nodes.Type.INT)
+    is_above = exp.Paren(this=exp.LT(this=nodes.operand(column.copy()), expression=cut.copy()))
+    return exp.Paren(this=nodes.minus(cut, is_above))
 
 
 _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
