@@ -27,17 +27,22 @@ _WAL_PAUSE_S: Final = 0.05
 _POSTGRES_LOCK: Final = 0x61635F6D657461  # "ac_meta"
 
 
-def migrate(engine: Engine) -> None:
+def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> None:
     """Make or update the tables, waiting for another process that is at it.
+
+    Args:
+        engine: of the store.
+        history: the folder of Alembic revisions.
+        head: the newest of them; a store that is there already is not locked.
 
     Raises:
         SettingsError: the store was written by a newer version of the library.
     """
     if is_memory(engine):
         _create_in_memory(engine)
-    elif _revision(engine) != HEAD:
+    elif _revision(engine) != head:
         with _migration_lock(engine) as connection:
-            _run_forward(connection)
+            _run_forward(connection, history)
 
 
 def _create_in_memory(engine: Engine) -> None:
@@ -54,13 +59,13 @@ def _revision(engine: Engine) -> str | None:
         return connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def _run_forward(connection: Connection) -> None:
+def _run_forward(connection: Connection, history: Path) -> None:
     from alembic.migration import MigrationContext
     from alembic.operations import Operations
     from alembic.script import ScriptDirectory
     from alembic.util import CommandError
 
-    scripts = ScriptDirectory(MIGRATIONS)
+    scripts = ScriptDirectory(history)
     context = MigrationContext.configure(
         connection,
         opts={

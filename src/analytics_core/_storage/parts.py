@@ -78,8 +78,9 @@ class ItemParts:
             connection.execute(sa.delete(self.table).where(among(self.table.c.id, stored)))
 
     def _item(self, row: RowMapping) -> Any:
-        hidden = {"position", self.parent.name}
-        return self.item_type(**{name: value for name, value in row.items() if name not in hidden})
+        values = dict(row)
+        del values["position"], values[self.parent.name]
+        return self.item_type(**values)
 
     def _values(self, item: Any, position: int) -> dict[str, Any]:
         given_here = {"id", "position", "created_on", "changed_on", self.parent.name}

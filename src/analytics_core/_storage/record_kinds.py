@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Executable, Table
+from sqlalchemy import Column, Executable, Select, Table
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
@@ -71,6 +71,11 @@ class RecordKind(Generic[Record]):
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
+    version_statement: Select[Any] = field(init=False)  # built once: each chart query runs it
+
+    def __post_init__(self) -> None:
+        by_id = self.table.c.id == sa.bindparam("record_id")
+        object.__setattr__(self, "version_statement", sa.select(self.table.c.version).where(by_id))
 
 
 def _missing(noun: str) -> Callable[[object], NotFoundError]:

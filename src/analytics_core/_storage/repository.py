@@ -53,11 +53,11 @@ class SqlRepository(Generic[Record]):
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
-        table = self._kind.table
-        found = self._connection.execute(sa.select(table.c.version).where(self._has_id(record_id))).scalar()
-        if found is None:
-            raise self._kind.missing(record_id)
-        return int(found)
+        if record_id in INTEGERS:
+            found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
+            if found is not None:
+                return int(found)
+        raise self._kind.missing(record_id)
 
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -22,6 +22,7 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
+    on_write: Callable[[], None]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -42,6 +43,7 @@ class StoreSession:
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         with self.connection.begin_nested():
             yield
+        self.on_write()
 
     def _must_begin(self) -> bool:
         if self.connection.dialect.name != "sqlite":

@@ -46,8 +46,14 @@ class SqlMetadataStore:
         self._memory_turn = threading.RLock()
         self._memory_connection: Connection | None = None
         self._closed = False
-        with store_border():
-            migrate(self._engine)
+        self._revision = 0
+        self._counting = threading.Lock()
+        try:
+            with store_border():
+                migrate(self._engine)
+        except BaseException:
+            self.close()
+            raise
 
     @contextmanager
     def unit_of_work(self) -> Iterator[SqlUnitOfWork]:
@@ -57,8 +63,19 @@ class SqlMetadataStore:
         """
         if self._closed:
             raise StoreUnavailableError("the metadata store is closed")
+        changed = threading.Event()
         with store_border(), self._connected() as connection:
-            yield SqlUnitOfWork(StoreSession(connection=connection, clock=self._clock, secret_box=self._secret_box))
+            session = StoreSession(
+                connection=connection, clock=self._clock, secret_box=self._secret_box, on_write=changed.set
+            )
+            yield SqlUnitOfWork(session)
+        if changed.is_set():
+            with self._counting:
+                self._revision += 1
+
+    def revision(self) -> int:
+        """Return a number that grows with each change made through this object; other processes do not move it."""
+        return self._revision
 
     def reseal_secrets(self) -> int:
         """Seal all stored secrets anew and return how many there are; afterwards previous keys may be dropped.

@@ -1,0 +1,76 @@
+"""Many threads on one store: every reader sees whole datasets, every writer is told when somebody was faster."""
+
+from __future__ import annotations
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+
+import pytest
+from tests.support.stores import open_store
+
+from analytics_core._records.dataset import DatasetColumn
+from analytics_core.errors import StaleVersionError
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START, a_database, a_dataset
+
+
+@pytest.fixture(
+    params=[
+        "memory",
+        "file",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ]
+)
+def store(request, tmp_path):
+    urls = {"memory": "sqlite://", "file": f"sqlite:///{tmp_path}/meta.db"}
+    url = urls.get(request.param) or request.getfixturevalue(f"make_{request.param}_database")()
+    with open_store(url, FixedClock(START)) as store:
+        yield store
+
+
+@pytest.fixture
+def dataset_ids(store):
+    with store.unit_of_work() as unit:
+        database = unit.databases.add(a_database(), actor_id=None)
+        made = [a_dataset(database.id, f"t{number}", columns=(), extra="0") for number in range(3)]
+        return [unit.datasets.add(dataset, actor_id=None).id for dataset in made]
+
+
+def grow(store, dataset_id, *, by, chance):
+    """Add columns one change at a time; `extra` always tells how many there must be."""
+    for _ in range(by):
+        accepted = False
+        while not accepted:
+            try:
+                with store.unit_of_work() as unit:
+                    dataset = unit.datasets.get(dataset_id)
+                    column = DatasetColumn(column_name=f"c{chance.getrandbits(60)}")
+                    columns = (*dataset.columns[1:], column, replace(column, column_name=column.column_name + "b"))
+                    unit.datasets.update(replace(dataset, columns=columns, extra=str(len(columns))), actor_id=None)
+                accepted = True
+            except StaleVersionError:
+                pass
+
+
+def check_whole(store, dataset_id, *, times):
+    for _ in range(times):
+        with store.unit_of_work() as unit:
+            dataset = unit.datasets.get(dataset_id)
+        assert len(dataset.columns) == int(dataset.extra)
+
+
+def test_eight_writers_and_two_readers_of_three_datasets(store, dataset_ids):
+    with ThreadPoolExecutor(10) as pool:
+        running = [
+            pool.submit(grow, store, dataset_ids[number % 3], by=5, chance=random.Random(number)) for number in range(8)
+        ]
+        running += [pool.submit(check_whole, store, dataset_ids[number], times=30) for number in range(2)]
+        for done in running:
+            done.result()
+    with store.unit_of_work() as unit:
+        grown = [unit.datasets.get(dataset_id) for dataset_id in dataset_ids]
+    # the first change adds two columns, each later one adds two and drops one
+    assert [dataset.audit.version for dataset in grown] == [16, 16, 11]
+    assert [len(dataset.columns) for dataset in grown] == [16, 16, 11]

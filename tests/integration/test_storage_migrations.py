@@ -1,0 +1,122 @@
+"""The tables come to be once, whoever starts together, and data survives what comes later."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from tests.support.stores import open_store
+
+from analytics_core._storage.migrate import HEAD, MIGRATIONS, VERSION_TABLE, migrate
+from analytics_core._storage.store_engine import make_store_engine
+from analytics_core._storage.tables import METADATA
+from analytics_core.errors import SettingsError
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START, a_database, a_dataset
+
+SUPPORT = Path(__file__).parents[1] / "support"
+CLOCK = FixedClock(START)
+
+
+@pytest.fixture(
+    params=[
+        "file",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ]
+)
+def url(request, tmp_path):
+    if request.param == "file":
+        return f"sqlite:///{tmp_path}/meta.db"
+    return request.getfixturevalue(f"make_{request.param}_database")()
+
+
+@pytest.fixture
+def engine(url):
+    engine = make_store_engine(url)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def later_history(tmp_path):
+    history = tmp_path / "migrations"
+    shutil.copytree(MIGRATIONS, history, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(SUPPORT / "later_migration.py", history / "versions" / "r9999_later.py")
+    return history
+
+
+def start_together(*arguments, processes=4):
+    command = [sys.executable, str(SUPPORT / "open_store_process.py"), *map(str, arguments)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    started = [subprocess.Popen(command, **pipes) for _ in range(processes)]
+    for process in started:
+        process.stdin.write("go\n")
+        process.stdin.flush()
+    return [(process.communicate(timeout=120)[1], process.returncode) for process in started]
+
+
+def version_rows(engine):
+    with engine.connect() as connection:
+        return [row[0] for row in connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}"))]
+
+
+def test_the_newest_revision_is_the_one_that_the_code_expects():
+    assert ScriptDirectory(MIGRATIONS).get_current_head() == HEAD
+
+
+def test_migrations_make_exactly_the_tables_of_the_code(engine):
+    migrate(engine)
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
+        assert compare_metadata(context, METADATA) == []
+
+
+def test_four_processes_that_start_together_migrate_once(url, engine):
+    results = start_together(url)
+    assert [code for _, code in results] == [0, 0, 0, 0], results
+    assert version_rows(engine) == [HEAD]
+
+
+def test_opening_again_changes_nothing(url, engine):
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        stored = unit.databases.add(a_database(), actor_id=None)
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        assert unit.databases.get(stored.id) == stored
+    assert version_rows(engine) == [HEAD]
+
+
+def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_history):
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        database = unit.databases.add(a_database(), actor_id=None)
+        dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
+    results = start_together(url, later_history, "9999")
+    assert [code for _, code in results] == [0, 0, 0, 0], results
+    assert version_rows(engine) == ["9999"]
+    with engine.connect() as connection:
+        assert "later" in {column["name"] for column in sa.inspect(connection).get_columns("ac_charts")}
+        assert connection.execute(sa.select(METADATA.tables["ac_datasets"].c.id)).scalars().all() == [dataset.id]
+
+
+def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, later_history):
+    migrate(engine, history=later_history, head="9999")
+    with pytest.raises(SettingsError, match="newer version"), open_store(url, CLOCK):
+        pass
+    assert version_rows(engine) == ["9999"]
+
+
+def test_a_migration_that_was_cut_off_is_completed(engine):
+    migrate(engine)
+    with engine.begin() as connection:
+        connection.execute(sa.text("DROP TABLE ac_chart_owners"))
+        connection.execute(sa.text(f"DROP TABLE {VERSION_TABLE}"))
+    migrate(engine)
+    assert version_rows(engine) == [HEAD]
+    assert sa.inspect(engine).has_table("ac_chart_owners")

@@ -1,0 +1,154 @@
+"""Units of work on a store in memory: nesting, closing, statements, secrets."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+
+import pytest
+import sqlalchemy as sa
+from tests.support.stores import open_store
+
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._records.people import Role
+from analytics_core._records.repositories import ListQuery
+from analytics_core._records.secret import Secret
+from analytics_core._storage import tables
+from analytics_core.errors import NotFoundError, StoredDataError, StoreUnavailableError
+from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
+
+OLD, NEW = Secret("the old key, long enough"), Secret("the new key, long enough")
+
+
+@pytest.fixture
+def store():
+    with open_store("sqlite://", FixedClock(START)) as store:
+        yield store
+
+
+@contextmanager
+def counted_statements(store):
+    """Collect the statements that a store runs; reading them is what these tests are about."""
+    statements: list[str] = []
+
+    def note(_connection, _cursor, statement, *_rest):
+        statements.append(statement)
+
+    sa.event.listen(store._engine, "before_cursor_execute", note)
+    yield statements
+    sa.event.remove(store._engine, "before_cursor_execute", note)
+
+
+def test_the_parts_keep_their_ports(store):
+    assert isinstance(store, MetadataStore)
+    assert isinstance(AesGcmSecretBox(NEW), SecretBox)
+    assert isinstance(FixedClock(START), Clock)
+    assert isinstance(StoredUserDirectory(store), UserDirectory)
+
+
+def test_a_unit_inside_a_unit_of_the_same_thread_is_a_part_of_it(store):
+    with store.unit_of_work() as outer:
+        outer.charts.add(a_chart("outer"), actor_id=None)
+        with store.unit_of_work() as inner:
+            assert inner.charts.find(slice_name="outer") is not None
+            inner.charts.add(a_chart("inner"), actor_id=None)
+    with store.unit_of_work() as unit:
+        assert unit.charts.list(ListQuery())[0] == 2
+
+
+def test_a_failed_inner_unit_leaves_the_outer_one(store):
+    with store.unit_of_work() as outer:
+        outer.charts.add(a_chart("outer"), actor_id=None)
+        with pytest.raises(NotFoundError), store.unit_of_work() as inner:  # noqa: PT012
+            inner.charts.add(a_chart("inner"), actor_id=None)
+            inner.charts.get(-1)
+    with store.unit_of_work() as unit:
+        assert [chart.slice_name for chart in unit.charts.list(ListQuery())[1]] == ["outer"]
+
+
+def test_two_stores_in_memory_know_nothing_of_each_other(store):
+    with store.unit_of_work() as unit:
+        unit.charts.add(a_chart(), actor_id=None)
+    with open_store("sqlite://", FixedClock(START)) as other, other.unit_of_work() as unit:
+        assert unit.charts.list(ListQuery()) == (0, ())
+
+
+def test_a_closed_store_says_so(store):
+    store.close()
+    with pytest.raises(StoreUnavailableError, match="closed"), store.unit_of_work():
+        pass
+
+
+def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):
+    with store.unit_of_work() as unit:
+        database = unit.databases.add(a_database(), actor_id=None)
+        for number in range(30):
+            unit.datasets.add(a_dataset(database.id, f"t{number}", owner_ids=(1,)), actor_id=None)
+    with counted_statements(store) as statements, store.unit_of_work() as unit:
+        total, found = unit.datasets.list(ListQuery(page_size=30))
+    assert (total, len(found)) == (30, 30)
+    assert len([text for text in statements if text.startswith("SELECT")]) == 4
+
+
+def test_a_look_at_the_version_takes_one_statement(store):
+    with store.unit_of_work() as unit:
+        database = unit.databases.add(a_database(), actor_id=None)
+        dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
+    with counted_statements(store) as statements, store.unit_of_work() as unit:
+        unit.datasets.version(dataset.id)
+    assert len(statements) == 1
+
+
+def test_after_resealing_the_previous_key_is_not_needed(tmp_path):
+    url, clock = f"sqlite:///{tmp_path}/meta.db", FixedClock(START)
+    with open_store(url, clock, box=AesGcmSecretBox(OLD)) as store, store.unit_of_work() as unit:
+        unit.databases.add(a_database("a", ssh_tunnel=Secret("{}")), actor_id=None)
+        before = unit.databases.add(a_database("b"), actor_id=None)
+    with open_store(url, clock, box=AesGcmSecretBox(NEW, previous_keys=(OLD,))) as store:
+        assert store.reseal_secrets() == 3
+    with open_store(url, clock, box=AesGcmSecretBox(NEW)) as store, store.unit_of_work() as unit:
+        assert unit.databases.get(before.id) == before
+
+
+def test_without_resealing_the_previous_key_is_needed(tmp_path):
+    url, clock = f"sqlite:///{tmp_path}/meta.db", FixedClock(START)
+    with open_store(url, clock, box=AesGcmSecretBox(OLD)) as store, store.unit_of_work() as unit:
+        stored = unit.databases.add(a_database(), actor_id=None)
+    with open_store(url, clock, box=AesGcmSecretBox(NEW)) as store, store.unit_of_work() as unit:
+        with pytest.raises(StoredDataError, match="previous_secret_keys"):
+            unit.databases.get(stored.id)
+
+
+def test_a_secret_moved_to_another_record_does_not_open(store):
+    with store.unit_of_work() as unit:
+        first = unit.databases.add(a_database("a"), actor_id=None)
+        second = unit.databases.add(a_database("b"), actor_id=None)
+    databases = tables.DATABASES
+    with store._engine.begin() as connection:
+        stolen = sa.select(databases.c.uri).where(databases.c.id == first.id).scalar_subquery()
+        connection.execute(sa.update(databases).where(databases.c.id == second.id).values(uri=stolen))
+    with store.unit_of_work() as unit, pytest.raises(StoredDataError):
+        unit.databases.get(second.id)
+
+
+@pytest.mark.parametrize("text", ["", "null", "5", '{"a": 1}', "[[1]]", "[1]"])
+def test_stored_attributes_that_do_not_decode_are_a_typed_error(store, text):
+    with store.unit_of_work() as unit:
+        user = unit.users.add(a_user(), actor_id=None)
+    with store._engine.begin() as connection:
+        connection.execute(sa.update(tables.USERS).values(attributes=text))
+    with store.unit_of_work() as unit, pytest.raises(StoredDataError):
+        unit.users.get(user.id)
+
+
+def test_the_directory_finds_users_by_id_and_by_name(store):
+    with store.unit_of_work() as unit:
+        role = unit.roles.add(Role(name="r"), actor_id=None)
+        ada = unit.users.add(a_user("ada", role_ids=(role.id,)), actor_id=None)
+    directory = StoredUserDirectory(store)
+    assert directory.find(ada.id) == directory.find("ada") == ada
+    assert directory.find(99) is None
+    assert directory.find("grace") is None
+    assert directory.find(str(ada.id)) is None
