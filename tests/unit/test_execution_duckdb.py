@@ -274,9 +274,9 @@ def test_two_connectors_may_open_one_file(shop: Target, folder: Path) -> None:
 
 def test_a_file_open_for_writing_elsewhere_in_the_process_is_a_typed_error(folder: Path) -> None:
     file = folder / "shop.duckdb"
-    with duckdb.connect(str(file)), target(f"duckdb:///{file}", folder) as found:
-        failure = pytest.raises(DatabaseError, found.run, "SELECT 1")
-    assert "open in this process with other settings" in failure.value.message
+    expected = pytest.raises(DatabaseError, match="open in this process with other settings")
+    with duckdb.connect(str(file)), target(f"duckdb:///{file}", folder) as found, expected:
+        found.run("SELECT 1")
 
 
 def test_disposing_a_database_frees_its_file(folder: Path) -> None:

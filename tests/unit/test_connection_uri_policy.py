@@ -1,0 +1,217 @@
+"""What a connection may ask for: exact drivers, harmless options, files that the host allowed."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.execution import REGISTRY, settings
+
+from analytics_core._execution.uri_policy import CheckedUri, check_engine_params, check_uri
+from analytics_core.errors import ConnectionUriError
+
+
+def check(uri: str, *roots: Path, allowed: tuple[Path, ...] = (), **fields: Any) -> CheckedUri:
+    return check_uri(uri, settings=settings(*roots, **fields), specs=REGISTRY.get, allowed_files=allowed)
+
+
+@pytest.mark.parametrize(
+    ("uri", "drivername"),
+    [
+        ("postgresql://h/d", "postgresql+psycopg"),
+        ("postgres://h/d", "postgresql+psycopg"),
+        ("PostgreSQL+PsycoPG://h/d", "postgresql+psycopg"),
+        ("mysql://h/d", "mysql+pymysql"),
+        ("mariadb+pymysql://h/d", "mysql+pymysql"),
+    ],
+)
+def test_drivers_are_recognised_after_normalisation(uri: str, drivername: str) -> None:
+    assert check(uri).url.drivername == drivername
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql+psycopg2://h/d",
+        "postgresql+asyncpg://h/d",
+        "mysql+mysqldb://h/d",
+        "mysql+pymysql.evil://h/d",
+        "sqlite+aiosqlite:///x.db",
+        "sqlite+pysqlcipher:///x.db",
+        "shillelagh://",
+        "gsheets://",
+        "multicorn://",
+        "evil.module+thing://h/d",
+        "mock://",
+    ],
+)
+def test_other_drivers_are_refused(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(ConnectionUriError) as caught:
+        check(uri, tmp_path)
+    assert caught.value.status == 422
+
+
+def test_a_host_may_allow_one_more_driver() -> None:
+    assert check("mysql+mysqldb://h/d", allowed_drivers=frozenset({"mysqldb"})).url.drivername == "mysql+mysqldb"
+    assert check("mysql+mysqldb://h/d", allowed_drivers=frozenset({"mysql+mysqldb"})).url.drivername == "mysql+mysqldb"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://h/d?sslmode=require&application_name=bi&connect_timeout=5",
+        "mysql://h/d?charset=utf8mb4&ssl_verify_cert=true",
+    ],
+)
+def test_harmless_options_pass(uri: str) -> None:
+    assert dict(check(uri).url.query)
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "postgresql://h/d?host=/tmp/socket",
+        "postgresql://h/d?hostaddr=10.0.0.1",
+        "postgresql://h/d?options=-c%20default_transaction_read_only%3Doff",
+        "postgresql://h/d?service=evil",
+        "postgresql://h/d?passfile=/etc/passwd",
+        "postgresql://h/d?sslkey=/etc/ssl/key",
+        "postgresql://h/d?sslrootcert=/etc/ssl/cert",
+        "mysql://h/d?local_infile=1",
+        "mysql://h/d?init_command=SET%20GLOBAL%20x=1",
+        "mysql://h/d?read_default_file=/etc/my.cnf",
+        "mysql://h/d?unix_socket=/tmp/s",
+        "mysql://h/d?ssl_ca=/etc/x",
+        "mysql://h/d?plugin=evil",
+        "postgresql://h/d?sslmode=a&sslmode=b",
+        "postgresql://h/d?application_name=" + "x" * 600,
+    ],
+)
+def test_options_that_open_files_sockets_or_sessions_are_refused(uri: str) -> None:
+    with pytest.raises(ConnectionUriError):
+        check(uri)
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_files_inside_a_data_root_are_allowed(tmp_path: Path, engine: str) -> None:
+    assert check(f"{engine}:///{tmp_path}/a/b.db", tmp_path).file == (tmp_path / "a/b.db").resolve()
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/passwd", "{root}/../outside.db", "{root}x/beside.db", "relative.db", "{root}/link/x.db", "{root}/../../x"],
+)
+def test_files_elsewhere_are_refused_and_not_named(tmp_path: Path, engine: str, path: str) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    (root / "link").symlink_to("/etc")
+    with pytest.raises(ConnectionUriError, match=r"data_roots") as caught:
+        check(f"{engine}:///{path.format(root=root)}", root)
+    assert "passwd" not in str(caught.value.to_payload())
+
+
+def test_exactly_the_allowed_file_may_be_opened(tmp_path: Path) -> None:
+    allowed = (tmp_path / "shop.db",)
+    assert check(f"sqlite:///{tmp_path}/shop.db", allowed=allowed).file == allowed[0].resolve()
+    with pytest.raises(ConnectionUriError):
+        check(f"sqlite:///{tmp_path}/shop.db2", allowed=allowed)
+    with pytest.raises(ConnectionUriError):
+        check(f"sqlite:///{tmp_path}", allowed=allowed)
+
+
+def test_a_link_inside_a_root_to_a_file_inside_it_is_allowed(tmp_path: Path) -> None:
+    (tmp_path / "shop.db").touch()
+    (tmp_path / "link.db").symlink_to(tmp_path / "shop.db")
+    assert check(f"sqlite:///{tmp_path}/link.db", tmp_path).file == (tmp_path / "shop.db").resolve()
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "duckdb:///md:shop",
+        "duckdb:///s3://bucket/x.duckdb",
+        "duckdb:///https://host/x.duckdb",
+        "duckdb://?custom_extension_repository=http://evil",
+        "duckdb://?allow_unsigned_extensions=true",
+        "duckdb://?enable_external_access=true",
+        "duckdb://?motherduck_token=x",
+        "duckdb://?access_mode=READ_WRITE",
+        "sqlite:////etc/passwd?mode=memory&vfs=unix-none",
+        "sqlite:///file:/etc/passwd?uri=true",
+        "sqlite://host/x.db",
+        "sqlite://user:pass@/x.db",
+    ],
+)
+def test_other_places_and_settings_of_file_engines_are_refused(uri: str, tmp_path: Path) -> None:
+    with pytest.raises(ConnectionUriError):
+        check(uri, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("uri", "name"),
+    [
+        ("sqlite://", ""),
+        ("sqlite:///:memory:", ""),
+        ("duckdb://", ""),
+        ("duckdb:///:memory:", ""),
+        ("sqlite:///file:shop?mode=memory&cache=shared&uri=true", "shop"),
+    ],
+)
+def test_databases_in_memory_need_no_root(uri: str, name: str) -> None:
+    checked = check(uri)
+    assert (checked.file, checked.memory_name) == (None, name)
+
+
+# ------------------------------------------------------------------------------------------------------ engine params
+def params(value: Any) -> Any:
+    return check_engine_params(json.dumps({"engine_params": value}), REGISTRY.get("postgresql"))
+
+
+@pytest.mark.parametrize("extra", [None, "", "{}", '{"engine_params": {}}', '{"version": "15"}'])
+def test_no_engine_params_are_none(extra: str | None) -> None:
+    options = check_engine_params(extra, REGISTRY.get("postgresql"))
+    assert (dict(options.pool), dict(options.connect_args)) == ({}, {})
+
+
+def test_pool_sizes_and_driver_arguments_pass() -> None:
+    options = params({"pool_size": 3, "pool_recycle": -1, "connect_args": {"sslmode": "require"}})
+    assert (dict(options.pool), dict(options.connect_args)) == (
+        {"pool_size": 3, "pool_recycle": -1},
+        {"sslmode": "require"},
+    )
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"creator": "os:system"},
+        {"poolclass": "evil"},
+        {"plugins": ["evil"]},
+        {"module": "evil"},
+        {"echo": True},
+        {"isolation_level": "AUTOCOMMIT"},
+        {"execution_options": {}},
+        {"pool_size": 10**9},
+        {"pool_size": True},
+        {"pool_size": "5"},
+        {"connect_args": {"options": "-c default_transaction_read_only=off"}},
+        {"connect_args": {"host": "evil"}},
+        {"connect_args": {"sslmode": ["require"]}},
+        {"connect_args": "x"},
+        ["pool_size"],
+        "x",
+    ],
+)
+def test_other_engine_params_are_refused(value: Any) -> None:
+    with pytest.raises(ConnectionUriError):
+        params(value)
+
+
+@pytest.mark.parametrize("extra", ["{", "[]", "5", '{"engine_params": null}', "[" * 100_000])
+def test_extra_that_is_no_object_is_refused(extra: str) -> None:
+    with pytest.raises(ConnectionUriError):
+        check_engine_params(extra, REGISTRY.get("postgresql"))

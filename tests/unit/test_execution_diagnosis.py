@@ -1,0 +1,221 @@
+"""Drivers' messages, as they were seen, become typed errors that hold names and nothing else of them."""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import replace
+
+import pytest
+
+from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines.registry import default_registry
+from analytics_core._execution.diagnosis import diagnose, error_code
+from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
+
+E = ErrorType
+SPEC = default_registry().get("sqlite")
+
+# engine, message of its driver, error type, what the message must name
+SEEN = [
+    ("sqlite", "no such table: nosuch", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("sqlite", "no such column: t.nocol", E.COLUMN_DOES_NOT_EXIST_ERROR, "t.nocol"),
+    ("sqlite", "no such function: nofunc", E.OBJECT_DOES_NOT_EXIST_ERROR, "nofunc"),
+    ("sqlite", 'near "selec": syntax error', E.SYNTAX_ERROR, ""),
+    ("sqlite", "incomplete input", E.SYNTAX_ERROR, ""),
+    ("sqlite", "ambiguous column name: i", E.GENERIC_DB_ENGINE_ERROR, "column i"),
+    ("sqlite", "attempt to write a readonly database", E.DML_NOT_ALLOWED_ERROR, ""),
+    ("sqlite", "not authorized", E.DML_NOT_ALLOWED_ERROR, ""),
+    ("sqlite", "unable to open database file", E.CONNECTION_UNKNOWN_DATABASE_ERROR, ""),
+    ("sqlite", "file is not a database", E.CONNECTION_UNKNOWN_DATABASE_ERROR, ""),
+    ("sqlite", "integer overflow", E.GENERIC_DB_ENGINE_ERROR, "larger"),
+    ("sqlite", "database is locked", E.GENERIC_DB_ENGINE_ERROR, "locked"),
+    ("postgresql", 'relation "nosuch" does not exist\nLINE 1: ...', E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("postgresql", 'column "nocol" does not exist\nLINE 1: ...', E.COLUMN_DOES_NOT_EXIST_ERROR, "nocol"),
+    ("postgresql", "column t.nocol does not exist", E.COLUMN_DOES_NOT_EXIST_ERROR, "t.nocol"),
+    ("postgresql", "function nofunc(integer) does not exist", E.OBJECT_DOES_NOT_EXIST_ERROR, "function"),
+    ("postgresql", "operator does not exist: text + integer", E.OBJECT_DOES_NOT_EXIST_ERROR, "operator"),
+    ("postgresql", 'syntax error at or near "selec"', E.SYNTAX_ERROR, ""),
+    ("postgresql", "cannot insert multiple commands into a prepared statement", E.SYNTAX_ERROR, "one statement"),
+    ("postgresql", "cannot execute INSERT in a read-only transaction", E.DML_NOT_ALLOWED_ERROR, ""),
+    ("postgresql", "permission denied for table orders", E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "orders"),
+    ("postgresql", "permission denied for function pg_read_file", E.CONNECTION_DATABASE_PERMISSIONS_ERROR, ""),
+    ("postgresql", "division by zero", E.GENERIC_DB_ENGINE_ERROR, "zero"),
+    ("postgresql", "bigint out of range", E.GENERIC_DB_ENGINE_ERROR, "larger"),
+    ("postgresql", 'invalid input syntax for type integer: "hidden"', E.GENERIC_DB_ENGINE_ERROR, "converted"),
+    ("postgresql", 'date/time field value out of range: "hidden"', E.GENERIC_DB_ENGINE_ERROR, "date"),
+    ("postgresql", "canceling statement due to statement timeout", E.CONNECTION_DATABASE_TIMEOUT, ""),
+    ("postgresql", "canceling statement due to user request", E.GENERIC_DB_ENGINE_ERROR, "stopped"),
+    (
+        "postgresql",
+        'connection failed: connection to server at "127.0.0.1", port 1 failed: FATAL:  role "ann" does not exist',
+        E.CONNECTION_INVALID_USERNAME_ERROR,
+        "ann",
+    ),
+    (
+        "postgresql",
+        'connection failed: ... FATAL:  password authentication failed for user "ann"',
+        E.CONNECTION_INVALID_PASSWORD_ERROR,
+        "ann",
+    ),
+    ("postgresql", '... FATAL:  database "shop" does not exist', E.CONNECTION_UNKNOWN_DATABASE_ERROR, "shop"),
+    (
+        "postgresql",
+        "failed to resolve host 'db.invalid': [Errno -2] Name or service not known",
+        E.CONNECTION_INVALID_HOSTNAME_ERROR,
+        "db.invalid",
+    ),
+    (
+        "postgresql",
+        'connection failed: connection to server at "10.0.0.1", port 5433 failed: Connection refused\n\tIs the server',
+        E.CONNECTION_PORT_CLOSED_ERROR,
+        "port 5433 on host 10.0.0.1",
+    ),
+    ("postgresql", 'connection is bad: invalid port number: "99999"', E.CONNECTION_INVALID_PORT_ERROR, "99999"),
+    (
+        "postgresql",
+        'connection to server at "10.0.0.1", port 5432 failed: No route to host',
+        E.CONNECTION_HOST_DOWN_ERROR,
+        "10.0.0.1",
+    ),
+    ("postgresql", "connection timeout expired", E.CONNECTION_HOST_DOWN_ERROR, ""),
+    ("mysql", "(1146, \"Table 'shop.nosuch' doesn't exist\")", E.TABLE_DOES_NOT_EXIST_ERROR, "table nosuch"),
+    ("mysql", "(1054, \"Unknown column 't.nocol' in 'SELECT'\")", E.COLUMN_DOES_NOT_EXIST_ERROR, "t.nocol"),
+    ("mysql", "(1305, 'FUNCTION shop.nofunc does not exist')", E.OBJECT_DOES_NOT_EXIST_ERROR, "function nofunc"),
+    ("mysql", "(1064, \"You have an error in your SQL syntax; ... near 'hidden' at line 1\")", E.SYNTAX_ERROR, ""),
+    ("mysql", "(1792, 'Cannot execute statement in a READ ONLY transaction')", E.DML_NOT_ALLOWED_ERROR, ""),
+    (
+        "mysql",
+        "(1142, \"SELECT command denied to user 'ann'@'h' for table `shop`.`orders`\")",
+        E.CONNECTION_DATABASE_PERMISSIONS_ERROR,
+        "orders",
+    ),
+    ("mysql", "(1227, 'Access denied; you need FILE')", E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "privilege"),
+    ("mysql", "(1044, \"Access denied for user 'a' to database 'x'\")", E.CONNECTION_DATABASE_PERMISSIONS_ERROR, ""),
+    (
+        "mysql",
+        "(1045, \"Access denied for user 'ann'@'h' (using password: YES)\")",
+        E.CONNECTION_ACCESS_DENIED_ERROR,
+        "ann",
+    ),
+    ("mysql", "(1049, \"Unknown database 'shop'\")", E.CONNECTION_UNKNOWN_DATABASE_ERROR, "shop"),
+    (
+        "mysql",
+        "(2003, \"Can't connect to MySQL server on 'db.invalid' ([Errno -2] Name or service not known)\")",
+        E.CONNECTION_INVALID_HOSTNAME_ERROR,
+        "db.invalid",
+    ),
+    (
+        "mysql",
+        "(2003, \"Can't connect to MySQL server on '10.0.0.1' ([Errno 111] Connection refused)\")",
+        E.CONNECTION_PORT_CLOSED_ERROR,
+        "10.0.0.1",
+    ),
+    (
+        "mysql",
+        "(2003, \"Can't connect to MySQL server on '10.0.0.1' (timed out)\")",
+        E.CONNECTION_HOST_DOWN_ERROR,
+        "10.0.0.1",
+    ),
+    ("mysql", "(1969, 'Query ... interrupted (max_statement_time exceeded)')", E.CONNECTION_DATABASE_TIMEOUT, ""),
+    ("mysql", "(1690, \"BIGINT value is out of range in 'hidden'\")", E.GENERIC_DB_ENGINE_ERROR, "larger"),
+    ("mysql", "(2013, 'Lost connection to MySQL server during query')", E.CONNECTION_HOST_DOWN_ERROR, "closed"),
+    ("clickhouse", "Code: 60. DB::Exception: Table default.hidden doesn't exist", E.TABLE_DOES_NOT_EXIST_ERROR, ""),
+    ("clickhouse", "Code: 62. DB::Exception: Syntax error: hidden", E.SYNTAX_ERROR, ""),
+    ("trino", "TrinoUserError(name=TABLE_NOT_FOUND, message=\"line 1:15: Table 'a.b.c' does not exist\")",
+     E.TABLE_DOES_NOT_EXIST_ERROR, "a.b.c"),
+    ("trino", "name=COLUMN_NOT_FOUND, message=\"line 1:8: Column 'nocol' cannot be resolved\"",
+     E.COLUMN_DOES_NOT_EXIST_ERROR, "nocol"),
+    ("bigquery", "404 Not found: Table proj:data.nosuch was", E.TABLE_DOES_NOT_EXIST_ERROR, "proj:data.nosuch"),
+    ("bigquery", "400 Unrecognized name: nocol at [1:8]", E.COLUMN_DOES_NOT_EXIST_ERROR, "nocol"),
+    ("snowflake", "002003 (42S02): Object 'NOSUCH' does not exist or not authorized.",
+     E.TABLE_DOES_NOT_EXIST_ERROR, "NOSUCH"),
+    ("snowflake", "250001 (08001): Incorrect username or password", E.CONNECTION_ACCESS_DENIED_ERROR, ""),
+    ("redshift", 'password authentication failed for user "ann"', E.CONNECTION_ACCESS_DENIED_ERROR, ""),
+    ("redshift", 'relation "nosuch" does not exist', E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("databricks", "[TABLE_OR_VIEW_NOT_FOUND] The view `nosuch` cannot", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("databricks", "[DIVIDE_BY_ZERO] Division by zero.", E.GENERIC_DB_ENGINE_ERROR, "zero"),
+    ("mssql", "Invalid object name 'nosuch'.", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("mssql", "Login failed for user 'ann'.", E.CONNECTION_ACCESS_DENIED_ERROR, ""),
+    ("oracle", 'ORA-00904: "NOCOL": invalid identifier', E.COLUMN_DOES_NOT_EXIST_ERROR, "NOCOL"),
+    ("oracle", "ORA-00942: table or view does not exist", E.TABLE_DOES_NOT_EXIST_ERROR, ""),
+    ("druid", "Object 'nosuch' not found within 'druid'", E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch"),
+    ("druid", "Query timeout after 300000ms", E.CONNECTION_DATABASE_TIMEOUT, ""),
+]  # fmt: skip
+
+
+def diagnosed(engine: str, text: str) -> DatabaseError:
+    return diagnose(Exception(text), replace(SPEC, name=engine, label=engine, error_patterns=ERROR_PATTERNS[engine]))
+
+
+@pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
+def test_a_message_becomes_its_type_and_names_what_is_missing(
+    engine: str, text: str, error_type: ErrorType, named: str
+) -> None:
+    error = diagnosed(engine, text)
+    assert error.error_type is error_type
+    assert named in error.message
+    assert "?" not in error.message.replace("there?", "")
+    assert "hidden" not in str(error.to_payload())
+    assert isinstance(error, StatementTimeoutError) is (error_type is E.CONNECTION_DATABASE_TIMEOUT)
+    assert error.extra["engine_name"] == engine
+
+
+@pytest.mark.parametrize("engine", ERROR_PATTERNS)
+def test_an_unknown_message_is_not_repeated(engine: str) -> None:
+    error = diagnosed(engine, "s3cr3t words of a driver: postgresql://ann:s3cr3t@host/db; SELECT secret FROM t")
+    assert error.error_type is E.GENERIC_DB_ENGINE_ERROR
+    assert "s3cr3t" not in str(error.to_payload())
+    assert "secret" not in str(error.to_payload())
+
+
+@pytest.mark.parametrize("engine", ERROR_PATTERNS)
+def test_templates_take_only_names_that_their_pattern_may_give(engine: str) -> None:
+    for pattern in ERROR_PATTERNS[engine]:
+        groups = set(re.compile(pattern.pattern).groupindex)
+        fields = {field for _, field, _, _ in string.Formatter().parse(pattern.template) if field}
+        assert fields <= groups, pattern.pattern
+        assert groups <= {"table", "column", "schema", "database", "function", "host", "port", "user"}
+
+
+@pytest.mark.parametrize(
+    "literal",
+    ['relation "s3cr3t" does not exist', "no such table: s3cr3t", 'password authentication failed for user "s3cr3t"'],
+)
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+def test_text_of_a_statement_that_a_driver_quotes_is_not_read_as_a_message(engine: str, literal: str) -> None:
+    quoting = {
+        "sqlite": f'near "{literal}": syntax error',
+        "duckdb": f"Parser Error: syntax error at or near \"x\"\n\nLINE 1: SELECT '{literal}'",
+        "postgresql": f"syntax error at or near \"x\"\nLINE 1: SELECT '{literal}'",
+        "mysql": f"(1064, \"You have an error in your SQL syntax near '{literal}' at line 1\")",
+    }
+    error = diagnosed(engine, quoting[engine])
+    assert error.error_type is E.SYNTAX_ERROR
+    assert "s3cr3t" not in str(error.to_payload())
+
+
+def test_names_are_cleaned_and_cut() -> None:
+    error = diagnosed("sqlite", "no such table: a\x00\n\x1b[31mb" + "c" * 500)
+    assert "\x1b" not in error.message
+    assert "\n" not in error.message
+    assert len(error.message) < 200
+
+
+def test_braces_in_a_name_are_no_template() -> None:
+    assert "{0.__class__}" in diagnosed("sqlite", "no such table: {0.__class__}").message
+
+
+def test_a_very_long_message_is_read_quickly() -> None:
+    diagnosed("postgresql", "x" * 5_000_000)
+
+
+def test_the_drivers_code_is_kept_its_arguments_are_not() -> None:
+    assert error_code(Exception(1146, "Table 's3cr3t'")) == "1146"
+    assert error_code(Exception("s3cr3t password")) is None
+    assert error_code(Exception()) is None
+
+
+def test_a_pool_without_free_connections_is_named() -> None:
+    error = diagnosed("sqlite", "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00")
+    assert "in use" in error.message
