@@ -24,6 +24,7 @@ from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
+from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
@@ -162,6 +163,9 @@ class AnalyticsCore:
         key = self._acting_as
         if key is None:
             raise ActorRequiredError
+        return self._runtime.actors.get(key, lambda: self._read_actor(key))
+
+    def _read_actor(self, key: UserKey) -> Actor:
         user = key if isinstance(key, User) else self._runtime.people.find(key)
         if user is None or not user.active:
             raise ActorRequiredError(f"nobody active answers to {key!r}; this call")
@@ -243,7 +247,7 @@ def _build_runtime(
     statements = StatementRunner(connector)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None)
     queries = QueryRunner(
-        loader=DatasetLoader(store, registry),
+        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
         gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
         preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
         templates=templates,
@@ -260,9 +264,12 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements),
+        probes=Probes(
+            policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
+        ),
         templates=templates,
         people=people,
+        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),

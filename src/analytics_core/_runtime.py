@@ -8,11 +8,14 @@ from pathlib import Path
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
+from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
+from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UserDirectory
@@ -36,6 +39,7 @@ class Runtime:
     registry: EngineRegistry
     policy: Policy
     people: UserDirectory
+    actors: Fresh[int | str | User, Actor]
     probes: Probes
     templates: QueryTemplates
     contexts: ContextReader

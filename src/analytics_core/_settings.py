@@ -58,6 +58,10 @@ class Settings:
         max_fragment_length: characters of one custom SQL field.
         max_in_values: members of one IN list.
         job_workers: threads of the built-in background runner.
+        pool_size: connections kept open for each database and identity.
+        metadata_freshness_s: seconds for which users, roles, datasets and databases count as unchanged once they were
+            read; changes made through the same core count at once, those of other processes after this time; 0: ask
+            the store each time.
         url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
     """
 
@@ -81,6 +85,7 @@ class Settings:
     max_in_values: int = 50_000
     job_workers: int = 4
     pool_size: int = 5
+    metadata_freshness_s: float = 1.0
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:

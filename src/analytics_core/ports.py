@@ -80,6 +80,9 @@ class MetadataStore(Protocol):
     def unit_of_work(self) -> AbstractContextManager[UnitOfWork]:
         """Open one transaction; it commits when the block ends without an exception."""
 
+    def revision(self) -> int:
+        """Return a number that grows with each change made through this object, after it is committed."""
+
     def close(self) -> None:
         """Close the store's connections."""
 
@@ -116,7 +119,7 @@ class UrlFor(Protocol):
 
 @runtime_checkable
 class RowFilterSource(Protocol):
-    """Knows which rows a person may see; it is asked on every road to data, and its answer is part of every cache key."""
+    """Knows which rows a person may see; asked on every road to data, its answer is part of every cache key."""
 
     def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
         """Return the conditions that bind `user` on `dataset`; an error here stops the query."""

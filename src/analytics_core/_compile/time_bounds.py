@@ -16,6 +16,7 @@ from analytics_core.models.enums import FilterOperator
 from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
 
 NumberedFilter = tuple[int, ChartDataFilter]
+NO_FILTER = "No filter"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,14 +66,14 @@ def _filter_text(item: ChartDataFilter) -> str:
         raise FilterValueError(
             f"filter on {filter_name(item)!r}: TEMPORAL_RANGE takes a time range as text, for example 'Last week'"
         )
-    return item.val or "No filter"
+    return item.val or NO_FILTER
 
 
 def _range_text(query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: str | None) -> str:
     if query.time_range:
         return query.time_range
     chosen = _preferred(filters, axis)
-    return _filter_text(chosen) if chosen else "No filter"
+    return _filter_text(chosen) if chosen else NO_FILTER
 
 
 def _preferred(filters: Sequence[NumberedFilter], name: str | None) -> ChartDataFilter | None:
@@ -91,6 +92,8 @@ def _without_replaced(
 
 def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
     """Return the resolved range; now is cut to the minute unless the text counts seconds, so that results are kept."""
+    if text == NO_FILTER and not query.time_shift:
+        return TimeRange()
     resolved = _resolve_at(scope, query, text, scope.now.replace(second=0, microsecond=0))
     return _resolve_at(scope, query, text, scope.now) if resolved.needs_seconds else resolved
 

@@ -6,7 +6,7 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 
 from analytics_core._compile.dataset_view import DatasetView, make_view
-from analytics_core._compile.plan import SqlSource, TableSource
+from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._execution.statements import Executed, FetchLimits
 from analytics_core._frames.pipeline import Operation, check_operations, run_operations
@@ -51,7 +51,7 @@ class Ready:
     main: PreparedQuery
     shifted: tuple[tuple[Comparison, PreparedQuery], ...]
     timeout: CacheTimeout
-    key: CacheKey
+    key: CacheKey | None
     notes: tuple[str, ...]
 
 
@@ -77,6 +77,7 @@ class QueryRunner:
         self._settings = settings
         self._operations = operations
         self._ready: Memo[Hashable, Ready] = Memo()
+        self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
 
     # ------------------------------------------------------------------------------------------------------- public
     def run(self, read: ReadContext, call: Call) -> ChartData:
@@ -125,9 +126,9 @@ class QueryRunner:
         if read.digest is None:
             return self._prepare(read.context, asked, where, call)
         minute = call.now.replace(second=0, microsecond=0)
-        versions = (where.loaded.dataset.id, where.loaded.dataset.audit.version, where.loaded.database.audit.version)
         filters = where.admission.row_filters
-        key = (read.digest, asked.position, versions, call.actor, filters, minute, call.chart_cache_timeout)
+        timeout = call.chart_cache_timeout
+        key = (read.digest, asked.position, where.loaded.versions, call.actor, filters, minute, timeout)
         ready = self._ready.get(key)
         if ready is None:
             ready = self._prepare(read.context, asked, where, call)
@@ -139,7 +140,7 @@ class QueryRunner:
         query = effective_query(asked, where.loaded.dataset)
         check_operations(query.post_processing, self._operations)
         templates = self._templates.for_query(query, where.loaded.dataset, call)
-        view = make_view(where.loaded.dataset, where.loaded.spec, self._source(where, templates.render_source()))
+        view = self._view(where, templates.render_source())
         query = templates.without_removed_filters(query)
         request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
         main = self._preparer.prepare(query, view, request, now=call.now, render=templates.render)
@@ -153,7 +154,6 @@ class QueryRunner:
             loaded=where.loaded,
             default=self._settings.cache_timeout_s,
         )
-        plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
         return Ready(
             loaded=where.loaded,
             admission=where.admission,
@@ -161,17 +161,23 @@ class QueryRunner:
             main=main,
             shifted=shifted,
             timeout=timeout,
-            key=cache_key(plans, where.loaded, identity=where.admission.identity, options=_options(asked, query)),
+            key=_key(asked, query, where, [main.plan, *(prepared.plan for _, prepared in shifted)], timeout),
             notes=notes_of(asked.query),
         )
 
-    def _source(self, where: Admitted, sql: str | None) -> TableSource | SqlSource:
-        return self._gate.source(where.admission, sql)
+    def _view(self, where: Admitted, sql: str | None) -> DatasetView:
+        """Return the dataset as the planner sees it; the same SQL of the same version is not checked again."""
+        key = (where.loaded.versions, sql)
+        view = self._views.get(key)
+        if view is None:
+            view = make_view(where.loaded.dataset, where.loaded.spec, self._gate.source(where.admission, sql))
+            self._views.put(key, view)
+        return view
 
     def _stored_or_run(
         self, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
     ) -> QueryResult:
-        if ready.timeout.keeps and not context.force:
+        if ready.key is not None and not context.force:
             kept = self._results.find(ready.key, ready.timeout)
             if kept is not None:
                 return kept
@@ -184,7 +190,7 @@ class QueryRunner:
             view=ready.view,
             notes=ready.notes,
         )
-        if not ready.timeout.keeps:
+        if ready.key is None:
             return result
         return self._results.keep(ready.key, ready.timeout, result)
 
@@ -216,7 +222,9 @@ class QueryRunner:
         except AnalyticsError as error:
             return ExplainedQuery(failure=error)
         facts = CacheFacts(
-            key=ready.key.text if ready.timeout.keeps else None, parts=ready.key.parts, timeout=str(ready.timeout)
+            key=ready.key.text if ready.key else None,
+            parts=ready.key.parts if ready.key else {},
+            timeout=str(ready.timeout),
         )
         offsets = {
             comparison.text: explained(
@@ -227,6 +235,15 @@ class QueryRunner:
         return explained(
             ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=ready.notes
         )
+
+
+def _key(
+    asked: AskedQuery, query: ChartDataQueryObject, where: Admitted, plans: list[QueryPlan], timeout: CacheTimeout
+) -> CacheKey | None:
+    """Return the key of a result; None for results that are not kept."""
+    if asked.result_type is ResultType.QUERY or not timeout.keeps:
+        return None
+    return cache_key(plans, where.loaded, identity=where.admission.identity, options=_options(asked, query))
 
 
 def _options(asked: AskedQuery, query: ChartDataQueryObject) -> dict[str, str]:

@@ -66,12 +66,21 @@ class UnitOfWork(Protocol):
     """One transaction on the metadata store: commits when its `with` block ends well, else leaves nothing behind."""
 
     @property
-    def users(self) -> Repository[User]: ...
+    def users(self) -> Repository[User]:
+        """The stored people."""
+
     @property
-    def roles(self) -> Repository[Role]: ...
+    def roles(self) -> Repository[Role]:
+        """The roles with their grants."""
+
     @property
-    def databases(self) -> Repository[Database]: ...
+    def databases(self) -> Repository[Database]:
+        """The databases that users query."""
+
     @property
-    def datasets(self) -> Repository[Dataset]: ...
+    def datasets(self) -> Repository[Dataset]:
+        """The datasets with their columns and metrics."""
+
     @property
-    def charts(self) -> Repository[Chart]: ...
+    def charts(self) -> Repository[Chart]:
+        """The charts."""

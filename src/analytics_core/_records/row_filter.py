@@ -9,7 +9,7 @@ from dataclasses import dataclass
 class RowFilter:
     """One row rule as it binds an actor: `clause` is an SQL condition, `name` tells people which rule it is.
 
-    Conditions that share a `group_key` are ORed; groups and keyless conditions are ANDed (contract, row-level security).
+    Conditions that share a `group_key` are ORed; groups and keyless ones are ANDed (contract, row-level security).
     """
 
     name: str

@@ -1,0 +1,52 @@
+"""Keeps what was read of the metadata store for a moment, and never past a change made through the same store."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Generic, TypeVar
+
+from analytics_core.ports import Clock, MetadataStore
+
+Key = TypeVar("Key", bound=Hashable)
+Value = TypeVar("Value")
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept(Generic[Value]):
+    value: Value
+    revision: int
+    ends: datetime
+
+
+class Fresh(Generic[Key, Value]):
+    """Values read from a store, each believed for `seconds`, and none once this store was written to.
+
+    A change made by another process is seen at the latest after `seconds`; 0 reads each time.
+    """
+
+    def __init__(self, store: MetadataStore, clock: Clock, *, seconds: float, capacity: int = 500) -> None:
+        self._store = store
+        self._clock = clock
+        self._lasts = timedelta(seconds=seconds)
+        self._capacity = capacity
+        self._kept: OrderedDict[Key, _Kept[Value]] = OrderedDict()
+        self._guard = threading.Lock()
+
+    def get(self, key: Key, read: Callable[[], Value]) -> Value:
+        """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
+        revision, now = self._store.revision(), self._clock.now()
+        with self._guard:
+            kept = self._kept.get(key)
+        if kept is not None and kept.revision == revision and now < kept.ends:
+            return kept.value
+        value = read()
+        with self._guard:
+            self._kept[key] = _Kept(value, revision, now + self._lasts)
+            self._kept.move_to_end(key)
+            while len(self._kept) > self._capacity:
+                self._kept.popitem(last=False)
+        return value
