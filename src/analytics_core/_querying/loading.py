@@ -9,13 +9,14 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.fresh import Fresh
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core.errors import UnknownDatasourceTypeError
+from analytics_core.errors import NotFoundError, UnknownDatasourceTypeError
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
 
 _DATASET_TYPES = frozenset({None, DatasourceType.TABLE, DatasourceType.DATASET})
-_QUERYABLE = ("table", "dataset")
+_STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
+_QUERYABLE = ("table", "dataset", "query", "saved_query")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,9 +45,11 @@ class DatasetLoader:
         """Return the dataset that a datasource names.
 
         Raises:
-            NotFoundError: there is no such dataset.
+            NotFoundError: there is no such dataset, or no such stored query (this store keeps none yet).
             UnknownDatasourceTypeError: the type of the datasource cannot be queried.
         """
+        if datasource.type in _STORED_QUERIES:
+            raise NotFoundError("stored query", datasource.id)
         if datasource.type not in _DATASET_TYPES:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
         return self._loaded.get(datasource.id, lambda: self._read(datasource.id))
