@@ -18,6 +18,7 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import time
 import uuid
@@ -290,14 +291,35 @@ class PrivateServers:
     def _shared(self, kind: type[PrivateServer]) -> PrivateServer:
         with open(self.folder / f"{kind.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
+            _start_watch(self.folder)
             return kind.attach(self.folder / kind.name) or kind.start(self.folder / kind.name)
 
 
 def make_server_folder() -> Path:
-    """Return a new folder that another user may look into; its path is short enough for Unix sockets."""
+    """Return a new folder that another user may look into; its path is short enough for Unix sockets.
+
+    Its servers live at most as long as this process.
+    """
     folder = Path(tempfile.mkdtemp(prefix="acsrv-", dir="/tmp"))
     folder.chmod(0o711)
+    (folder / "owner").write_text(str(os.getpid()))
     return folder
+
+
+def _start_watch(folder: Path) -> None:
+    """Stop the servers also when their owner is killed: a small process waits for its end."""
+    if not (folder / "watch").exists():
+        (folder / "watch").touch()
+        command = [sys.executable, "-S", __file__, str(folder)]
+        subprocess.run(["/bin/sh", "-c", '"$@" >/dev/null 2>&1 </dev/null &', "sh", *command], check=True, cwd="/")
+
+
+def _watch(folder: Path) -> None:
+    owner = int((folder / "owner").read_text())
+    while folder.exists() and _is_alive(owner):
+        time.sleep(1)
+    if folder.exists():
+        PrivateServers(folder).stop()
 
 
 @contextmanager
@@ -393,3 +415,7 @@ def _tail(log: Path) -> str:
 
 def _fresh_name() -> str:
     return f"t_{uuid.uuid4().hex[:12]}"
+
+
+if __name__ == "__main__":
+    _watch(Path(sys.argv[1]))

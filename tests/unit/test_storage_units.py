@@ -116,9 +116,12 @@ def test_without_resealing_the_previous_key_is_needed(tmp_path):
     url, clock = f"sqlite:///{tmp_path}/meta.db", FixedClock(START)
     with open_store(url, clock, box=AesGcmSecretBox(OLD)) as store, store.unit_of_work() as unit:
         stored = unit.databases.add(a_database(), actor_id=None)
-    with open_store(url, clock, box=AesGcmSecretBox(NEW)) as store, store.unit_of_work() as unit:
-        with pytest.raises(StoredDataError, match="previous_secret_keys"):
-            unit.databases.get(stored.id)
+    with (
+        open_store(url, clock, box=AesGcmSecretBox(NEW)) as store,
+        store.unit_of_work() as unit,
+        pytest.raises(StoredDataError, match="previous_secret_keys"),
+    ):
+        unit.databases.get(stored.id)
 
 
 def test_a_secret_moved_to_another_record_does_not_open(store):

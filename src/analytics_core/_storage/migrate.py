@@ -95,7 +95,7 @@ def _sqlite_lock(connection: Connection) -> Iterator[None]:
     connection.exec_driver_sql("BEGIN IMMEDIATE")
     try:
         yield
-    except BaseException:
+    except BaseException:  # also when the run is interrupted; it goes on upwards
         connection.exec_driver_sql("ROLLBACK")
         raise
     connection.exec_driver_sql("COMMIT")

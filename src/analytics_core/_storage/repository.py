@@ -22,7 +22,7 @@ from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionEr
 
 
 class SqlRepository(Generic[Record]):
-    """Records of one kind in their tables (protocol `Repository`; `version` makes it a `DatasetRepository` too)."""
+    """Records of one kind in their tables (protocol `Repository`)."""
 
     def __init__(self, kind: RecordKind[Record], session: StoreSession) -> None:
         self._kind = kind

@@ -51,7 +51,7 @@ class SqlMetadataStore:
         try:
             with store_border():
                 migrate(self._engine)
-        except BaseException:
+        except BaseException:  # whatever it is goes on upwards; connections must not stay open
             self.close()
             raise
 
