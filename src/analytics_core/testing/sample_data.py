@@ -170,9 +170,8 @@ def _fill_by_sqlalchemy(url: str, rows: Mapping[str, Sequence[Row]]) -> None:
         with engine.begin() as connection:
             tables.drop_all(connection)
             tables.create_all(connection)
-            for name, table in tables.tables.items():
-                for part in _as_records(name, rows[name]):
-                    connection.execute(sa.insert(table).values(part))
+            for table, part in ((tables.tables[name], part) for name in rows for part in _as_records(name, rows[name])):
+                connection.execute(sa.insert(table).values(part))
     finally:
         engine.dispose()
 
