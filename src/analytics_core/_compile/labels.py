@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Sequence
+from itertools import count
 
 from analytics_core._compile.plan import Output
 from analytics_core.errors import DuplicateLabelError, QueryError
@@ -34,9 +35,9 @@ def aliases(labels: Sequence[str], *, max_bytes: int | None) -> list[str]:
     seen: set[str] = set()
     result = []
     for position, label in enumerate(labels):
-        alias = _shortened(label.strip() or label, max_bytes)
+        alias = _shortened(label.strip(), max_bytes)
         if alias.casefold() in seen or alias != label:
-            alias = _hashed(label, position, max_bytes)
+            alias = _free(label, position, seen, max_bytes)
         seen.add(alias.casefold())
         result.append(alias)
     return result
@@ -48,8 +49,14 @@ def _shortened(label: str, max_bytes: int | None) -> str:
     return label.encode()[:max_bytes].decode(errors="ignore")
 
 
-def _hashed(label: str, position: int, max_bytes: int | None) -> str:
-    digest = hashlib.sha256(label.encode()).hexdigest()[:_HASH_LENGTH]
+def _free(label: str, position: int, seen: set[str], max_bytes: int | None) -> str:
+    """Return a cut and hashed alias that is not taken, not even by a label made to look like one."""
+    tries = (_hashed(label, position, turn, max_bytes) for turn in count())
+    return next(alias for alias in tries if alias.casefold() not in seen)
+
+
+def _hashed(label: str, position: int, turn: int, max_bytes: int | None) -> str:
+    digest = hashlib.sha256(f"{turn} {label}".encode()).hexdigest()[:_HASH_LENGTH]
     suffix = f"_{position}_{digest}"
     room = (max_bytes or 60) - len(suffix)
     return _shortened(label.strip(), room).strip() + suffix
