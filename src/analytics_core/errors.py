@@ -44,97 +44,70 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from enum import StrEnum
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
+from analytics_core._error_types import ErrorItem, ErrorLevel, ErrorType
 
-class ErrorLevel(StrEnum):
-    """How serious an error item is (contract, section Errors)."""
-
-    INFO = "info"
-    WARNING = "warning"
-    ERROR = "error"
-
-
-class ErrorType(StrEnum):
-    """The contract's 47 error types and five of ours (marked), each value its own name.
-
-    The three `FRONTEND_*` members belong to the contract's enum and are never raised here.
-    """
-
-    FRONTEND_CSRF_ERROR = "FRONTEND_CSRF_ERROR"
-    FRONTEND_NETWORK_ERROR = "FRONTEND_NETWORK_ERROR"
-    FRONTEND_TIMEOUT_ERROR = "FRONTEND_TIMEOUT_ERROR"
-    GENERIC_DB_ENGINE_ERROR = "GENERIC_DB_ENGINE_ERROR"
-    COLUMN_DOES_NOT_EXIST_ERROR = "COLUMN_DOES_NOT_EXIST_ERROR"
-    TABLE_DOES_NOT_EXIST_ERROR = "TABLE_DOES_NOT_EXIST_ERROR"
-    SCHEMA_DOES_NOT_EXIST_ERROR = "SCHEMA_DOES_NOT_EXIST_ERROR"
-    CONNECTION_INVALID_USERNAME_ERROR = "CONNECTION_INVALID_USERNAME_ERROR"
-    CONNECTION_INVALID_PASSWORD_ERROR = "CONNECTION_INVALID_PASSWORD_ERROR"  # noqa: S105 - a name, not a password
-    CONNECTION_INVALID_HOSTNAME_ERROR = "CONNECTION_INVALID_HOSTNAME_ERROR"
-    CONNECTION_PORT_CLOSED_ERROR = "CONNECTION_PORT_CLOSED_ERROR"
-    CONNECTION_INVALID_PORT_ERROR = "CONNECTION_INVALID_PORT_ERROR"
-    CONNECTION_HOST_DOWN_ERROR = "CONNECTION_HOST_DOWN_ERROR"
-    CONNECTION_ACCESS_DENIED_ERROR = "CONNECTION_ACCESS_DENIED_ERROR"
-    CONNECTION_UNKNOWN_DATABASE_ERROR = "CONNECTION_UNKNOWN_DATABASE_ERROR"
-    CONNECTION_DATABASE_PERMISSIONS_ERROR = "CONNECTION_DATABASE_PERMISSIONS_ERROR"
-    CONNECTION_MISSING_PARAMETERS_ERROR = "CONNECTION_MISSING_PARAMETERS_ERROR"
-    OBJECT_DOES_NOT_EXIST_ERROR = "OBJECT_DOES_NOT_EXIST_ERROR"
-    SYNTAX_ERROR = "SYNTAX_ERROR"
-    CONNECTION_DATABASE_TIMEOUT = "CONNECTION_DATABASE_TIMEOUT"
-    VIZ_GET_DF_ERROR = "VIZ_GET_DF_ERROR"
-    UNKNOWN_DATASOURCE_TYPE_ERROR = "UNKNOWN_DATASOURCE_TYPE_ERROR"
-    FAILED_FETCHING_DATASOURCE_INFO_ERROR = "FAILED_FETCHING_DATASOURCE_INFO_ERROR"
-    TABLE_SECURITY_ACCESS_ERROR = "TABLE_SECURITY_ACCESS_ERROR"
-    DATASOURCE_SECURITY_ACCESS_ERROR = "DATASOURCE_SECURITY_ACCESS_ERROR"
-    DATABASE_SECURITY_ACCESS_ERROR = "DATABASE_SECURITY_ACCESS_ERROR"
-    QUERY_SECURITY_ACCESS_ERROR = "QUERY_SECURITY_ACCESS_ERROR"
-    MISSING_OWNERSHIP_ERROR = "MISSING_OWNERSHIP_ERROR"
-    USER_ACTIVITY_SECURITY_ACCESS_ERROR = "USER_ACTIVITY_SECURITY_ACCESS_ERROR"
-    BACKEND_TIMEOUT_ERROR = "BACKEND_TIMEOUT_ERROR"
-    DATABASE_NOT_FOUND_ERROR = "DATABASE_NOT_FOUND_ERROR"
-    MISSING_TEMPLATE_PARAMS_ERROR = "MISSING_TEMPLATE_PARAMS_ERROR"
-    INVALID_TEMPLATE_PARAMS_ERROR = "INVALID_TEMPLATE_PARAMS_ERROR"
-    RESULTS_BACKEND_NOT_CONFIGURED_ERROR = "RESULTS_BACKEND_NOT_CONFIGURED_ERROR"
-    DML_NOT_ALLOWED_ERROR = "DML_NOT_ALLOWED_ERROR"
-    INVALID_CTAS_QUERY_ERROR = "INVALID_CTAS_QUERY_ERROR"
-    INVALID_CVAS_QUERY_ERROR = "INVALID_CVAS_QUERY_ERROR"
-    SQLLAB_TIMEOUT_ERROR = "SQLLAB_TIMEOUT_ERROR"
-    RESULTS_BACKEND_ERROR = "RESULTS_BACKEND_ERROR"
-    ASYNC_WORKERS_ERROR = "ASYNC_WORKERS_ERROR"
-    ADHOC_SUBQUERY_NOT_ALLOWED_ERROR = "ADHOC_SUBQUERY_NOT_ALLOWED_ERROR"
-    GENERIC_COMMAND_ERROR = "GENERIC_COMMAND_ERROR"
-    GENERIC_BACKEND_ERROR = "GENERIC_BACKEND_ERROR"
-    INVALID_PAYLOAD_FORMAT_ERROR = "INVALID_PAYLOAD_FORMAT_ERROR"
-    INVALID_PAYLOAD_SCHEMA_ERROR = "INVALID_PAYLOAD_SCHEMA_ERROR"
-    REPORT_NOTIFICATION_ERROR = "REPORT_NOTIFICATION_ERROR"
-    RESULT_TOO_LARGE_ERROR = "RESULT_TOO_LARGE_ERROR"
-    # Ours, beyond the contract (design/RULINGS.md, Errors).
-    OAUTH2_REDIRECT = "OAUTH2_REDIRECT"
-    OAUTH2_REDIRECT_ERROR = "OAUTH2_REDIRECT_ERROR"
-    INVALID_SQL_ERROR = "INVALID_SQL_ERROR"
-    DASHBOARD_SECURITY_ACCESS_ERROR = "DASHBOARD_SECURITY_ACCESS_ERROR"
-    CHART_SECURITY_ACCESS_ERROR = "CHART_SECURITY_ACCESS_ERROR"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErrorItem:
-    """One item of the `errors` array of an error body (contract, section Errors)."""
-
-    error_type: ErrorType
-    message: str
-    level: ErrorLevel = ErrorLevel.ERROR
-    extra: Mapping[str, Any] = field(default_factory=dict)
-
-    def to_payload(self) -> dict[str, Any]:
-        """Return the item as the contract writes it."""
-        return {
-            "error_type": self.error_type.value,
-            "message": self.message,
-            "level": self.level.value,
-            "extra": dict(self.extra),
-        }
+__all__ = [
+    "AccessError",
+    "ActorRequiredError",
+    "AlreadyExistsError",
+    "AnalyticsError",
+    "ChartAccessError",
+    "ConnectionUriError",
+    "DashboardAccessError",
+    "DatabaseAccessError",
+    "DatabaseError",
+    "DatabaseNotFoundError",
+    "DatasetAccessError",
+    "DuplicateLabelError",
+    "EmptyQueryError",
+    "ErrorItem",
+    "ErrorLevel",
+    "ErrorType",
+    "FilterValueError",
+    "FragmentError",
+    "InUseError",
+    "JobError",
+    "JobNotFoundError",
+    "LimitError",
+    "MissingExtraError",
+    "MissingTemplateValueError",
+    "NotFoundError",
+    "OwnershipError",
+    "PayloadError",
+    "PayloadFormatError",
+    "PayloadSchemaError",
+    "PostProcessingError",
+    "Problem",
+    "QueryAccessError",
+    "QueryError",
+    "ResultTooLargeError",
+    "SettingsError",
+    "StaleVersionError",
+    "StatementRefusedError",
+    "StatementStoppedError",
+    "StatementTimeoutError",
+    "StoreUnavailableError",
+    "StoredDataError",
+    "SubqueryNotAllowedError",
+    "TableAccessError",
+    "TemplateError",
+    "TimeOffsetError",
+    "TimeRangeError",
+    "UnknownColumnError",
+    "UnknownDatasourceTypeError",
+    "UnknownEngineError",
+    "UnknownMetricError",
+    "UnknownNameError",
+    "UnknownOperationError",
+    "UnknownOperatorError",
+    "UnknownTimeGrainError",
+    "UnsupportedByEngineError",
+    "VirtualDatasetError",
+    "nearest",
+]
 
 
 class AnalyticsError(Exception):
