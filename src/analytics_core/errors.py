@@ -47,67 +47,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from analytics_core._error_types import ErrorItem, ErrorLevel, ErrorType
-
-__all__ = [
-    "AccessError",
-    "ActorRequiredError",
-    "AlreadyExistsError",
-    "AnalyticsError",
-    "ChartAccessError",
-    "ConnectionUriError",
-    "DashboardAccessError",
-    "DatabaseAccessError",
-    "DatabaseError",
-    "DatabaseNotFoundError",
-    "DatasetAccessError",
-    "DuplicateLabelError",
-    "EmptyQueryError",
-    "ErrorItem",
-    "ErrorLevel",
-    "ErrorType",
-    "FilterValueError",
-    "FragmentError",
-    "InUseError",
-    "JobError",
-    "JobNotFoundError",
-    "LimitError",
-    "MissingExtraError",
-    "MissingTemplateValueError",
-    "NotFoundError",
-    "OwnershipError",
-    "PayloadError",
-    "PayloadFormatError",
-    "PayloadSchemaError",
-    "PostProcessingError",
-    "Problem",
-    "QueryAccessError",
-    "QueryError",
-    "ResultTooLargeError",
-    "SettingsError",
-    "StaleVersionError",
-    "StatementRefusedError",
-    "StatementStoppedError",
-    "StatementTimeoutError",
-    "StoreUnavailableError",
-    "StoredDataError",
-    "SubqueryNotAllowedError",
-    "TableAccessError",
-    "TemplateError",
-    "TimeOffsetError",
-    "TimeRangeError",
-    "UnknownColumnError",
-    "UnknownDatasourceTypeError",
-    "UnknownEngineError",
-    "UnknownMetricError",
-    "UnknownNameError",
-    "UnknownOperationError",
-    "UnknownOperatorError",
-    "UnknownTimeGrainError",
-    "UnsupportedByEngineError",
-    "VirtualDatasetError",
-    "nearest",
-]
+from analytics_core._error_types import ErrorItem as ErrorItem
+from analytics_core._error_types import ErrorLevel as ErrorLevel
+from analytics_core._error_types import ErrorType as ErrorType
 
 
 class AnalyticsError(Exception):
