@@ -11,8 +11,9 @@ from analytics_core.testing.conformance.metadata_store import MetadataStoreConfo
 
 
 @pytest.fixture(scope="module")
-def postgres_store_url(make_postgres_database):
-    return make_postgres_database()
+def postgres_store_url(postgres_server):
+    """A database whose own order is a language's, where the server can: the store must not follow it."""
+    return postgres_server.make_database(icu_locale="en" if postgres_server.supports_icu() else None)
 
 
 @pytest.fixture(scope="module")
