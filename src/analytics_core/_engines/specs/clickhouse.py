@@ -1,6 +1,6 @@
 """ClickHouse: moments are counted in microseconds of DateTime64, since its calendar functions begin in 1970.
 
-Not run here; written from its documentation. Bounds travel as text, because the driver cuts fractions from datetimes.
+Checked by hand on an embedded ClickHouse 26.9. Bounds travel as text, because the driver cuts fractions from datetimes.
 Sessions need `join_use_nulls = 1`.
 """
 
@@ -40,13 +40,14 @@ def _in_utc(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
 
 
 def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return call("parseDateTime64BestEffort", column, number(6), text("UTC"))
+    """Parse with NULL for what is no moment: ClickHouse also evaluates rows that hold NULL, as empty text."""
+    return call("parseDateTime64BestEffortOrNull", column, number(6), text("UTC"))
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     parsed = written_format(time_format, parse=lambda source: fixed_width_format(source, engine="ClickHouse"))
     source = written_text(column, time_format, Type.TEXT)
-    return _in_utc(iso_text(source, parsed, _part), time_format)
+    return call("toDateTime64OrNull", iso_text(source, parsed, _part), number(6), text("UTC"))
 
 
 def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
