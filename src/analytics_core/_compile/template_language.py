@@ -1,0 +1,184 @@
+"""The template language itself: jinja2 cut down to what SQL templates need."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+from analytics_core._compile.template_filters import LANGUAGE_FILTERS
+from analytics_core._compile.template_macros import OWN_NAMES
+from analytics_core._compile.template_sandbox import Macro, RenderState, find_attribute, operate, piece
+from analytics_core._compile.template_text import CONTROL_CHARACTERS, UserText
+from analytics_core.errors import TemplateError
+
+if TYPE_CHECKING:
+    from jinja2.sandbox import SandboxedEnvironment
+
+MAX_NODES: Final = 5_000
+MAX_DEPTH: Final = 60
+STATE: Final = "_state"
+"""The name under which a rendering's state travels; templates cannot write names with a leading underscore."""
+
+_CALL_EXTRAS: Final = ("_loop_vars", "_block_vars")
+"""What jinja adds to calls inside loops."""
+
+_ALLOWED: Final = frozenset(
+    {
+        "Template", "Output", "TemplateData", "For", "If", "Assign", "Name", "Const", "List", "Tuple", "Dict", "Pair",
+        "CondExpr", "Compare", "Operand", "And", "Or", "Not", "Neg", "Pos", "Add", "Sub", "Mul", "Div", "FloorDiv",
+        "Mod", "Pow", "Concat", "Filter", "Test", "Getattr", "Getitem", "Slice", "Call", "Keyword",
+    }
+)  # fmt: skip
+_TESTS: Final = frozenset(
+    {"defined", "undefined", "none", "string", "number", "odd", "even", "true", "false", "boolean"}
+)
+
+
+def make_environment() -> SandboxedEnvironment:
+    """Return the sandbox; one serves many threads, the state of a rendering is in its context."""
+    from jinja2 import StrictUndefined, Undefined, pass_context
+    from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+    class Sandbox(ImmutableSandboxedEnvironment):
+        intercepted_binops = frozenset({"+", "-", "*", "/", "//", "%", "**"})
+
+        def _parse(self, source: str, name: str | None, filename: str | None) -> Any:
+            return restricted(super()._parse(source, name, filename))
+
+        def call_binop(self, context: Any, operator: str, left: Any, right: Any) -> Any:
+            return operate(context.parent[STATE], operator, left, right)
+
+        def getattr(self, obj: Any, attribute: str) -> Any:
+            try:
+                return find_attribute(obj, attribute)
+            except LookupError:
+                if isinstance(obj, Mapping):
+                    return self.undefined(f"there is no {attribute!r} in it", name=attribute)
+                raise TemplateError(f"templates cannot read {attribute!r} there") from None
+
+        def getitem(self, obj: Any, argument: Any) -> Any:
+            try:
+                return _item(obj, argument)
+            except (LookupError, TypeError):
+                return self.undefined(f"there is no item {argument!r}", name=str(argument))
+
+        def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as in the parent
+            if isinstance(__obj, Undefined):
+                __obj()  # raises, and names what is missing
+            if not isinstance(__obj, Macro):
+                raise TemplateError("templates can call their macros only")
+            for name in _CALL_EXTRAS:
+                kwargs.pop(name, None)
+            state = __context.parent[STATE]
+            state.spend(1)
+            return __obj.run(state, *args, **kwargs)
+
+    env = Sandbox(undefined=StrictUndefined, optimized=False, cache_size=0, keep_trailing_newline=True)
+    env.finalize = pass_context(lambda context, value: _finalized(context.parent[STATE], value))
+    env.globals.clear()
+    env.filters = {name: pass_context(_with_state(run)) for name, run in LANGUAGE_FILTERS.items()}
+    env.filters["default"] = env.filters["d"] = _default
+    env.tests = {name: test for name, test in env.tests.items() if name in _TESTS}
+    return env
+
+
+def _with_state(run: Callable[..., Any]) -> Callable[..., Any]:
+    def apply(context: Any, *args: Any, **kwargs: Any) -> Any:
+        state: RenderState = context.parent[STATE]
+        state.spend(1)
+        return run(state, *args, **kwargs)
+
+    return apply
+
+
+def _default(value: Any, default: Any = "", _boolean: bool = False) -> Any:
+    from jinja2 import Undefined
+
+    missing = value is None or isinstance(value, Undefined) or (_boolean and not value)
+    return default if missing else value
+
+
+def _finalized(state: RenderState, value: Any) -> str:
+    text = piece(value)
+    state.text(str.__len__(text))
+    return text
+
+
+def _item(obj: Any, argument: Any) -> Any:
+    if isinstance(obj, UserText):
+        return UserText(obj.raw[argument])
+    if isinstance(obj, str | list | tuple | dict):
+        return obj[argument]
+    raise TypeError
+
+
+# ---------------------------------------------------------------------------------------------------------- the tree
+def restricted(tree: Any) -> Any:
+    """Return the parsed template after checking every node, with the budget's own filters put in."""
+    for count, (node, depth) in enumerate(_walk(tree)):
+        if count > MAX_NODES or depth > MAX_DEPTH:
+            raise TemplateError("a template is too long or nested too deeply")
+        _refuse(node)
+    return _with_budget(tree)
+
+
+def _walk(tree: Any) -> Iterator[tuple[Any, int]]:
+    waiting = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        yield node, depth
+        waiting.extend((child, depth + 1) for child in node.iter_child_nodes())
+
+
+def _refuse(node: Any) -> None:
+    kind = type(node).__name__
+    where = f"(line {node.lineno})"
+    if kind not in _ALLOWED:
+        raise TemplateError(f"templates cannot use {kind.lower()} {where}")
+    if kind == "For" and node.recursive:
+        raise TemplateError(f"templates cannot use recursive loops {where}")
+    if kind in ("Name", "Filter", "Test") and node.name.startswith("_"):
+        raise TemplateError(f"templates know no name {node.name!r} {where}")
+    if kind == "Name" and node.ctx == "store" and node.name in OWN_NAMES:
+        raise TemplateError(f"templates cannot give {node.name!r} another meaning {where}")
+    if kind == "Const" and isinstance(node.value, str) and CONTROL_CHARACTERS.search(node.value):
+        raise TemplateError(f"a text in a template holds control characters {where}")
+
+
+def _with_budget(tree: Any) -> Any:
+    """Let loops, comparisons and whatever grows pay: each is led through a filter that knows the rendering's state."""
+    from jinja2 import nodes
+    from jinja2.visitor import NodeTransformer
+
+    def through(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
+        return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
+
+    class Budget(NodeTransformer):
+        def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - jinja calls it so
+            weight = 1 + sum(1 for _ in node.find_all(nodes.Node))
+            self.generic_visit(node)
+            node.iter = through(node.iter, "_each", nodes.Const(weight))
+            return node
+
+        def visit_Operand(self, node: nodes.Operand) -> nodes.Node:  # noqa: N802
+            self.generic_visit(node)
+            node.expr = through(node.expr, "_weigh")
+            return node
+
+        def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+            self.generic_visit(node)
+            return through(nodes.List(node.nodes, lineno=node.lineno), "_concat")
+
+        def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
+            self.generic_visit(node)
+            return through(node, "_flat")
+
+        def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
+            self.generic_visit(node)
+            return through(node, "_flat")
+
+        def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
+            self.generic_visit(node)
+            return node if node.ctx == "store" else through(node, "_flat")
+
+    return Budget().visit(tree)

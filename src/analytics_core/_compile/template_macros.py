@@ -1,0 +1,235 @@
+"""The names that templates know: macros and values about the query, its user and its filters."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, Final
+
+from analytics_core._compile.template_sandbox import MAX_RANGE, Macro, RenderState, check_format
+from analytics_core._compile.template_text import raw_text, user_value
+from analytics_core.errors import TemplateError
+
+TimeBounds = tuple[datetime | None, datetime | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateFilter:
+    """One filter of the query, as templates see it; `val` as the payload gave it."""
+
+    col: str
+    op: str
+    val: Any = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateValues:
+    """What templates may use. What comes from a payload, a token or a user is only ever written as a literal.
+
+    Attributes:
+        dialect: sqlglot's name of the engine's syntax, for the literals.
+        user_id, username, email, roles: of the actor; None for a guest.
+        url_params: of the query context.
+        template_params: of the dataset; they never hide a name of ours.
+        filters: of the query.
+        since, until: the query's time bounds, naive UTC.
+        time_range: as the query wrote it.
+        resolve_range: a time range's text -> its bounds; for `get_time_filter` on other columns and its default.
+    """
+
+    dialect: str | None = None
+    user_id: int | None = None
+    username: str | None = None
+    email: str | None = None
+    roles: tuple[str, ...] = ()
+    url_params: Mapping[str, Any] = field(default_factory=dict)
+    template_params: Mapping[str, Any] = field(default_factory=dict)
+    filters: tuple[TemplateFilter, ...] = ()
+    since: datetime | None = None
+    until: datetime | None = None
+    time_range: str | None = None
+    columns: tuple[str, ...] = ()
+    groupby: tuple[str, ...] | None = None
+    metrics: tuple[str, ...] = ()
+    row_limit: int | None = None
+    row_offset: int | None = None
+    table_columns: tuple[str, ...] = ()
+    time_column: str | None = None
+    time_grain: str | None = None
+    resolve_range: Callable[[str], TimeBounds] | None = None
+
+
+OWN_NAMES: Final = frozenset(
+    {
+        "url_param", "current_user_id", "current_username", "current_user_email", "current_user_roles",
+        "cache_key_wrapper", "filter_values", "get_filters", "get_time_filter", "range", "from_dttm", "to_dttm",
+        "columns", "groupby", "metrics", "filter", "row_limit", "row_offset", "table_columns", "time_column",
+        "time_grain",
+    }
+)  # fmt: skip
+"""What templates and their parameters cannot give another meaning."""
+
+_NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
+_MANY: Final = frozenset({"IN", "NOT IN"})
+
+
+class QueryMacros:
+    """The macros over one query's values."""
+
+    def __init__(self, values: TemplateValues) -> None:
+        self._values = values
+
+    def names(self) -> dict[str, Any]:
+        """Return all names that a template may use; ours last, so that no parameter hides them."""
+        values = self._values
+        return {
+            **values.template_params,
+            "url_param": Macro(self._url_param),
+            "current_user_id": Macro(self._identity("current_user_id", values.user_id)),
+            "current_username": Macro(self._identity("current_username", values.username)),
+            "current_user_email": Macro(self._identity("current_user_email", values.email)),
+            "current_user_roles": Macro(self._identity("current_user_roles", sorted(values.roles))),
+            "cache_key_wrapper": Macro(self._cache_key_wrapper),
+            "filter_values": Macro(self._filter_values),
+            "get_filters": Macro(self._get_filters),
+            "get_time_filter": Macro(self._get_time_filter),
+            "range": Macro(_range),
+            "from_dttm": values.since.isoformat() if values.since else None,
+            "to_dttm": values.until.isoformat() if values.until else None,
+            "columns": user_value(values.columns),
+            "groupby": user_value(values.columns if values.groupby is None else values.groupby),
+            "metrics": user_value(values.metrics),
+            "filter": [self._shown(item) for item in values.filters],
+            "row_limit": values.row_limit,
+            "row_offset": values.row_offset,
+            "table_columns": list(values.table_columns),
+            "time_column": user_value(values.time_column),
+            "time_grain": user_value(values.time_grain),
+        }
+
+    def _url_param(
+        self,
+        state: RenderState,
+        name: str,
+        default: Any = None,
+        add_to_cache_keys: bool = True,
+        escape_result: bool = True,
+    ) -> Any:
+        key = str(raw_text(name))
+        value = self._values.url_params.get(key)
+        if value is None:
+            return default
+        if add_to_cache_keys:
+            state.used.append((f"url_param:{key}", str(value)))
+        return user_value(value) if escape_result else value
+
+    def _identity(self, name: str, value: Any) -> Callable[..., Any]:
+        def run(state: RenderState, add_to_cache_keys: bool = True) -> Any:
+            if add_to_cache_keys:
+                state.used.append((name, str(value)))
+            return user_value(value)
+
+        return run
+
+    def _cache_key_wrapper(self, state: RenderState, value: Any) -> Any:
+        state.used.append(("cache_key_wrapper", str(raw_text(value))))
+        return value
+
+    def _matching(self, state: RenderState, column: Any, remove_filter: bool) -> list[TemplateFilter]:
+        name = str(raw_text(column))
+        found = [item for item in self._values.filters if item.col == name]
+        if remove_filter and found:
+            state.removed.append(name)
+        return found
+
+    def _filter_values(
+        self, state: RenderState, column: str, default: Any = None, remove_filter: bool = False
+    ) -> list[Any]:
+        """Return the members of the column's IN and equality filters, else the default as a list."""
+        values: list[Any] = []
+        for item in self._matching(state, column, remove_filter):
+            if item.op.upper() in _MANY or item.op in ("==", "="):
+                values.extend(_as_list(item.val))
+        marked = [user_value(value) for value in values]
+        return marked or ([] if default is None else list(_as_list(default)))
+
+    def _get_filters(self, state: RenderState, column: str, remove_filter: bool = False) -> list[dict[str, Any]]:
+        return [self._shown(item) for item in self._matching(state, column, remove_filter)]
+
+    def _shown(self, item: TemplateFilter) -> dict[str, Any]:
+        op = item.op.upper()
+        shown: dict[str, Any] = {"op": op, "col": user_value(item.col)}
+        if op not in _NO_VALUE:
+            shown["val"] = user_value(list(_as_list(item.val)) if op in _MANY else item.val)
+        return shown
+
+    def _get_time_filter(  # noqa: PLR0917 - templates call it by position, in this documented order
+        self,
+        state: RenderState,
+        column: str | None = None,
+        default: str | None = None,
+        target_type: str | None = None,
+        strftime: str | None = None,
+        remove_filter: bool = False,
+    ) -> dict[str, Any]:
+        since, until, text = self._time_bounds(state, column, default, remove_filter)
+        write = _moment_writer(target_type, strftime)
+        return {
+            "from_expr": write(since) if since else None,
+            "to_expr": write(until) if until else None,
+            "time_range": user_value(text),
+        }
+
+    def _time_bounds(
+        self, state: RenderState, column: str | None, default: str | None, remove_filter: bool
+    ) -> tuple[datetime | None, datetime | None, str | None]:
+        values = self._values
+        if column is not None:
+            for item in self._matching(state, column, remove_filter):
+                if item.op.upper() == "TEMPORAL_RANGE":
+                    return (*self._resolved(str(item.val)), str(item.val))
+        of_query = column is None or str(raw_text(column)) == values.time_column
+        if of_query and (values.since or values.until):
+            return values.since, values.until, values.time_range
+        if default is not None:
+            return (*self._resolved(str(raw_text(default))), str(raw_text(default)))
+        return None, None, None
+
+    def _resolved(self, text: str) -> TimeBounds:
+        if self._values.resolve_range is None:
+            raise TemplateError("get_time_filter cannot read other time ranges than the query's here")
+        return self._values.resolve_range(text)
+
+
+def _as_list(value: Any) -> Iterable[Any]:
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple | set | frozenset) else (value,)
+
+
+def _moment_writer(target_type: str | None, strftime: str | None) -> Callable[[datetime], str]:
+    if strftime is not None:
+        pattern = check_format(str(raw_text(strftime)))
+        return lambda moment: moment.strftime(pattern)
+    kind = str(raw_text(target_type or "")).upper()
+    if kind == "DATE":
+        return lambda moment: f"CAST('{moment:%Y-%m-%d}' AS DATE)"
+    if kind in ("TIMESTAMP", "DATETIME"):
+        return lambda moment: f"CAST('{_shortest(moment)}' AS {kind})"
+    return lambda moment: f"'{_shortest(moment)}'"
+
+
+def _shortest(moment: datetime) -> str:
+    """Return the moment as text that also compares rightly with shorter stored texts (SQLite)."""
+    if moment.time() == datetime.min.time():
+        return moment.strftime("%Y-%m-%d")
+    return moment.replace(tzinfo=None).isoformat(sep=" ").rstrip("0") if moment.microsecond else f"{moment:%Y-%m-%d %X}"
+
+
+def _range(state: RenderState, *args: int) -> list[int]:
+    numbers = range(*args)
+    if len(numbers) > MAX_RANGE:
+        raise TemplateError(f"a template's range() has more than {MAX_RANGE} numbers")
+    state.spend(1 + len(numbers))
+    return list(numbers)

@@ -1,0 +1,168 @@
+"""Text that users gave, inside rendered SQL: it can only ever be a literal, or a part of one.
+
+While a template renders, such text travels between two marks. `place_values` then looks with the engine's own tokens at
+where each one came to stand: on its own it becomes a literal, inside quotes it is escaped, anywhere else it is refused.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final, Self
+
+from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from analytics_core.errors import TemplateError
+
+_VALUE, _TEXT = "v", "t"
+_MARKED: Final = re.compile("\x01([vt])([^\x01\x02]*)\x02")
+CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
+_NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d{1,18})?")
+
+
+class UserText(str):
+    """Text that a user gave; it compares, counts and hashes as itself, and is marked wherever it is written."""
+
+    __slots__ = ()
+
+    def __new__(cls, raw: str) -> Self:
+        """Return the text, marked; TemplateError when it holds control characters."""
+        if CONTROL_CHARACTERS.search(raw):
+            raise TemplateError("a value used in a template holds control characters")
+        return super().__new__(cls, f"\x01{_VALUE}{raw}\x02")
+
+    @property
+    def raw(self) -> str:
+        """Return the text as the user gave it."""
+        return str.__str__(self)[2:-1]
+
+    def __eq__(self, other: object) -> bool:
+        return self.raw == raw_text(other)
+
+    def __ne__(self, other: object) -> bool:
+        return self.raw != raw_text(other)
+
+    def __hash__(self) -> int:
+        return hash(self.raw)
+
+    def __len__(self) -> int:
+        return len(self.raw)
+
+    def __contains__(self, part: object) -> bool:
+        return isinstance(part, str) and str(raw_text(part)) in self.raw
+
+    def __iter__(self) -> Iterator[str]:
+        return (UserText(letter) for letter in self.raw)
+
+
+def raw_text(value: object) -> object:
+    """Return user text as it was given, anything else as it is."""
+    return value.raw if isinstance(value, UserText) else value
+
+
+def user_value(value: object) -> object:
+    """Return a value from a payload with every text in it marked; what is neither scalar, list nor map becomes text."""
+    match value:
+        case str():
+            return value if isinstance(value, UserText) else UserText(value)
+        case None | bool() | int() | float():
+            return value
+        case dict():
+            return {str(key): user_value(item) for key, item in value.items()}
+        case list() | tuple() | set() | frozenset():
+            return [user_value(item) for item in value]
+    return UserText(str(value))
+
+
+def quoted_mark(text: str) -> str:
+    """Return the mark of a text that is written as a quoted literal, also when it looks like a number."""
+    plain = _MARKED.sub(lambda match: match[2], text)
+    return f"\x01{_TEXT}{UserText(plain).raw}\x02"
+
+
+def number_mark(number: float) -> str:
+    """Return the mark of a number: a negative one must not join a minus before it to a comment."""
+    return f"\x01{_VALUE}{number}\x02"
+
+
+def place_values(text: str, dialect: str | None) -> str:
+    """Return `text` with each marked value written as a literal of the dialect, or as a part of one.
+
+    Raises:
+        TemplateError: a value stands where it is neither, for example inside a name.
+    """
+    if "\x01" not in text and "\x02" not in text:
+        return text
+    stem = _unused_stem(text)
+    values = [(match[1], match[2]) for match in _MARKED.finditer(text)]
+    numbers = iter(range(len(values)))
+    plain = _MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
+    if "\x01" in plain or "\x02" in plain:
+        raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
+    return _Placement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
+
+
+def _unused_stem(text: str) -> str:
+    stem = "acvalue"
+    while stem in text.lower():
+        stem += "x"
+    return stem
+
+
+class _Placement:
+    """Writes the values of one text."""
+
+    def __init__(self, text: str, holder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None) -> None:
+        self._text = text
+        self._holder = holder
+        self._values = values
+        self._dialect = dialect
+
+    def written(self) -> str:
+        try:
+            tokens = Dialect.get_or_raise(self._dialect).tokenize(self._text)
+        except SqlglotError:
+            raise TemplateError("the rendered SQL cannot be read: a quote or comment is not closed") from None
+        literals: dict[int, str] = {}
+        for token in tokens:
+            for comment in token.comments:
+                literals.update(dict.fromkeys(map(int, self._holder.findall(comment)), ""))
+            literals.update(self._in_token(token))
+        if len(literals) < len(self._values):
+            raise TemplateError("a user's value stands in a part of the SQL that cannot be read")
+        return self._holder.sub(lambda match: literals[int(match[1])], self._text)
+
+    def _in_token(self, token: Token) -> dict[int, str]:
+        source = self._text[token.start : token.end + 1]
+        found = [int(number) for number in self._holder.findall(source)]
+        if not found:
+            return {}
+        if self._holder.fullmatch(source) and token.token_type is TokenType.VAR:
+            return {found[0]: self._literal(found[0])}
+        if token.token_type is not TokenType.STRING or source[:1] not in ("'", '"') or source[:3] in ("'''", '"""'):
+            raise TemplateError(
+                "a user's value may stand in SQL as a value or inside quotes only; "
+                "for a part of the SQL itself, use url_param(..., escape_result=false)"
+            )
+        return {number: self._escaped(number, source[0]) for number in found}
+
+    def _literal(self, number: int) -> str:
+        kind, raw = self._values[number]
+        if kind == _VALUE and _NUMBER.fullmatch(raw):
+            return f"({raw})" if raw.startswith("-") else raw
+        return self._quoted(raw)
+
+    def _quoted(self, raw: str) -> str:
+        if self._dialect is None and "\\" in raw:
+            raise TemplateError("a user's value with a backslash needs a known engine")
+        return exp.Literal(this=raw, is_string=True).sql(self._dialect)
+
+    def _escaped(self, number: int, quote: str) -> str:
+        literal = self._quoted(self._values[number][1])
+        if literal[0] != "'" or literal[-1] != "'":
+            raise TemplateError("this engine cannot hold the value inside quotes; leave the quotes out")
+        inner = literal[1:-1]
+        return inner if quote == "'" else inner.replace("''", "'").replace('"', '""')

@@ -1,0 +1,119 @@
+"""Renders the templates in users' SQL, in a sandbox with a closed set of names and a budget for everything.
+
+The rendered text is parsed and checked like any other text of a user; a template widens nothing.
+`docs/explanation/sql-fragments.md` tells what templates may hold and how values are written.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from analytics_core._compile.template_language import STATE, make_environment
+from analytics_core._compile.template_macros import QueryMacros, TemplateFilter, TemplateValues, TimeBounds
+from analytics_core._compile.template_sandbox import RenderState
+from analytics_core._compile.template_text import CONTROL_CHARACTERS, place_values
+from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
+
+if TYPE_CHECKING:
+    from jinja2 import Template
+    from jinja2.sandbox import SandboxedEnvironment
+
+__all__ = ["Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]
+
+_OPENINGS: Final = ("{{", "{%", "{#")
+_FAULTS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError, MemoryError)
+"""What the operations of a template may raise; RuntimeError includes RecursionError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """Rendered SQL, the values of users and addresses that went into it, and the filters that it took over.
+
+    `used_values` are pairs of a name (`url_param:region`) and its text, for the cache key.
+    """
+
+    text: str
+    used_values: tuple[tuple[str, str], ...] = ()
+    removed_filters: tuple[str, ...] = ()
+
+
+class TemplateRenderer:
+    """Renders templates and keeps the latest compiled ones; safe between threads.
+
+    Args:
+        max_length: characters of a template.
+        cache_size: how many compiled templates are kept.
+    """
+
+    def __init__(self, *, max_length: int = 50_000, cache_size: int = 500) -> None:
+        self._max_length = max_length
+        self._cache_size = cache_size
+        self._lock = threading.Lock()
+        self._environment: SandboxedEnvironment | None = None
+        self._compiled: OrderedDict[str, Template] = OrderedDict()
+
+    def render(self, text: str, values: TemplateValues, *, place: str = "template") -> Rendered:
+        """Return `text` with its template rendered; text without a template comes back as it is.
+
+        Raises:
+            MissingTemplateValueError: a name, macro or value that does not exist.
+            TemplateError: a syntax error, a construct that is not allowed, or too much work.
+        """
+        if not any(opening in text for opening in _OPENINGS):
+            return Rendered(text)
+        try:
+            return self._render(text, values)
+        except TemplateError as error:
+            raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
+
+    def _render(self, text: str, values: TemplateValues) -> Rendered:
+        state = RenderState()
+        template = self._template(text)
+        written = _guarded(lambda: template.render({**QueryMacros(values).names(), STATE: state}))
+        placed = place_values(written, values.dialect)
+        return Rendered(placed, tuple(dict.fromkeys(state.used)), tuple(dict.fromkeys(state.removed)))
+
+    def _template(self, text: str) -> Template:
+        with self._lock:
+            found = self._compiled.get(text)
+            if found is not None:
+                self._compiled.move_to_end(text)
+                return found
+            environment = self._environment = self._environment or make_environment()
+        compiled = self._compile(text, environment)
+        with self._lock:
+            self._compiled[text] = compiled
+            while len(self._compiled) > self._cache_size:
+                self._compiled.popitem(last=False)
+        return compiled
+
+    def _compile(self, text: str, environment: SandboxedEnvironment) -> Template:
+        if len(text) > self._max_length:
+            raise TemplateError(f"it has {len(text)} characters; at most {self._max_length} are allowed")
+        if CONTROL_CHARACTERS.search(text):
+            raise TemplateError("it holds control characters; remove them")
+        template: Template = _guarded(lambda: environment.from_string(text))
+        return template
+
+
+def _guarded(work: Any) -> Any:
+    """Return what `work` gives, with the errors of jinja and of a template's own operations as typed ones."""
+    from jinja2 import TemplateError as JinjaError
+    from jinja2 import TemplateSyntaxError, UndefinedError
+
+    try:
+        return work()
+    except AnalyticsError:
+        raise
+    except TemplateSyntaxError as error:
+        raise TemplateError(f"the template is not valid in line {error.lineno}: {error.message}") from None
+    except UndefinedError as error:
+        raise MissingTemplateValueError(f"the template uses what has no value: {error.message}") from None
+    except RecursionError:
+        raise TemplateError("the template is nested too deeply") from None
+    except (JinjaError, SyntaxError, *_FAULTS) as error:
+        # A template does what its author wrote: adding a text to a number is their fault, not ours.
+        raise TemplateError(f"the template cannot be rendered ({type(error).__name__})") from None
