@@ -21,11 +21,15 @@ NO_FILTER = "No filter"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBounds:
-    """The range that a query reports, the clauses that it adds, and the names of the filters that were applied."""
+    """The range that a query reports, the clauses that it adds, and the names of the filters that were applied.
+
+    `counts_seconds`: at least one bound moves with every second.
+    """
 
     range: TimeRange
     clauses: tuple[Clause, ...]
     applied: tuple[str, ...]
+    counts_seconds: bool
 
 
 def plan_time_bounds(
@@ -40,10 +44,11 @@ def plan_time_bounds(
 
     With a granularity, the filter on the x-axis (else the granularity's, else the first) gives way to it.
     """
-    reported = override or _resolve(scope, query, _range_text(query, filters, axis))
+    reported = override or _resolve(scope, query, range_text(query, filters, axis))
     clauses = _granularity_clauses(scope, query, reported)
     rest = _without_replaced(filters, axis, query.granularity) if query.granularity else list(filters)
     applied = []
+    counts_seconds = reported.needs_seconds
     for position, item in rest:
         place = f"filters[{position}]"
         if isinstance(item.col, str) and scope.view.find_column(item.col) is None:
@@ -52,8 +57,9 @@ def plan_time_bounds(
         expr = _temporal(scope, item, place=place)
         origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}: {bounds.text}")
         clauses += _within(scope, expr, bounds, origin)
+        counts_seconds |= bounds.needs_seconds
         applied.append(filter_name(item))
-    return TimeBounds(range=reported, clauses=tuple(clauses), applied=tuple(applied))
+    return TimeBounds(range=reported, clauses=tuple(clauses), applied=tuple(applied), counts_seconds=counts_seconds)
 
 
 def naive(moment: datetime | None) -> datetime | None:
@@ -69,7 +75,8 @@ def _filter_text(item: ChartDataFilter) -> str:
     return item.val or NO_FILTER
 
 
-def _range_text(query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: str | None) -> str:
+def range_text(query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: str | None) -> str:
+    """Return the range text that a query reports: its own, else that of its time filter on the x-axis, or the first."""
     if query.time_range:
         return query.time_range
     chosen = _preferred(filters, axis)

@@ -10,6 +10,8 @@ from typing import Any
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._querying.loading import LoadedDataset
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
 
 NEVER_EXPIRES = 0
 NO_CACHE = -1
@@ -65,11 +67,16 @@ def cache_key(
     """Return the key of a result: its plans (rules, resolved bounds and limits are in them), versions and options."""
     parts = {
         "plan": fingerprint(plans[0], *(fingerprint(plan) for plan in plans[1:])),
-        "dataset": f"{loaded.dataset.id}, version {loaded.dataset.audit.version}",
-        "database": f"{loaded.database.id}, version {loaded.database.audit.version}",
+        # The uuids keep stores that share a cache apart: their ids are alike.
+        "dataset": _version(loaded.dataset),
+        "database": _version(loaded.database),
         "identity": identity,
         "rules": [str(c.origin) for c in plans[0].where if c.origin.kind.value in ("row rule", "guest claim")],
         **options,
     }
     digest = hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()
     return CacheKey(text=f"chart-data-{digest}", parts=parts)
+
+
+def _version(record: Dataset | Database) -> str:
+    return f"{record.id} ({record.uuid}), version {record.audit.version}"

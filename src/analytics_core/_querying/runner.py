@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._execution.statements import Executed, FetchLimits
+from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import Operation, check_operations, run_operations
 from analytics_core._gate.gate import Admission, Gate
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
@@ -111,15 +112,17 @@ class QueryRunner:
         return Admitted(loaded=loaded, admission=admission)
 
     def _answer(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
+        statement = ""
         try:
             if asked.result_type in _LISTED:
                 return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
             ready = self._recall_or_prepare(read, asked, where, call)
             if asked.result_type is ResultType.QUERY:
                 return query_text(ready.main)
+            statement = ready.main.statement.display_sql
             return self._stored_or_run(read.context, asked, ready, call)
         except AnalyticsError as error:
-            return failed_result(error, result_type=asked.result_type)
+            return failed_result(error, result_type=asked.result_type, query=statement)
 
     def _recall_or_prepare(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         """Return what the same payload of the same actor on the same versions gave in this minute, or prepare anew."""
@@ -139,7 +142,7 @@ class QueryRunner:
     def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         query = effective_query(asked, where.loaded.dataset)
         check_operations(query.post_processing, self._operations)
-        templates = self._templates.for_query(query, where.loaded.dataset, call)
+        templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call)
         view = self._view(where, templates.render_source())
         query = templates.without_removed_filters(query)
         request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
@@ -154,6 +157,7 @@ class QueryRunner:
             loaded=where.loaded,
             default=self._settings.cache_timeout_s,
         )
+        plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
         return Ready(
             loaded=where.loaded,
             admission=where.admission,
@@ -161,7 +165,7 @@ class QueryRunner:
             main=main,
             shifted=shifted,
             timeout=timeout,
-            key=_key(asked, query, where, [main.plan, *(prepared.plan for _, prepared in shifted)], timeout),
+            key=_key(where, plans, timeout, options=_options(context, asked, query)),
             notes=notes_of(asked.query),
         )
 
@@ -180,7 +184,8 @@ class QueryRunner:
         if ready.key is not None and not context.force:
             kept = self._results.find(ready.key, ready.timeout)
             if kept is not None:
-                return kept
+                # The entry may come from a payload with other unread keys: what they are is not part of the key.
+                return replace(kept, notes=(*ready.main.plan.notes, *ready.notes))
         answered = self._run(ready, call)
         result = shaped(
             answered,
@@ -197,14 +202,18 @@ class QueryRunner:
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
         frame, fetched = executed.frame, len(executed.frame)
+        cut_offsets = []
         for comparison, prepared in ready.shifted:
             other = self._execute(ready, prepared, call)
+            if other.has_more:
+                cut_offsets.append((comparison.text, prepared.plan.limit))
             frame = join_offset(
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
         if len(frame):
             frame = run_operations(frame, ready.main.query.post_processing, self._operations)
-        return Answered(frame=frame, fetched=fetched, was_cut=executed.has_more)
+        was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
+        return Answered(frame=frame, fetched=fetched, was_cut=was_cut, cut_offsets=tuple(cut_offsets))
 
     def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:
         limits = FetchLimits(
@@ -217,6 +226,8 @@ class QueryRunner:
     def _explain(
         self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call
     ) -> ExplainedQuery:
+        if asked.result_type in _LISTED:
+            return ExplainedQuery(notes=(f"{asked.result_type.value} are facts of the dataset; no statement runs",))
         try:
             ready = self._prepare(context, asked, where, call)
         except AnalyticsError as error:
@@ -237,20 +248,29 @@ class QueryRunner:
         )
 
 
+def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:
+    """Tell whether a count of rows stopped at the limit; None: it reached it, and nobody counted further."""
+    (row,) = counted.rows()
+    return None if row[0] >= plan.limit.rows else False
+
+
 def _key(
-    asked: AskedQuery, query: ChartDataQueryObject, where: Admitted, plans: list[QueryPlan], timeout: CacheTimeout
+    where: Admitted, plans: list[QueryPlan], timeout: CacheTimeout, *, options: Mapping[str, str]
 ) -> CacheKey | None:
     """Return the key of a result; None for results that are not kept."""
-    if asked.result_type is ResultType.QUERY or not timeout.keeps:
+    if options["result_type"] == ResultType.QUERY or not timeout.keeps:
         return None
-    return cache_key(plans, where.loaded, identity=where.admission.identity, options=_options(asked, query))
+    return cache_key(plans, where.loaded, identity=where.admission.identity, options=options)
 
 
-def _options(asked: AskedQuery, query: ChartDataQueryObject) -> dict[str, str]:
+def _options(context: ChartDataQueryContext, asked: AskedQuery, query: ChartDataQueryObject) -> dict[str, str]:
     """Return what else a result depends on, beyond its plans."""
-    return {
+    options = {
         "result_type": asked.result_type.value,
         "offsets": repr(query.time_offsets),
         "operations": repr(query.post_processing),
         "time_extras": repr(query.applied_time_extras),
     }
+    if asked.result_type is ResultType.POST_PROCESSED:
+        options["form_data"] = repr(context.form_data)
+    return options

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._compile.dataset_view import DatasetView
-from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Output, QueryPlan
+from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Output, QueryPlan, RowLimit
 from analytics_core._engines.grain_names import grain_function, grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
@@ -26,11 +26,15 @@ from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObj
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answered:
-    """What came back for one query, compared and processed: rows, how many were fetched, and whether cut."""
+    """What came back for one query, compared and processed: rows, how many were fetched, and what was cut.
+
+    `was_cut` None means that nobody can tell; `cut_offsets` are the comparisons that reached their limit.
+    """
 
     frame: Frame
     fetched: int
-    was_cut: bool
+    was_cut: bool | None
+    cut_offsets: tuple[tuple[str, RowLimit], ...] = ()
 
 
 def shaped(
@@ -59,7 +63,7 @@ def shaped(
         to_dttm=epoch_ms(plan.until),
         label_map=label_map(plan, frame),
         notes=(*plan.notes, *notes),
-        limits=ledger(plan, was_cut=answered.was_cut),
+        limits=ledger(plan, answered),
         verbose_names=_verbose_names(view),
         rows=ResultRows(frame),
     )
@@ -111,13 +115,18 @@ def _stands_for(output: Output) -> str:
     return output.expr.sql if isinstance(output.expr, FragmentExpr) else output.label
 
 
-def ledger(plan: QueryPlan, *, was_cut: bool) -> tuple[LimitEntry, ...]:
-    """Return the limits that bound the result."""
-    entries = [LimitEntry(limit="row_limit", rows=plan.limit.rows, set_by=str(plan.limit.origin), cut=was_cut)]
+def ledger(plan: QueryPlan, answered: Answered) -> tuple[LimitEntry, ...]:
+    """Return the limits that bound the result; those of comparisons only where they cut."""
+    entries = [_row_limit("row_limit", plan.limit, cut=answered.was_cut)]
     if plan.series_limit:
         origin = str(plan.series_limit.origin)
         entries.append(LimitEntry(limit="series_limit", rows=plan.series_limit.limit, set_by=origin, cut=None))
+    entries += [_row_limit(f"row_limit of {text!r}", limit, cut=True) for text, limit in answered.cut_offsets]
     return tuple(entries)
+
+
+def _row_limit(name: str, limit: RowLimit, *, cut: bool | None) -> LimitEntry:
+    return LimitEntry(limit=name, rows=limit.rows, set_by=str(limit.origin), cut=cut)
 
 
 def epoch_ms(moment: datetime | None) -> int | None:

@@ -150,7 +150,8 @@ class Datasets:
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
         call = Call(actor=self._actor, now=self._runtime.clock.now())
-        templates = self._runtime.templates.for_query(ChartDataQueryObject(), dataset, call)
+        spec = self._runtime.registry.get(database.engine)
+        templates = self._runtime.templates.for_query(ChartDataQueryObject(), dataset, spec, call)
         return self._runtime.probes.columns_of(self._actor, dataset, database, sql=templates.render_source())
 
     def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
