@@ -190,11 +190,12 @@ _LIKES = {
 
 
 def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
-    single = _single(target, op, value)
+    single = cleaned(_single(target, op, value))
     if isinstance(single, bool) or not isinstance(single, str | int | float):
         raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a text pattern, for example 'Bo%'")
     fold_case, negated = _LIKES[op]
-    return Match(target.expr, str(single), fold_case=fold_case, negated=negated)
+    pattern = str(convert(single, ValueKind.TEXT, column=target.label))
+    return Match(target.expr, pattern, fold_case=fold_case, negated=negated)
 
 
 def _refuse_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate:

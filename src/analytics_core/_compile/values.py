@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -15,6 +15,7 @@ from analytics_core.errors import FilterValueError
 NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
 EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
 _LARGEST_MS = 253_402_300_799_999
+_LARGEST_NUMBER = 10**300
 
 
 def cleaned(value: Any) -> Any:
@@ -35,12 +36,21 @@ def convert(value: Any, kind: ValueKind, *, column: str, temporal: bool = False)
     """
     if value is None:
         return None
-    if isinstance(value, float) and not math.isfinite(value):
-        raise _misfit(value, column, "a finite number")
+    if isinstance(value, int | float | Decimal) and not _is_reachable(value):
+        raise FilterValueError(f"column {column!r} takes a finite number below 1e300")
     if temporal or kind.is_temporal:
         return as_moment(value, column=column)
     converter = _CONVERTERS.get(kind)
     return converter(value, column) if converter else _plain(value, column)
+
+
+def _is_reachable(number: float | Decimal) -> bool:
+    """Tell whether a number is one that every later step can hold, as text and as a float."""
+    if isinstance(number, int):
+        return -_LARGEST_NUMBER < number < _LARGEST_NUMBER
+    if isinstance(number, float):
+        return math.isfinite(number)
+    return number.is_finite() and abs(number) < _LARGEST_NUMBER
 
 
 def as_moment(value: Any, *, column: str) -> datetime:
@@ -57,12 +67,10 @@ def as_moment(value: Any, *, column: str) -> datetime:
 
 
 def _from_milliseconds(value: float, column: str) -> datetime:
-    seconds, milliseconds = divmod(value, 1000)
     try:
-        whole = datetime.fromtimestamp(int(seconds), UTC).replace(tzinfo=None)
-    except (OverflowError, ValueError, OSError):
+        return datetime(1970, 1, 1) + timedelta(microseconds=round(Decimal(value) * 1000))  # noqa: DTZ001 - naive UTC
+    except OverflowError:
         raise _misfit(value, column, "epoch milliseconds between the years 1 and 9999") from None
-    return whole.replace(microsecond=int(milliseconds * 1000))
 
 
 def _from_iso(text: str, column: str) -> datetime:

@@ -1,0 +1,332 @@
+"""Filters of a query become predicates, values are converted to the column's kind, or the query is refused."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta, timezone
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from tests.support.planning import condition, plan, view_of
+
+from analytics_core._compile.plan import (
+    BucketExpr,
+    ColumnExpr,
+    Compare,
+    Comparison,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    OriginKind,
+    RejectedFilter,
+)
+from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.values import cleaned, convert
+from analytics_core._engines.types import ValueKind
+from analytics_core.errors import (
+    EmptyQueryError,
+    FilterValueError,
+    PayloadSchemaError,
+    SubqueryNotAllowedError,
+    UnknownColumnError,
+    UnknownTimeGrainError,
+)
+from analytics_core.models.enums import TimeGrain
+
+CITY = ColumnExpr("city", ValueKind.TEXT)
+QUANTITY = ColumnExpr("quantity", ValueKind.INTEGER)
+
+
+def item(col: Any, op: str, *val: Any, **fields: Any) -> dict[str, Any]:
+    return {"col": col, "op": op, **({"val": val[0]} if val else {}), **fields}
+
+
+# --------------------------------------------------------------------------------------------------------- operators
+@pytest.mark.parametrize(
+    ("op", "comparison"),
+    [
+        ("==", Comparison.EQUAL),
+        ("!=", Comparison.NOT_EQUAL),
+        (">", Comparison.GREATER),
+        (">=", Comparison.GREATER_OR_EQUAL),
+        ("<", Comparison.LESS),
+        ("<=", Comparison.LESS_OR_EQUAL),
+    ],
+)
+def test_a_comparison_holds_its_value(op: str, comparison: Comparison) -> None:
+    assert condition(item("quantity", op, 5)) == Compare(QUANTITY, comparison, 5)
+    assert condition(item("city", op, "Bonn")) == Compare(CITY, comparison, "Bonn")
+
+
+@pytest.mark.parametrize("op", ["==", "!="])
+@pytest.mark.parametrize("null", [None, "<NULL>", "\t<NULL>\n"])
+def test_equality_with_null_asks_for_null(op: str, null: Any) -> None:
+    assert condition(item("city", op, null)) == IsNull(CITY, negated=op == "!=")
+
+
+@pytest.mark.parametrize("op", [">", ">=", "<", "<=", "LIKE", "ILIKE", "NOT LIKE", "NOT ILIKE"])
+@pytest.mark.parametrize("null", [None, "<NULL>"])
+def test_other_comparisons_need_a_value(op: str, null: Any) -> None:
+    with pytest.raises(FilterValueError, match="city"):
+        condition(item("city", op, null))
+
+
+def test_a_missing_value_is_null() -> None:
+    assert condition(item("city", "==")) == IsNull(CITY)
+
+
+def test_a_comparison_takes_a_list_of_one() -> None:
+    assert condition(item("quantity", "==", [5])) == Compare(QUANTITY, Comparison.EQUAL, 5)
+    for values in ([], [1, 2]):
+        with pytest.raises(FilterValueError, match="one value"):
+            condition(item("quantity", "==", values))
+
+
+@pytest.mark.parametrize(("text", "value"), [("<empty string>", ""), ("\tBonn\n", "Bonn"), (" Bonn ", " Bonn ")])
+def test_the_words_of_filter_boxes_are_understood(text: str, value: str) -> None:
+    assert condition(item("city", "==", text)) == Compare(CITY, Comparison.EQUAL, value)
+    assert condition(item("city", "IN", [text])) == InValues(CITY, (value,))
+
+
+def test_words_that_only_look_like_those_of_filter_boxes_are_values() -> None:
+    for text in ("NULL", "<null>", "<NULL> ", "empty string", "<empty>"):
+        assert condition(item("city", "==", text)) == Compare(CITY, Comparison.EQUAL, text)
+
+
+def test_membership_splits_null_from_the_values_and_drops_repeats() -> None:
+    assert condition(item("city", "IN", ["a", "b", "a"])) == InValues(CITY, ("a", "b"))
+    assert condition(item("city", "IN", ["a", None])) == InValues(CITY, ("a",), with_null=True)
+    assert condition(item("city", "IN", ["<NULL>"])) == InValues(CITY, (), with_null=True)
+    assert condition(item("city", "NOT IN", ["a", None])) == InValues(CITY, ("a",), with_null=True, negated=True)
+    assert condition(item("city", "IN", "a")) == InValues(CITY, ("a",))
+
+
+def test_an_empty_list_is_refused() -> None:
+    for op in ("IN", "NOT IN"):
+        for value in ([], None):
+            with pytest.raises(FilterValueError, match="at least one"):
+                condition(item("city", op, value))
+
+
+def test_a_list_longer_than_the_setting_is_refused() -> None:
+    limits = PlanLimits(max_in_values=3)
+    assert condition(item("quantity", "IN", [1, 2, 3]), limits=limits) == InValues(QUANTITY, (1, 2, 3))
+    with pytest.raises(FilterValueError, match="max_in_values"):
+        condition(item("quantity", "IN", [1, 2, 3, 4]), limits=limits)
+
+
+@pytest.mark.parametrize(
+    ("op", "fold_case", "negated"),
+    [("LIKE", False, False), ("NOT LIKE", False, True), ("ILIKE", True, False), ("not ilike", True, True)],
+)
+def test_patterns(op: str, fold_case: bool, negated: bool) -> None:
+    assert condition(item("city", op, "Bo%")) == Match(CITY, "Bo%", fold_case=fold_case, negated=negated)
+
+
+def test_a_pattern_may_be_a_number_also_on_a_column_of_numbers() -> None:
+    assert condition(item("quantity", "LIKE", 5)) == Match(QUANTITY, "5")
+    assert condition(item("quantity", "LIKE", "5%")) == Match(QUANTITY, "5%")
+
+
+@pytest.mark.parametrize("value", [True, ["a", "b"], []])
+def test_a_pattern_is_one_text(value: Any) -> None:
+    with pytest.raises(FilterValueError):
+        condition(item("city", "LIKE", value))
+
+
+def test_null_checks_need_no_value() -> None:
+    assert condition(item("city", "IS NULL")) == IsNull(CITY)
+    assert condition(item("city", "IS NOT NULL", "ignored")) == IsNull(CITY, negated=True)
+
+
+def test_truth_checks_take_booleans_and_numbers() -> None:
+    paid = ColumnExpr("is_paid", ValueKind.BOOLEAN)
+    assert condition(item("is_paid", "IS TRUE")) == IsTruth(paid, truth=True)
+    assert condition(item("quantity", "is false")) == IsTruth(QUANTITY, truth=False)
+    for column in ("city", "ordered_at"):
+        with pytest.raises(FilterValueError, match=column):
+            condition(item(column, "IS TRUE"))
+
+
+def test_booleans_have_no_order() -> None:
+    with pytest.raises(FilterValueError, match="Boolean"):
+        condition(item("is_paid", ">", True))
+
+
+def test_operators_are_a_closed_list() -> None:
+    for op in ("REGEX", "=", "LIKE '%' OR 1=1 --", "", "BETWEEN"):
+        with pytest.raises(PayloadSchemaError):
+            plan({"metrics": ["orders"], "filters": [item("city", op, "x")]})
+
+
+# ---------------------------------------------------------------------------------------------------------- left sides
+def test_a_filter_on_an_unknown_column_is_listed_and_does_nothing() -> None:
+    made = plan({"metrics": ["orders"], "filters": [item("nowhere", "==", 1), item("city", "==", "x")]})
+    assert made.rejected_filters == (RejectedFilter(column="nowhere", reason="not_in_datasource"),)
+    assert made.applied_filters == ("city",)
+    assert len(made.where) == 1
+
+
+def test_a_filter_may_use_the_verbose_name() -> None:
+    made = plan({"metrics": ["orders"], "filters": [item("Land", "==", "x")]})
+    assert made.applied_filters == ("Land",)
+    assert made.where[0].predicate == Compare(ColumnExpr("country", ValueKind.TEXT), Comparison.EQUAL, "x")
+
+
+def test_a_filter_on_a_saved_metric_goes_to_having_and_counts_as_applied() -> None:
+    made = plan({"columns": ["city"], "metrics": ["orders"], "filters": [item("turnover", ">", 5)]})
+    assert made.where == ()
+    assert isinstance(made.having[0].predicate, Compare)
+    assert made.applied_filters == ("turnover",)
+
+
+def test_a_filter_on_a_metric_needs_a_grouped_query() -> None:
+    with pytest.raises(EmptyQueryError, match="metrics"):
+        plan({"columns": ["city"], "filters": [item("turnover", ">", 5)]})
+
+
+def test_a_filter_may_compare_an_expression() -> None:
+    made = condition(item({"label": "shout", "sqlExpression": "UPPER(city)"}, "==", "BONN"))
+    assert isinstance(made, Compare)
+    assert made.value == "BONN"
+    with pytest.raises(SubqueryNotAllowedError):
+        condition(item({"label": "x", "sqlExpression": "(SELECT 1)"}, "==", 1))
+    with pytest.raises(UnknownColumnError):
+        condition(item({"label": "x", "sqlExpression": "nowhere"}, "==", 1))
+
+
+def test_a_filter_on_a_calculated_column_takes_values_of_its_kind() -> None:
+    assert condition(item("revenue", ">", "12.5")).value == 12.5
+    with pytest.raises(FilterValueError, match="revenue"):
+        condition(item("revenue", ">", "much"))
+
+
+def test_a_filter_on_time_compares_a_moment_or_its_bucket() -> None:
+    plain = condition(item("ordered_at", ">=", "2024-01-31"))
+    assert plain.value == datetime(2024, 1, 31)
+    assert isinstance(plain.left, ColumnExpr)
+    cut = condition(item("ordered_at", "==", "2024-01-01", grain="P1M"))
+    assert isinstance(cut.left, BucketExpr)
+    assert cut.left.grain is TimeGrain.MONTH
+    with pytest.raises(UnknownTimeGrainError):
+        condition(item("ordered_at", "==", "2024-01-01", grain="P7M"))
+
+
+def test_a_filter_on_time_sees_the_moved_moments_of_the_dataset() -> None:
+    made = condition(item("ordered_at", "==", "2024-01-01"), view=view_of(offset=2))
+    assert isinstance(made.left, BucketExpr)
+    assert (made.left.grain, made.left.hours) == (None, 2)
+
+
+def test_every_filter_says_where_it_came_from() -> None:
+    (clause,) = plan({"metrics": ["orders"], "filters": [item("city", "==", "x")]}).where
+    assert (clause.origin.kind, clause.origin.place) == (OriginKind.PAYLOAD, "filters[0] city")
+
+
+# ------------------------------------------------------------------------------------------------------------ values
+CONVERSIONS = [
+    (ValueKind.INTEGER, 5, 5),
+    (ValueKind.INTEGER, "5", 5),
+    (ValueKind.INTEGER, " 5 ", 5),
+    (ValueKind.INTEGER, 5.0, 5),
+    (ValueKind.INTEGER, 5.5, 5.5),
+    (ValueKind.INTEGER, "5.5", 5.5),
+    (ValueKind.INTEGER, True, 1),
+    (ValueKind.INTEGER, "1e3", 1000),
+    (ValueKind.INTEGER, 2**63, 2**63),
+    (ValueKind.FLOAT, "0.5", 0.5),
+    (ValueKind.FLOAT, 2**70, float(2**70)),
+    (ValueKind.DECIMAL, 0.1, Decimal("0.1")),
+    (ValueKind.DECIMAL, 3, 3),
+    (ValueKind.DECIMAL, Decimal("1.10"), Decimal("1.10")),
+    (ValueKind.TEXT, 5, "5"),
+    (ValueKind.TEXT, 5.5, "5.5"),
+    (ValueKind.TEXT, True, "true"),
+    (ValueKind.TEXT, "O'Hara", "O'Hara"),
+    (ValueKind.BOOLEAN, "true", True),
+    (ValueKind.BOOLEAN, "FALSE", False),
+    (ValueKind.BOOLEAN, 1, True),
+    (ValueKind.BOOLEAN, 0, False),
+    (ValueKind.BOOLEAN, True, True),
+    (ValueKind.UNKNOWN, 5, 5),
+    (ValueKind.UNKNOWN, "5", "5"),
+    (ValueKind.UNKNOWN, True, True),
+    (ValueKind.TIMESTAMP, "2024-01-31T10:00:00+02:00", datetime(2024, 1, 31, 8)),
+    (ValueKind.TIMESTAMP, 1_704_067_200_000, datetime(2024, 1, 1)),
+    (ValueKind.TIMESTAMP, 1_704_067_200_500, datetime(2024, 1, 1, microsecond=500_000)),
+    (ValueKind.TIMESTAMP, -1, datetime(1969, 12, 31, 23, 59, 59, 999_000)),
+    (ValueKind.DATE, "2024-01-31", datetime(2024, 1, 31)),
+    (ValueKind.TIMESTAMPTZ, datetime(2024, 1, 1, 1, tzinfo=timezone(timedelta(hours=1))), datetime(2024, 1, 1)),
+    (ValueKind.TIMESTAMP, datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 1)),
+]
+
+
+@pytest.mark.parametrize(("kind", "given", "made"), CONVERSIONS)
+def test_a_value_becomes_one_of_the_column_s_kind(kind: ValueKind, given: Any, made: Any) -> None:
+    converted = convert(given, kind, column="c")
+    assert (converted, type(converted)) == (made, type(made))
+
+
+MISFITS = [
+    (ValueKind.INTEGER, "apple"),
+    (ValueKind.INTEGER, "1_000"),
+    (ValueKind.INTEGER, ""),
+    (ValueKind.INTEGER, "NaN"),
+    (ValueKind.INTEGER, "Infinity"),
+    (ValueKind.INTEGER, "1e999999999"),
+    (ValueKind.INTEGER, float("nan")),
+    (ValueKind.INTEGER, float("inf")),
+    (ValueKind.DECIMAL, Decimal("sNaN")),
+    (ValueKind.FLOAT, "0x10"),
+    (ValueKind.DECIMAL, "1 OR 1=1"),
+    (ValueKind.BOOLEAN, "maybe"),
+    (ValueKind.BOOLEAN, 2),
+    (ValueKind.TIMESTAMP, "yesterday"),
+    (ValueKind.TIMESTAMP, "2024-02-30"),
+    (ValueKind.TIMESTAMP, True),
+    (ValueKind.TIMESTAMP, 10**18),
+    (ValueKind.TIMESTAMP, -(10**17)),
+    (ValueKind.TIMESTAMP, "0001-01-01T00:00:00+05:00"),
+    (ValueKind.TEXT, b"bytes"),
+    (ValueKind.UNKNOWN, b"bytes"),
+    (ValueKind.UNKNOWN, object()),
+    (ValueKind.TEXT, ("a", "b")),
+]
+
+
+@pytest.mark.parametrize(("kind", "given"), MISFITS)
+def test_a_value_that_cannot_be_of_the_kind_is_refused(kind: ValueKind, given: Any) -> None:
+    with pytest.raises(FilterValueError, match="'c'"):
+        convert(given, kind, column="c")
+
+
+@pytest.mark.parametrize("kind", list(ValueKind))
+@pytest.mark.parametrize(
+    "number",
+    [10**400, -(10**400), 10**5000, Decimal("1e500"), 1e308, -1e-320, -1e-20],
+    ids=["1e400", "-1e400", "1e5000", "Decimal 1e500", "1e308", "-1e-320", "-1e-20"],
+)
+def test_a_number_of_any_size_is_a_value_or_a_typed_refusal(kind: ValueKind, number: Any) -> None:
+    try:
+        convert(number, kind, column="c")
+    except FilterValueError as refusal:
+        assert len(str(refusal)) < 300
+
+
+def test_a_number_beyond_every_engine_s_reach_is_refused() -> None:
+    for kind in (ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DECIMAL, ValueKind.UNKNOWN, ValueKind.TEXT):
+        with pytest.raises(FilterValueError, match="number"):
+            convert(10**400, kind, column="c")
+
+
+def test_a_refusal_shows_only_the_beginning_of_a_long_value() -> None:
+    with pytest.raises(FilterValueError) as caught:
+        convert("x" * 5000, ValueKind.INTEGER, column="c")
+    assert len(str(caught.value)) < 200
+
+
+def test_cleaning_touches_text_only() -> None:
+    assert cleaned(5) == 5
+    assert cleaned(None) is None
+    assert cleaned("\n\tx y\t") == "x y"
