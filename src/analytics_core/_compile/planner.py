@@ -80,7 +80,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         since=naive(bounds.range.since),
         until=naive(bounds.range.until),
         range_text=bounds.range.text,
-        counts_seconds=bounds.range.needs_seconds,
+        counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
     )
