@@ -88,6 +88,8 @@ class Stopper:
 
     def stop(self, reason: StopReason) -> None:
         """Interrupt the run now, and again until it is over; returns at once."""
+        if self._wake.is_set():  # stopping already, or over; the lock may be held by an interrupt that takes long
+            return
         with self._lock:
             if self._is_finished:
                 return
@@ -110,6 +112,7 @@ class Stopper:
     def _watch(self, after_s: float | None) -> None:
         if after_s is not None:
             self._wake.wait(after_s)
+            self._wake.set()
         pause = threading.Event()
         while self._interrupt_once():
             pause.wait(self._repeat_s)

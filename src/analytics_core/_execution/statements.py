@@ -21,7 +21,6 @@ from analytics_core._records.database import Database
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,
-    ResultTooLargeError,
     StatementStoppedError,
     StatementTimeoutError,
 )
@@ -136,9 +135,6 @@ class _Run:
             )
             try:
                 return session.run(request)
-            except (ResultTooLargeError, DriverFailureError):
-                session.abandon(connection)
-                raise
             finally:
                 # Before the connection goes back: no interrupt may reach whoever gets it next.
                 self.stopper.finish()

@@ -16,7 +16,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
-from analytics_core.errors import ConnectionUriError, StatementRefusedError
+from analytics_core.errors import ConnectionUriError, ResultTooLargeError, StatementRefusedError
 
 STREAM_OPTION = "analytics_core_open"
 """Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
@@ -81,11 +81,12 @@ class Session:
         raw = request.connection.connection.driver_connection
         interrupt = getattr(raw, "cancel", None) or request.connection.invalidate
         request.stopper.arm(interrupt, after_s=request.limits.timeout_s, repeat_s=self.repeat_s)
-        return read_cursor(request, execution_options={})
-
-    def abandon(self, connection: sa.Connection) -> None:
-        """Give up a connection whose statement was stopped midway; the pool opens a fresh one in its place."""
-        connection.invalidate()
+        try:
+            return read_result(start_statement(request), request)
+        except (ResultTooLargeError, DriverFailureError):
+            # The statement may still run: the pool opens a fresh connection in its place.
+            request.connection.invalidate()
+            raise
 
     def writer(self, _request: OpenRequest) -> AbstractContextManager[Any]:
         """Give the host a writable connection to a database in memory; only engines that have such databases."""
@@ -108,22 +109,31 @@ def no_rows() -> StatementRefusedError:
     return StatementRefusedError("this is not a query: only statements that read rows may run on this database")
 
 
-def read_cursor(
-    request: RunRequest,
-    *,
-    execution_options: Mapping[str, Any],
-    adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
-) -> Fetched:
-    """Run the statement through SQLAlchemy and read tuples straight off the driver's cursor."""
+def start_statement(request: RunRequest, **execution_options: Any) -> sa.CursorResult[Any]:
+    """Run the statement through SQLAlchemy.
+
+    Raises:
+        StatementRefusedError: it gives no rows.
+    """
     statement = request.statement
     result = request.connection.exec_driver_sql(
-        statement.sql, statement.parameters or None, execution_options=dict(execution_options)
+        statement.sql, statement.parameters or None, execution_options=execution_options
     )
     if not result.returns_rows:
         raise no_rows()
+    return result
+
+
+def read_result(
+    result: sa.CursorResult[Any],
+    request: RunRequest,
+    *,
+    adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
+) -> Fetched:
+    """Read tuples straight off the driver's cursor; `adapt_kind` says what becomes of a planned kind."""
     cursor = result.cursor
     assert cursor is not None  # noqa: S101 - a result with rows has one
-    labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
+    labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
     return fetch_rows(
         cursor.fetchmany, labels=labels, kinds=[*map(adapt_kind, kinds)], limits=request.limits, check=checker(request)
     )

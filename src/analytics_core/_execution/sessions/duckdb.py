@@ -90,9 +90,6 @@ class DuckdbSession(Session):
         finally:
             native.rollback()
 
-    def abandon(self, connection: sa.Connection) -> None:
-        """Keep the connection: after the rollback it is usable."""
-
     @contextmanager
     def writer(self, request: OpenRequest) -> Iterator[duckdb.DuckDBPyConnection]:
         """Give a writable cursor of the database in memory; external access stays off."""

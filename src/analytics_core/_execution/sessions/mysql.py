@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Any
 
 import sqlalchemy as sa
@@ -23,9 +23,11 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     no_rows,
+    read_result,
     refuse_unless_reading,
+    start_statement,
 )
-from analytics_core.errors import StatementRefusedError
+from analytics_core.errors import ResultTooLargeError, StatementRefusedError
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
 _PINNED = f"time_zone = '+00:00', sql_mode = '{_SQL_MODE}'"
@@ -65,12 +67,7 @@ class MysqlSession(Session):
         if time.monotonic() - started > limits.timeout_s:
             # Some functions (BENCHMARK, SLEEP) end early at the limit and give 0 as if all were well.
             request.stopper.note(StopReason.TIMED_OUT)
-            raise DriverFailureError("over the time limit")
         return fetched
-
-    def abandon(self, connection: sa.Connection) -> None:
-        """Stop the statement on the server and give up the connection: its unread rows would have to be read first."""
-        _drop_unread_rows(connection)
 
 
 def refuse_file_writing(sql: str) -> None:
@@ -117,25 +114,44 @@ def _killer(connection: sa.Connection) -> Callable[[], None]:
 
 def _read_stream(request: RunRequest) -> Fetched:
     """Read rows as the server sends them, off a cursor of our own: SQLAlchemy's streams keep the first rows back."""
+    if request.connection.dialect.driver != "pymysql":
+        return read_result(start_statement(request), request)
     from pymysql.cursors import SSCursor
 
-    statement = request.statement
     raw: Any = request.connection.connection.driver_connection
     cursor = raw.cursor(SSCursor)
+    try:
+        return _read(cursor, request)
+    except (ResultTooLargeError, DriverFailureError):  # ours: the server would go on sending
+        _stop_on_server(request.connection)
+        raise
+    finally:
+        _close(cursor)
+
+
+def _read(cursor: Any, request: RunRequest) -> Fetched:
+    statement = request.statement
     cursor.execute(statement.sql, statement.parameters or {})
     if cursor.description is None:
         raise no_rows()
     labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
     fetched = fetch_rows(cursor.fetchmany, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
     if fetched.has_more and len(cursor.fetchmany(_FEW_ROWS)) == _FEW_ROWS:
-        cursor.connection = None  # else closing it would read all the rest
-        _drop_unread_rows(request.connection)
-    else:
-        cursor.close()
+        _stop_on_server(request.connection)
     return fetched
 
 
-def _drop_unread_rows(connection: sa.Connection) -> None:
-    kill = _killer(connection)
-    connection.invalidate()
-    kill()
+def _stop_on_server(connection: sa.Connection) -> None:
+    """Kill the statement; without a second connection to do so, give up this one and leave it to the time limit."""
+    try:
+        _killer(connection)()
+    except connection.dialect.loaded_dbapi.Error:
+        connection.invalidate()
+
+
+def _close(cursor: Any) -> None:
+    """Close a stream: the rows that were on their way are read off, a killed statement ends them with its error."""
+    from pymysql import MySQLError
+
+    with suppress(MySQLError):
+        cursor.close()

@@ -18,7 +18,14 @@ import sqlalchemy as sa
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched
-from analytics_core._execution.sessions.base import OpenRequest, RunRequest, Session, read_cursor, refuse_unless_reading
+from analytics_core._execution.sessions.base import (
+    OpenRequest,
+    RunRequest,
+    Session,
+    read_result,
+    refuse_unless_reading,
+    start_statement,
+)
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
 _RECURSIVE = 33  # SQLITE_RECURSIVE, not named by the module
@@ -68,12 +75,9 @@ class SqliteSession(Session):
         request.stopper.arm(raw.interrupt, after_s=None)
         raw.set_progress_handler(_clock(request.stopper, request.limits.timeout_s), _STEPS_BETWEEN_CLOCK_CHECKS)
         try:
-            return read_cursor(request, execution_options={}, adapt_kind=_sqlite_kind)
+            return read_result(start_statement(request), request, adapt_kind=_sqlite_kind)
         finally:
             raw.set_progress_handler(None, 0)
-
-    def abandon(self, connection: sa.Connection) -> None:
-        """Keep the connection: SQLite's are usable at once."""
 
     @contextmanager
     def writer(self, request: OpenRequest) -> Iterator[sqlite3.Connection]:
