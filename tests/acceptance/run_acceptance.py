@@ -82,10 +82,12 @@ def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
 def _compare(name: str, uri: str, arguments: argparse.Namespace, chosen: Path) -> dict[str, Any]:
     """Run `compare.py` for one engine and return its report."""
     report = chosen.parent / f"{name}.json"
-    print(f"\n---- {name}: against the recorded answers", flush=True)
     command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--engine", name]
     command += ["--uri", uri, "--adapter", str(HERE / "adapter.py"), "--except", str(HERE / "exceptions.txt")]
-    done = subprocess.run([*command, "--json", str(report)], check=False)
+    done = subprocess.run([*command, "--json", str(report)], check=False, capture_output=True, text=True)
+    print(f"\n---- {name}: against the recorded answers\n{done.stdout.partition('by kind:')[0].strip()}", flush=True)
+    if not report.exists():
+        raise SystemExit(f"compare.py did not finish:\n{done.stderr}")
     outcome: dict[str, Any] = json.loads(report.read_text())
     return {**outcome, "passed": done.returncode == 0}
 

@@ -11,6 +11,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +41,8 @@ def _examples(page: Path) -> list[Example]:
             line=text.count("\n", 0, block.start(2)) + 1,
             output=_output_below(text, block.end(), after),
         )
-        for block, after in zip(blocks, [*blocks[1:], None], strict=True)
-        if block[1] == "python"
+        for block, after in pairwise([*blocks, None])
+        if block is not None and block[1] == "python"
     ]
 
 
