@@ -52,17 +52,18 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     Raises:
         QueryError: a name, value, range, fragment or limit of the query cannot be honoured.
     """
-    query = with_granularity_axis(query)
+    axis = axis_name(query.columns)
+    query = with_granularity_axis(query, scope)
     grouped = query.metrics is not None
     plain = plan_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
-    bounds = plan_time_bounds(scope, query, temporal, axis=_axis(query), override=request.range_override)
+    bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
     filters = plan_filters(scope, others)
     rules = plan_row_filters(scope, request.row_filters)
     where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
     having = (*filters.having, *_having(query, scope))
     _check_having(having, grouped=grouped)
-    inner = _series_where(query, scope, request, temporal, where=where, bounds=bounds)
+    inner = _series_where(query, scope, request, temporal, axis=axis, where=where, bounds=bounds)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
     return QueryPlan(
@@ -86,17 +87,17 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     )
 
 
-def with_granularity_axis(query: ChartDataQueryObject) -> ChartDataQueryObject:
-    """Return the query with its x-axis column replaced by its granularity, where both are given and differ."""
-    axis = axis_name(query.columns or ())
-    if not query.granularity or axis in (None, query.granularity):
+def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDataQueryObject:
+    """Return the query with its temporal x-axis column replaced by its granularity, where both are given and differ."""
+    axis = axis_name(query.columns)
+    if not query.granularity or axis in (None, query.granularity) or axis not in scope.view.times:
         return query
-    columns = [
+    columns = tuple(
         c.model_copy(update={"sql_expression": query.granularity, "label": query.granularity})
         if isinstance(c, AdhocColumn) and is_axis(c)
         else c
-        for c in query.columns or ()
-    ]
+        for c in query.columns
+    )
     return query.model_copy(update={"columns": columns})
 
 
@@ -143,10 +144,6 @@ def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool
     return RowLimit(rows=rows, origin=origin, offset=offset)
 
 
-def _axis(query: ChartDataQueryObject) -> str | None:
-    return axis_name(query.columns or ())
-
-
 def _grain(query: ChartDataQueryObject) -> TimeGrain | None:
     text = query.extras.time_grain if query.extras else None
     return parse_grain(text, place="extras.time_grain")
@@ -182,12 +179,13 @@ def _series_where(
     request: PlanRequest,
     temporal: list[NumberedFilter],
     *,
+    axis: str | None,
     where: tuple[Clause, ...],
     bounds: TimeBounds,
 ) -> tuple[Clause, ...]:
     if request.series_range is None or not query.series_limit:
         return where
-    own = plan_time_bounds(scope, query, temporal, axis=_axis(query), override=request.series_range)
+    own = plan_time_bounds(scope, query, temporal, axis=axis, override=request.series_range)
     return (*own.clauses, *where[len(bounds.clauses) :])
 
 

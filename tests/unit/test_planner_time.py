@@ -1,0 +1,267 @@
+"""Time bounds: which column is bounded by which range, and what the plan reports of it."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
+
+from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
+from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.time_range import TimeRange
+from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError
+from analytics_core.models.enums import RelativeTime
+
+JUNE = (datetime(2024, 6, 1), datetime(2024, 7, 1))
+MAY = (datetime(2024, 5, 1), datetime(2024, 6, 1))
+JUNE_TEXT, MAY_TEXT = "2024-06-01 : 2024-07-01", "2024-05-01 : 2024-06-01"
+
+
+def ranged(col: Any, text: Any = JUNE_TEXT) -> dict[str, Any]:
+    return {"col": col, "op": "TEMPORAL_RANGE", "val": text}
+
+
+def axis(name: str, grain: str | None = "P1M", label: str | None = None) -> dict[str, Any]:
+    return {"columnType": "BASE_AXIS", "sqlExpression": name, "label": label or name, "timeGrain": grain}
+
+
+def bounds(made: QueryPlan) -> dict[str, tuple[datetime | None, datetime | None]]:
+    """Return the bounds in WHERE by column."""
+    found = {}
+    for clause in made.where:
+        within = clause.predicate
+        assert isinstance(within, Within)
+        assert isinstance(within.left, ColumnExpr)
+        assert within.left.name not in found
+        found[within.left.name] = (within.since, within.until)
+    return found
+
+
+# ------------------------------------------------------------------------------------------- one range, one column
+def test_the_granularity_is_bounded_by_the_time_range() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "time_range": JUNE_TEXT})
+    assert bounds(made) == {"ordered_at": JUNE}
+    assert (made.since, made.until, made.range_text) == (*JUNE, JUNE_TEXT)
+
+
+def test_a_time_range_without_any_time_column_bounds_nothing_but_is_reported() -> None:
+    made = plan({"metrics": ["orders"], "time_range": JUNE_TEXT})
+    assert made.where == ()
+    assert (made.since, made.until) == JUNE
+
+
+def test_a_filter_bounds_its_column_and_is_reported() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("shipped_on")]})
+    assert bounds(made) == {"shipped_on": JUNE}
+    assert (made.since, made.until) == JUNE
+    assert made.applied_filters == ("shipped_on",)
+
+
+def test_no_filter_bounds_nothing() -> None:
+    for text in (None, "", "No filter"):
+        made = plan({"metrics": ["orders"], "filters": [ranged("ordered_at", text)]})
+        assert (made.where, made.since, made.until) == ((), None, None)
+        assert made.applied_filters == ("ordered_at",)
+
+
+def test_an_open_end_stays_open() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("ordered_at", "2024-06-01 : ")]})
+    assert bounds(made) == {"ordered_at": (JUNE[0], None)}
+
+
+def test_a_range_may_bound_a_calculated_column_and_an_expression() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged({"label": "t", "sqlExpression": "ordered_at"})]})
+    assert bounds(made) == {"ordered_at": JUNE}
+
+
+def test_a_range_bounds_encoded_moments_too() -> None:
+    for name in ("epoch", "epoch_ms", "day_text"):
+        assert bounds(plan({"metrics": ["orders"], "filters": [ranged(name)]})) == {name: JUNE}
+
+
+# ------------------------------------------------------------------------------------------------ several of them
+def test_each_filter_keeps_its_own_range() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]})
+    assert bounds(made) == {"ordered_at": JUNE, "shipped_on": MAY}
+    assert (made.since, made.until) == JUNE
+
+
+def test_the_reported_range_is_that_of_the_x_axis() -> None:
+    query = {"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]}
+    made = plan({**query, "columns": [axis("shipped_on")]})
+    assert (made.since, made.until) == MAY
+
+
+def test_the_time_range_overwrites_the_value_of_every_filter() -> None:
+    query = {"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]}
+    made = plan({**query, "time_range": "2020-01-01 : 2021-01-01"})
+    year = (datetime(2020, 1, 1), datetime(2021, 1, 1))
+    assert bounds(made) == {"ordered_at": year, "shipped_on": year}
+
+
+def test_the_granularity_replaces_the_filter_on_itself() -> None:
+    query = {
+        "metrics": ["orders"],
+        "granularity": "ordered_at",
+        "filters": [ranged("shipped_on"), ranged("ordered_at")],
+    }
+    made = plan({**query, "time_range": MAY_TEXT})
+    assert bounds(made) == {"ordered_at": MAY, "shipped_on": MAY}
+
+
+def test_the_granularity_replaces_the_first_filter_when_none_is_on_itself() -> None:
+    query = {"metrics": ["orders"], "granularity": "ordered_at", "filters": [ranged("shipped_on"), ranged("epoch")]}
+    made = plan({**query, "time_range": MAY_TEXT})
+    assert bounds(made) == {"ordered_at": MAY, "epoch": MAY}
+
+
+def test_the_granularity_replaces_the_filter_on_the_x_axis_and_takes_its_range() -> None:
+    query = {"metrics": ["orders"], "granularity": "ordered_at", "columns": [axis("shipped_on")]}
+    made = plan({**query, "filters": [ranged("ordered_at", MAY_TEXT), ranged("shipped_on", JUNE_TEXT)]})
+    assert [clause.predicate.since for clause in made.where] == [JUNE[0], MAY[0]]
+    assert {clause.predicate.left.name for clause in made.where} == {"ordered_at"}
+
+
+def test_the_granularity_replaces_a_temporal_x_axis() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "columns": [axis("shipped_on"), "city"]})
+    assert [output.label for output in made.outputs] == ["ordered_at", "city", "orders"]
+    first = made.outputs[0].expr
+    assert isinstance(first, BucketExpr)
+    assert isinstance(first.source, ColumnExpr)
+    assert first.source.name == "ordered_at"
+
+
+def test_the_granularity_leaves_an_x_axis_of_names_alone() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "columns": [axis("country", None)]})
+    assert [output.label for output in made.outputs] == ["country", "orders"]
+
+
+def test_a_granularity_on_the_x_axis_itself_keeps_its_label() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "columns": [axis("ordered_at", label="month")]})
+    assert [output.label for output in made.outputs] == ["month", "orders"]
+
+
+def test_the_main_time_column_is_bounded_too_when_the_dataset_says_so() -> None:
+    view = view_of(always_filter_main_dttm=True)
+    query = {"metrics": ["orders"], "granularity": "shipped_on", "time_range": JUNE_TEXT}
+    made = plan(query, view=view)
+    assert bounds(made) == {"shipped_on": JUNE, "ordered_at": JUNE}
+    assert [clause.origin.kind for clause in made.where] == [OriginKind.PAYLOAD, OriginKind.DATASET]
+    assert bounds(plan({**query, "granularity": "ordered_at"}, view=view)) == {"ordered_at": JUNE}
+    assert bounds(plan(query)) == {"shipped_on": JUNE}
+
+
+# ------------------------------------------------------------------------------------------------ shifts and now
+def test_a_time_shift_moves_both_bounds_back() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "time_range": JUNE_TEXT, "time_shift": "1 month"})
+    assert bounds(made) == {"ordered_at": MAY}
+
+
+def test_the_offset_of_the_dataset_travels_with_the_bounds() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("ordered_at")]}, view=view_of(offset=5))
+    (clause,) = made.where
+    assert (clause.predicate.since, clause.predicate.hours) == (JUNE[0], 5)
+
+
+def test_relative_ends_come_from_the_payload_before_the_settings() -> None:
+    query = {"metrics": ["orders"], "granularity": "ordered_at", "time_range": "Last week"}
+    limits = PlanLimits(relative_end=RelativeTime.NOW)
+    assert plan(query).until == datetime(2024, 7, 15)
+    assert plan(query, limits=limits).until == datetime(2024, 7, 15, 10, 30)
+    assert plan({**query, "extras": {"relative_end": "today"}}, limits=limits).until == datetime(2024, 7, 15)
+
+
+def test_now_is_cut_to_the_minute_unless_the_text_counts_seconds() -> None:
+    query = {"metrics": ["orders"], "granularity": "ordered_at"}
+    cut = plan({**query, "time_range": "2024-01-01 : now"})
+    assert (cut.until, cut.counts_seconds) == (datetime(2024, 7, 15, 10, 30), False)
+    fine = plan({**query, "time_range": "Last 30 seconds"})
+    assert (fine.until, fine.counts_seconds) == (datetime(2024, 7, 15, 10, 30, 45), True)
+
+
+def test_plans_within_a_minute_are_equal_for_ranges_that_do_not_count_seconds() -> None:
+    query = {"metrics": ["orders"], "granularity": "ordered_at", "time_range": "Last 2 hours"}
+    assert plan(query, now=NOW) == plan(query, now=NOW.replace(second=59))
+    assert plan(query, now=NOW) != plan(query, now=NOW.replace(minute=31))
+
+
+def test_a_comparison_bounds_every_time_column_by_its_own_range() -> None:
+    made = plan_query(
+        query_of({"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on")]}),
+        scope_of(view_of()),
+        PlanRequest(range_override=TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC))),
+    )
+    assert bounds(made) == {"ordered_at": MAY, "shipped_on": MAY}
+
+
+def test_a_comparison_chooses_its_series_in_the_main_range() -> None:
+    query = query_of(
+        {
+            "columns": ["city"],
+            "metrics": ["orders"],
+            "series_columns": ["city"],
+            "series_limit": 2,
+            "filters": [ranged("ordered_at"), {"col": "city", "op": "!=", "val": "x"}],
+        }
+    )
+    main = TimeRange(since=JUNE[0].replace(tzinfo=UTC), until=JUNE[1].replace(tzinfo=UTC))
+    shifted = TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC))
+    made = plan_query(query, scope_of(view_of()), PlanRequest(range_override=shifted, series_range=main))
+    assert made.series_limit is not None
+    assert made.where[0].predicate.since == MAY[0]
+    assert made.series_limit.where[0].predicate.since == JUNE[0]
+    assert made.where[1:] == made.series_limit.where[1:]
+
+
+# -------------------------------------------------------------------------------------------------------- refusals
+def test_an_unknown_time_column_in_a_filter_is_listed() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("nowhen")]})
+    assert [(item.column, item.reason) for item in made.rejected_filters] == [("nowhen", "not_in_datasource")]
+    assert made.applied_filters == ()
+    assert made.where == ()
+
+
+def test_an_unknown_granularity_is_refused() -> None:
+    with pytest.raises(UnknownColumnError, match="ordered_at"):
+        plan({"metrics": ["orders"], "granularity": "orderd_at", "time_range": JUNE_TEXT})
+
+
+@pytest.mark.parametrize("column", ["city", "quantity", "thing"])
+def test_only_time_is_bounded_in_time(column: str) -> None:
+    with pytest.raises(FilterValueError, match=column):
+        plan({"metrics": ["orders"], "filters": [ranged(column)]})
+    with pytest.raises(FilterValueError, match=column):
+        plan({"metrics": ["orders"], "granularity": column, "time_range": JUNE_TEXT})
+
+
+@pytest.mark.parametrize("text", ["whenever", "2024-13-01", "1=1", "Last week'; DROP TABLE orders --", "x" * 900])
+def test_a_range_that_is_not_understood_is_refused(text: str) -> None:
+    with pytest.raises(TimeRangeError):
+        plan({"metrics": ["orders"], "filters": [ranged("ordered_at", text)]})
+    with pytest.raises(TimeRangeError):
+        plan({"metrics": ["orders"], "time_range": text})
+    with pytest.raises((TimeRangeError, PayloadSchemaError)):
+        plan({"metrics": ["orders"], "time_range": JUNE_TEXT, "time_shift": text})
+
+
+@pytest.mark.parametrize("value", [5, True, ["Last week"], 1.5])
+def test_a_range_is_a_text(value: Any) -> None:
+    with pytest.raises(FilterValueError, match="ordered_at"):
+        plan({"metrics": ["orders"], "filters": [ranged("ordered_at", value)]})
+
+
+def test_an_expression_without_a_known_time_is_not_bounded() -> None:
+    with pytest.raises(FilterValueError, match="temporal"):
+        plan({"metrics": ["orders"], "filters": [ranged({"label": "t", "sqlExpression": "UPPER(city)"})]})
+
+
+def test_a_calculated_time_column_is_bounded() -> None:
+    moved = COLUMNS[7].__class__(
+        column_name="later", type="TIMESTAMP", is_dttm=True, expression="COALESCE(ordered_at, NULL)"
+    )
+    made = plan({"metrics": ["orders"], "filters": [ranged("later")]}, view=view_of(columns=(*COLUMNS, moved)))
+    (clause,) = made.where
+    assert isinstance(clause.predicate.left, FragmentExpr)
