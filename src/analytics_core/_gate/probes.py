@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from sqlglot import exp
+
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
@@ -63,8 +65,10 @@ class Probes:
         self._policy.require_query_database(actor, database)
         place = f"dataset {dataset.table_name!r}"
         source = check_select(sql, spec=spec, place=place)
+        if isinstance(source.tree, exp.Query):
+            _refuse_twins(source.tree.named_selects, place)
         columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql), spec)
-        _refuse_twins(columns, place)
+        _refuse_twins((column.name for column in columns), place)
         return columns
 
     def try_connection(self, actor: Actor, database: Database) -> None:
@@ -85,7 +89,9 @@ def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[F
     )
 
 
-def _refuse_twins(columns: Iterable[FoundColumn], place: str) -> None:
-    twins = [name for name, times in Counter(column.name for column in columns).items() if times > 1]
+def _refuse_twins(names: Iterable[str], place: str) -> None:
+    """Refuse two columns of one name: engines disagree on what to call the second."""
+    counted = Counter(name for name in names if name not in ("", "*"))
+    twins = [name for name, times in counted.items() if times > 1]
     if twins:
         raise VirtualDatasetError(f"{place}: two columns are called {twins[0]!r}; give each an alias of its own")

@@ -9,7 +9,7 @@ from typing import Any
 from analytics_core._execution.connection_uri import mask_options, merge_masked
 from analytics_core._execution.uri_policy import CheckedUri, check_engine_params
 from analytics_core._records.database import Database
-from analytics_core._records.secret import Secret
+from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem
 from analytics_core.models.database import DatabasePost, DatabasePut
 
@@ -60,8 +60,12 @@ def new_uri(post_uri: Any, *, shape: str, stored: Secret | None = None) -> Secre
         ConnectionUriError: a masked password with nothing stored, or with another server.
     """
     text = post_uri.get_secret_value() if post_uri is not None else ""
+    if text and stored is not None:
+        return merge_masked(text, stored)
+    if MASK in text:
+        raise ConnectionUriError("the connection URI holds a mask and nothing is stored yet; give the password itself")
     if text:
-        return merge_masked(text, stored) if stored is not None else Secret(text)
+        return Secret(text)
     if stored is not None:
         return stored
     raise PayloadSchemaError(shape=shape, problems=[Problem(path="orm_uri", message="is required to connect")])

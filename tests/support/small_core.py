@@ -1,0 +1,60 @@
+"""A whole core over one small SQLite file, with people who have different rights."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from analytics_core import AnalyticsCore, Settings
+
+SCRIPT = """
+PRAGMA synchronous = OFF;
+BEGIN;
+CREATE TABLE orders (id INTEGER PRIMARY KEY, day DATE NOT NULL, country VARCHAR(20), amount DECIMAL(10, 2));
+INSERT INTO orders VALUES (1, '2024-01-01', 'France', 10), (2, '2024-01-02', NULL, 20);
+CREATE TABLE people (name TEXT, born TIMESTAMP);
+COMMIT;
+"""
+KEY = "a-test-key-that-is-long-enough-9f3a"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SmallCore:
+    """The administrator's core, the file behind database 1, and more people."""
+
+    core: AnalyticsCore
+    file: Path
+
+    def orders(self, **changes: Any) -> Any:
+        """Create the dataset `orders`."""
+        return self.core.datasets.create({"database": 1, "table_name": "orders", **changes})
+
+    def reader(self, *grants: Any, username: str = "reader") -> AnalyticsCore:
+        """Create a user with these grants, and return the core as they see it."""
+        role = self.core.roles.create({"name": f"role of {username}"})
+        for grant in grants:
+            self.core.roles.grant(role, on=grant)
+        user = self.core.users.create({"username": username, "first_name": username.title(), "roles": [role.id]})
+        return self.core.as_user(user.id)
+
+    def run(self, script: str) -> None:
+        """Change the file as its owner would."""
+        with closing(sqlite3.connect(self.file)) as connection:
+            connection.executescript(script)
+
+
+@contextmanager
+def small_core(folder: Path, **settings: Any) -> Iterator[SmallCore]:
+    """Make the file and a core of an administrator, with the file as database 1."""
+    file = folder / "shop.db"
+    with closing(sqlite3.connect(file)) as connection:
+        connection.executescript(SCRIPT)
+    with AnalyticsCore(Settings(secret_key=KEY, data_roots=(folder,), **settings)) as core:
+        admin = core.create_first_administrator("admin", first_name="Ada", last_name="Admin")
+        acting = core.as_user(admin.id)
+        acting.databases.create({"database_name": "shop", "orm_uri": f"sqlite:///{file}"})
+        yield SmallCore(core=acting, file=file)
