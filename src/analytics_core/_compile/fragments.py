@@ -26,6 +26,7 @@ from analytics_core._compile.sql_nodes import (
 )
 from analytics_core._compile.sql_text import (
     Refuse,
+    called_names,
     check_characters,
     parse_scalar,
     read_tokens,
@@ -152,7 +153,7 @@ def _checked_tree(text: str, spec: EngineSpec, refuse: Refuse, *, place: str, al
     refuse_unknown_nodes(tree, refuse, queries=allow_subqueries)
     if not allow_subqueries:
         refuse_misplaced(tree, refuse)
-    return restore_meaning(tree, spec.dialect, refuse)
+    return restore_meaning(tree, spec.dialect, refuse, called=called_names(tokens))
 
 
 def _refuse_by_slot(tree: exp.Expr, slot: FragmentSlot, dialect: str, refuse: Refuse) -> None:
@@ -173,7 +174,8 @@ def _faithful_sql(tree: exp.Expr, spec: EngineSpec, refuse: Refuse) -> str:
     check_characters(text, max_length=max(len(text), 1), refuse=refuse)
     tokens = read_tokens(text, spec.dialect, refuse)
     refuse_denied(tokens, spec.denied_functions, refuse)
-    again = restore_meaning(parse_scalar(text, tokens, spec.dialect, refuse), spec.dialect, refuse)
+    again = parse_scalar(text, tokens, spec.dialect, refuse)
+    again = restore_meaning(again, spec.dialect, refuse, called=called_names(tokens))
     if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):
         raise refuse("a part of it cannot be written again with the same meaning; write it in another way")
     return text

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
 from sqlglot import exp
@@ -22,9 +22,13 @@ def is_bare_call(column: exp.Column, dialect: str) -> bool:
     return not (quoted or column.table) and column.name.lower() in _BARE_CALLS.get(dialect, ())
 
 
-def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse) -> exp.Expr:
-    """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change."""
-    repairs = (*_EVERYWHERE, *_REPAIRS.get(dialect, ()))
+def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Iterable[str]) -> exp.Expr:
+    """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change.
+
+    `called` are the names of the functions in the text, in lower case: a few calls parse to the node of an operator.
+    """
+    by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in set(called)]
+    repairs = (*_EVERYWHERE, *_REPAIRS.get(dialect, ()), *by_call)
     for node in list(tree.walk()):
         for repair in repairs:
             repaired = repair(node, refuse)
@@ -119,6 +123,24 @@ def _mysql_timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     return exp.DateAdd(this=node.this, expression=amount, unit=node.args.get("unit"))
 
 
+def _sqlite_mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Keep SQLite's MOD(a, b), which gives fractions; its % does not. Both in one text become MOD."""
+    if not isinstance(node, exp.Mod):
+        return None
+    return exp.Anonymous(this="MOD", expressions=[node.this.unnest().copy(), node.expression.unnest().copy()])
+
+
+def _postgres_date_part(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Keep the type of DATE_PART, which gives doubles; the parser makes EXTRACT of it, which gives decimals."""
+    if not isinstance(node, exp.Extract) or isinstance(node.parent, exp.Cast):
+        return None
+    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
+
+
+_BY_CALL: Final[Mapping[str, Mapping[str, Repair]]] = {
+    "sqlite": {"mod": _sqlite_mod},
+    "postgres": {"date_part": _postgres_date_part},
+}
 _SQLITE_NUMERIC: Final = frozenset(
     {
         exp.DataType.Type.DATE, exp.DataType.Type.DATETIME, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ,

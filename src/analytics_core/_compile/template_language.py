@@ -49,6 +49,8 @@ def make_environment() -> SandboxedEnvironment:
             return operate(context.parent[STATE], operator, left, right)
 
         def getattr(self, obj: Any, attribute: str) -> Any:
+            if isinstance(obj, Undefined):
+                str(obj)  # raises, and names what is missing
             try:
                 return find_attribute(obj, attribute)
             except LookupError:
@@ -155,7 +157,8 @@ def _with_budget(tree: Any) -> Any:
 
     class Budget(NodeTransformer):
         def visit_For(self, node: nodes.For) -> nodes.Node:  # noqa: N802 - jinja calls it so
-            weight = 1 + sum(1 for _ in node.find_all(nodes.Node))
+            written = sum(len(data.data) for data in node.find_all(nodes.TemplateData))
+            weight = 1 + sum(1 for _ in node.find_all(nodes.Node)) + written // 4
             self.generic_visit(node)
             node.iter = through(node.iter, "_each", nodes.Const(weight))
             return node

@@ -40,7 +40,7 @@ class RenderState:
         """Pay for a text of `length` characters before it is made."""
         if length > MAX_TEXT:
             raise TemplateError(f"a template makes a text of more than {MAX_TEXT} characters")
-        self.spend(1 + length // 64)
+        self.spend(1 + length // 8)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._compile.template_language import STATE, make_environment
 from analytics_core._compile.template_macros import QueryMacros, TemplateFilter, TemplateValues, TimeBounds
-from analytics_core._compile.template_sandbox import RenderState
+from analytics_core._compile.template_sandbox import MAX_TEXT, RenderState
 from analytics_core._compile.template_text import CONTROL_CHARACTERS, place_values
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
@@ -73,6 +73,8 @@ class TemplateRenderer:
         state = RenderState()
         template = self._template(text)
         written = _guarded(lambda: template.render({**QueryMacros(values).names(), STATE: state}))
+        if len(written) > MAX_TEXT:
+            raise TemplateError(f"it makes a text of more than {MAX_TEXT} characters")
         placed = place_values(written, values.dialect)
         return Rendered(placed, tuple(dict.fromkeys(state.used)), tuple(dict.fromkeys(state.removed)))
 

@@ -12,6 +12,7 @@ from analytics_core._compile.plan import SqlSource
 from analytics_core._compile.sql_nodes import operators, refuse_unknown_nodes
 from analytics_core._compile.sql_text import (
     Refuse,
+    called_names,
     check_characters,
     parse_statements,
     read_tokens,
@@ -26,6 +27,7 @@ __all__ = ["CheckedStatement", "TableRef", "check_select", "check_statement", "t
 
 MAX_STATEMENT_LENGTH: Final = 200_000
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+_DDL_KINDS: Final = frozenset({"TABLE", "VIEW", "INDEX", "SCHEMA"})
 _QUERY_STARTS: Final = frozenset({"SELECT", "WITH", "(", "VALUES", "FROM", "TABLE"})
 _ONLY_QUERIES: Final = "it must be read-only: one query (SELECT or WITH ... SELECT)"
 _CHANGES: Final[tuple[type[exp.Expr], ...]] = (
@@ -60,7 +62,7 @@ def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
     tree = _one_statement(sql, spec, invalid=invalid, refused=refused)
     if not isinstance(tree, _QUERIES):
         raise refused(_ONLY_QUERIES)
-    tree = _checked_query(tree, spec, refused=refused)
+    _check_query(tree, refused=refused)
     try:
         tables_of(tree, spec)
     except StatementRefusedError as error:
@@ -84,12 +86,14 @@ def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> C
 
     tree = _one_statement(sql, spec, invalid=invalid, refused=refused, only_queries=not allow_dml)
     if isinstance(tree, _QUERIES):
-        tree = _checked_query(tree, spec, refused=refused)
+        _check_query(tree, refused=refused)
         text = _written_twice(tree, spec, refused=refused)
         return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec))
     if not (allow_dml and isinstance(tree, _CHANGES)):
         raise refused(_ONLY_QUERIES)
-    text = write_sql(restore_meaning(tree, spec.dialect, refused), spec.dialect, refused)
+    if isinstance(tree, exp.Create | exp.Drop) and tree.args.get("kind") not in _DDL_KINDS:
+        raise refused("only tables, views, indexes and schemas may be created or dropped")
+    text = write_sql(tree, spec.dialect, refused)
     return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec), changes_data=True)
 
 
@@ -107,24 +111,27 @@ def _one_statement(
         raise invalid("it is empty")
     if len(trees) > 1:
         raise invalid("it holds several statements; one SELECT is needed")
-    return trees[0]
+    try:
+        return restore_meaning(trees[0], spec.dialect, refused, called=called_names(tokens))
+    except RecursionError:
+        raise invalid("it is nested too deeply; write it flatter") from None
 
 
-def _checked_query(tree: exp.Expr, spec: EngineSpec, *, refused: Refuse) -> exp.Expr:
-    """Return the query with hints dropped and its meaning kept, after checking every node."""
+def _check_query(tree: exp.Expr, *, refused: Refuse) -> None:
+    """Drop the hints of a query and check every node of it."""
     for hint in list(tree.find_all(exp.Hint)):
         hint.pop()
     for change in tree.find_all(*_CHANGES):
         raise refused(f"{change.key.upper()} changes data; a query must be read-only")
     refuse_unknown_nodes(tree, refused, queries=True)
-    return restore_meaning(tree, spec.dialect, refused)
 
 
 def _written_twice(tree: exp.Expr, spec: EngineSpec, *, refused: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as the same statement."""
     text = write_sql(tree, spec.dialect, refused)
     check_characters(text, max_length=max(len(text), 1), refuse=refused)
-    again = _checked_query(_one_statement(text, spec, invalid=refused, refused=refused), spec, refused=refused)
+    again = _one_statement(text, spec, invalid=refused, refused=refused)
+    _check_query(again, refused=refused)
     if operators(again) != operators(tree) or tables_of(again, spec) != tables_of(tree, spec):
         raise refused("a part of it cannot be written again with the same meaning; write it in another way")
     return text
