@@ -53,13 +53,16 @@ def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
 class PooledCursor(ConnectionWrapper):
     """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
 
-    It begins no transaction by itself: `DuckdbSession` begins read-only ones.
+    Its transactions are read-only, which is the second wall of databases in memory.
     """
 
     def __init__(self, native: duckdb.DuckDBPyConnection) -> None:
         super().__init__(native)
         self.native = native
-        self.autocommit = True
+
+    def begin(self) -> None:
+        """Begin a read-only transaction; SQLAlchemy calls this before its first statement."""
+        self.native.execute("BEGIN TRANSACTION READ ONLY")
 
 
 class DuckdbSession(Session):
@@ -82,7 +85,7 @@ class DuckdbSession(Session):
         native = raw.native
         statement = request.statement
         _refuse_unless_one_query(native, statement.sql)
-        native.execute("BEGIN TRANSACTION READ ONLY")
+        raw.begin()
         request.stopper.arm(native.interrupt, after_s=request.limits.timeout_s)
         try:
             native.execute(statement.sql, statement.parameters or None)
