@@ -16,17 +16,18 @@ def plan_order(
     query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], *, grouped: bool
 ) -> tuple[OrderTerm, ...]:
     """Return the sort keys of a query; grouped rows are also ordered by all their columns, as tie-breakers."""
-    terms = [
+    asked = [
         _term(item, ascending, scope, outputs, place=f"orderby[{position}]", grouped=grouped)
-        for position, (item, ascending) in enumerate(query.orderby or ())
+        for position, (item, ascending) in enumerate(query.orderby)
     ]
+    terms = {term.expr: term for term in reversed(asked)}  # some engines refuse a key given twice: the first decides
+    asked = [term for term in asked if terms[term.expr] is term]
     if not grouped or query.is_rowcount:
-        return tuple(terms)
+        return tuple(asked)
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
-    seen = {term.expr for term in terms}
-    ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in seen}.values()
+    ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
-    return (*terms, *(_order(output, descending=False, origin=origin) for output in ties))
+    return (*asked, *(_order(output, descending=False, origin=origin) for output in ties))
 
 
 def _order(output: Output, *, descending: bool, origin: Origin) -> OrderTerm:

@@ -22,7 +22,7 @@ from analytics_core._compile.plan import (
     RowLimit,
 )
 from analytics_core._compile.row_filters import plan_row_filters
-from analytics_core._compile.scope import PlanLimits, Scope
+from analytics_core._compile.scope import PlanLimits, Scope, check_count
 from analytics_core._compile.series_limit import plan_series_limit, with_others
 from analytics_core._compile.time_bounds import NumberedFilter, TimeBounds, naive, plan_time_bounds, split_temporal
 from analytics_core._compile.time_range import TimeRange
@@ -130,7 +130,8 @@ def is_timeseries(query: ChartDataQueryObject) -> bool:
 
 def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool) -> RowLimit:
     """Return how many rows may come back: the payload's limit under the cap; 0 means the cap, null the default."""
-    offset = query.row_offset or 0
+    offset = query.row_offset
+    check_count(offset, field="row_offset")
     asked = query.row_limit
     if asked is None:
         name = "samples_row_limit" if samples else "default_row_limit"

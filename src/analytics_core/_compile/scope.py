@@ -9,7 +9,10 @@ from datetime import datetime
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._compile.plan import FragmentExpr
+from analytics_core.errors import LimitError
 from analytics_core.models.enums import RelativeTime
+
+_LARGEST_COUNT = 10**15
 
 RenderTemplate = Callable[[str], str]
 """Renders the template text of a fragment; the identity where templates are off."""
@@ -48,3 +51,13 @@ class Scope:
             names=self.view.names,
             allow_subqueries=self.limits.allow_subqueries,
         )
+
+
+def check_count(count: int, *, field: str) -> None:
+    """Refuse a number of rows or series that is below 0 or beyond what every engine can count.
+
+    Raises:
+        LimitError: the count is out of bounds.
+    """
+    if not 0 <= count <= _LARGEST_COUNT:
+        raise LimitError(f"{field} must be between 0 and {_LARGEST_COUNT}")

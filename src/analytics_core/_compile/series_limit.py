@@ -20,9 +20,9 @@ from analytics_core._compile.plan import (
     PlanExpr,
     SeriesLimit,
 )
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import Scope, check_count
 from analytics_core._engines.types import ValueKind
-from analytics_core.errors import LimitError, QueryError
+from analytics_core.errors import QueryError
 from analytics_core.models.query import ChartDataQueryObject
 
 OTHERS = "Others"
@@ -36,9 +36,8 @@ def plan_series_limit(
     where: tuple[Clause, ...],
 ) -> SeriesLimit | None:
     """Return the series limit of a query, or None when it has none or nothing to limit."""
-    limit = query.series_limit or 0
-    if limit < 0:
-        raise LimitError(f"series_limit must be 0 or more, not {limit}")
+    limit = query.series_limit
+    check_count(limit, field="series_limit")
     if not limit or query.metrics is None or query.is_rowcount:
         return None
     columns = series_positions(query, outputs)

@@ -82,9 +82,15 @@ def _kind_of_metric(value: Any) -> str | None:
 
 
 def _kind_of_order_key(value: Any) -> str | None:
-    if isinstance(value, dict) and not value.keys() & {"columnType", "isColumnReference"}:
-        return _kind_of_metric(value)
+    if isinstance(value, dict):
+        return "<column>" if _is_column(value) else _kind_of_metric(value)
     return "<metric>" if isinstance(value, AdhocMetric) else _kind_of_column(value)
+
+
+def _is_column(value: dict[Any, Any]) -> bool:
+    if value.keys() & {"columnType", "isColumnReference"}:
+        return True
+    return "sqlExpression" in value and not value.keys() & {"expressionType", "expression_type", "aggregate", "column"}
 
 
 def _label_of(value: Any) -> Any:
