@@ -218,3 +218,20 @@ def test_columns_of_another_character_set_group_by_code_point_too(request: pytes
         bench.create("latin", {"s": "VARCHAR(10) CHARACTER SET latin1"}, [["a"], ["A"], ["é"], ["e"], ["e "]])
         key, again = bench.spec.text_key(column("s")), bench.spec.text_key(column("s"))
         assert len(bench.select("latin", [key], group=[again])) == 5
+
+
+@pytest.mark.parametrize("collation", ["NOCASE", "RTRIM", "BINARY"])
+def test_sqlite_columns_that_fold_text_compare_by_code_point_too(
+    request: pytest.FixtureRequest, collation: str
+) -> None:
+    with open_bench("sqlite", request) as bench:
+        bench.create("folded", {"s": f"VARCHAR(10) COLLATE {collation}"}, [["a"], ["A"], ["a "], ["b"]])
+        spec, values = bench.spec, Values()
+        assert len(bench.select("folded", [spec.text_key(column("s"))], group=[spec.text_key(column("s"))])) == 4
+        assert bench.select("folded", [spec.count_distinct(column("s"), ValueKind.TEXT)]) == [(4,)]
+        equal = exp.EQ(this=column("s"), expression=spec.text_equal(values("a")))
+        member = spec.in_list(column("s"), ["a", "x"], ValueKind.TEXT, values)
+        long_member = spec.in_list(column("s"), ["a", *map(str, range(2000))], ValueKind.TEXT, values)
+        both = exp.And(this=equal, expression=exp.And(this=member, expression=long_member))
+        assert bench.select("folded", [column("s")], binds=values, where=both) == [("a",)]
+        assert bench.select("folded", [spec.extreme(column("s"), ValueKind.TEXT, False)]) == [("A",)]

@@ -1,4 +1,4 @@
-"""SQLite: moments are text, dates are read by position, LIKE minds no case.
+"""SQLite: moments are text, dates are read by position, LIKE minds no case, columns may fold it too.
 
 Measured on 3.40 and 3.54 (SQL_TRAPS.md, sections 2 to 5). Moments become `YYYY-MM-DD HH:MM:SS` text.
 """
@@ -36,8 +36,15 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return operators.escaped(exp.Like(this=nodes.call(UNICODE_LOWER, left), expression=value))
 
 
+def _by_code_point(node: exp.Expr) -> exp.Expr:
+    """Say it always: a column may be declared NOCASE or RTRIM. Indexes of other columns stay of use."""
+    return nodes.collate(node, "BINARY")
+
+
 def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
     """Long lists travel as one JSON text: builds of SQLite allow 32,766 parameters or fewer."""
+    if kind is ValueKind.TEXT:
+        left = _by_code_point(left)
     plain = [float(value) if isinstance(value, Decimal) else value for value in values]
     if len(values) <= operators.LONG_LIST or not all(isinstance(value, str | int | float) for value in plain):
         return _in_members(left, plain, kind, bind)
@@ -65,15 +72,15 @@ def sqlite_spec() -> EngineSpec:
         shift=sqlite_shift,
         time_bound=sqlite_time_bound,
         time_equal=sqlite_time_equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
+        text_key=_by_code_point,
+        text_equal=_by_code_point,
+        text_order=_by_code_point,
         like=_like,
         as_text=operators.cast_to(nodes.Type.TEXT),
         average=operators.average_of_cast(),
         sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
+        extreme=operators.extreme_by(_by_code_point),
+        count_distinct=operators.count_distinct_by(_by_code_point),
         is_true=operators.is_true,
         in_list=_in_list,
         literal=_LITERALS.write,
