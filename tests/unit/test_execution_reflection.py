@@ -1,0 +1,185 @@
+"""Reflection on the file engines: types as they were declared, views, missing tables, columns of queries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import duckdb
+import pytest
+from tests.support.execution import REGISTRY, Target, fingerprint, make_sqlite_file, target
+
+from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
+from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
+
+COLUMNS = (
+    "id INTEGER PRIMARY KEY, name VARCHAR(20) NOT NULL, price DECIMAL(10,2), paid BOOLEAN, ts TIMESTAMP, day DATE, "
+    '"odd ""name""" DOUBLE PRECISION'
+)
+
+
+@pytest.fixture
+def sqlite_shop(tmp_path: Path) -> Iterator[Target]:
+    make_sqlite_file(
+        tmp_path / "shop.db",
+        f"CREATE TABLE orders ({COLUMNS}, made INTEGER AS (id + 1), t2 TEXT, custom GEO)",
+        "INSERT INTO orders (id, name, ts) VALUES (1, 'x', '2024-01-31 10:00:00')",
+        "CREATE VIEW latest AS SELECT id, ts FROM orders",
+        'CREATE TABLE "it\'s ""odd""" (i)',
+    )
+    with target(f"sqlite:///{tmp_path / 'shop.db'}", tmp_path) as found:
+        yield found
+
+
+@pytest.fixture
+def duckdb_shop(tmp_path: Path) -> Iterator[Target]:
+    with duckdb.connect(str(tmp_path / "shop.duckdb")) as connection:
+        connection.execute(f"CREATE TABLE orders ({COLUMNS}, tags VARCHAR[])")
+        connection.execute("CREATE VIEW latest AS SELECT id, ts FROM orders")
+        connection.execute("CREATE SCHEMA archive")
+        connection.execute("CREATE TABLE archive.old (i INTEGER)")
+    with target(f"duckdb:///{tmp_path / 'shop.duckdb'}", tmp_path) as found:
+        yield found
+
+
+@pytest.fixture(params=["sqlite_shop", "duckdb_shop"])
+def shop(request: pytest.FixtureRequest) -> Target:
+    found: Target = request.getfixturevalue(request.param)
+    return found
+
+
+def reflector(shop: Target) -> Reflector:
+    return Reflector(shop.connector, specs=REGISTRY.get)
+
+
+def test_tables_and_views_are_listed(shop: Target) -> None:
+    found = reflector(shop).tables(shop.record)
+    assert ReflectedTable(name="orders") in found
+    assert ReflectedTable(name="latest", is_view=True) in found
+    assert [table.name for table in found] == sorted(table.name for table in found)
+
+
+def test_schemas_are_listed(sqlite_shop: Target, tmp_path: Path) -> None:
+    assert reflector(sqlite_shop).schemas(sqlite_shop.record) == ("main",)
+
+
+def test_schemas_of_duckdb_leave_out_the_systems_own(duckdb_shop: Target) -> None:
+    found = reflector(duckdb_shop)
+    assert found.schemas(duckdb_shop.record) == ("archive", "main")
+    assert found.tables(duckdb_shop.record, "archive") == (ReflectedTable(name="old"),)
+    for place in ({"schema": "archive"}, {"schema": "archive", "catalog": "shop"}):
+        assert [column.name for column in found.columns(duckdb_shop.record, table="old", **place)] == ["i"]
+
+
+def test_columns_of_sqlite_keep_their_declared_types(sqlite_shop: Target) -> None:
+    columns = reflector(sqlite_shop).columns(sqlite_shop.record, table="orders")
+    assert [(column.name, column.type_text, column.nullable) for column in columns] == [
+        ("id", "INTEGER", False),
+        ("name", "VARCHAR(20)", False),
+        ("price", "DECIMAL(10,2)", True),
+        ("paid", "BOOLEAN", True),
+        ("ts", "TIMESTAMP", True),
+        ("day", "DATE", True),
+        ('odd "name"', "DOUBLE PRECISION", True),
+        ("made", "INTEGER", True),
+        ("t2", "TEXT", True),
+        ("custom", "GEO", True),
+    ]
+
+
+def test_columns_of_duckdb_have_its_own_type_texts(duckdb_shop: Target) -> None:
+    columns = reflector(duckdb_shop).columns(duckdb_shop.record, table="orders")
+    assert [(column.type_text, column.nullable) for column in columns] == [
+        ("INTEGER", False),
+        ("VARCHAR", False),
+        ("DECIMAL(10,2)", True),
+        ("BOOLEAN", True),
+        ("TIMESTAMP", True),
+        ("DATE", True),
+        ("DOUBLE", True),
+        ("VARCHAR[]", True),
+    ]
+
+
+def test_whether_columns_of_a_view_may_be_null_is_not_known(shop: Target) -> None:
+    columns = reflector(shop).columns(shop.record, table="latest")
+    assert [(column.name, column.nullable) for column in columns] == [("id", None), ("ts", None)]
+
+
+def test_a_name_with_quotes_is_found(sqlite_shop: Target) -> None:
+    columns = reflector(sqlite_shop).columns(sqlite_shop.record, table='it\'s "odd"')
+    assert columns == (ReflectedColumn(name="i", type_text="", nullable=True),)
+
+
+@pytest.mark.parametrize("table", ["order", "x'); DROP TABLE orders; --", 'orders"; DROP TABLE orders; --', ""])
+def test_a_missing_table_is_a_typed_error(shop: Target, table: str) -> None:
+    with pytest.raises(DatabaseError) as caught:
+        reflector(shop).columns(shop.record, table=table)
+    assert caught.value.error_type is ErrorType.TABLE_DOES_NOT_EXIST_ERROR
+    assert (caught.value.__cause__, caught.value.__context__) == (None, None)
+    assert shop.rows("SELECT count(*) FROM orders")
+
+
+def test_the_nearest_names_are_offered(shop: Target) -> None:
+    with pytest.raises(DatabaseError, match="did you mean 'orders'"):
+        reflector(shop).columns(shop.record, table="Order")
+
+
+def test_a_missing_schema_is_a_missing_table(shop: Target) -> None:
+    with pytest.raises(DatabaseError, match="schema 'nosuch'"):
+        reflector(shop).columns(shop.record, table="orders", schema="nosuch")
+
+
+SELECT = "SELECT o.*, id * 2 AS twice, 'x' AS label, '2024-01-31' AS day2 FROM orders AS o -- the end"
+
+
+def test_columns_of_a_query_on_sqlite_are_declared_or_read_off_its_rows(sqlite_shop: Target, tmp_path: Path) -> None:
+    before = fingerprint(tmp_path)
+    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.record, REGISTRY.get("sqlite"), SELECT)
+    found = {column.name: column.type_text for column in columns}
+    assert found["price"] == "DECIMAL(10,2)"
+    assert found["paid"] == "BOOLEAN"
+    assert (found["twice"], found["label"], found["day2"]) == ("INTEGER", "TEXT", "DATE")
+    assert fingerprint(tmp_path) == before
+
+
+def test_columns_of_a_query_on_duckdb(duckdb_shop: Target) -> None:
+    columns = reflector(duckdb_shop).columns_of_select(duckdb_shop.record, REGISTRY.get("duckdb"), SELECT)
+    found = {column.name: column.type_text for column in columns}
+    assert (found["price"], found["twice"], found["label"]) == ("DECIMAL(10,2)", "INTEGER", "VARCHAR")
+
+
+def test_columns_of_a_query_in_a_database_in_memory() -> None:
+    with target("sqlite://") as found:
+        with found.connector.memory_connection(found.record) as writer:
+            writer.execute("CREATE TABLE t (paid BOOLEAN)")
+        columns = reflector(found).columns_of_select(found.record, REGISTRY.get("sqlite"), "SELECT paid FROM t")
+        assert columns == (ReflectedColumn(name="paid", type_text="BOOLEAN"),)
+        with pytest.raises(AnalyticsError):
+            found.run("DROP TABLE t")
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT 1; DROP TABLE orders",
+        "DELETE FROM orders",
+        "SELECT * FROM pragma_query_only(0)",
+        "SELECT 1) AS x; DROP TABLE orders; --",
+        "SELECT nocol FROM orders",
+        "ATTACH 'other.db' AS o",
+    ],
+)
+def test_reflection_is_no_way_around_the_walls(shop: Target, tmp_path: Path, sql: str) -> None:
+    before = fingerprint(tmp_path)
+    with pytest.raises(DatabaseError):
+        reflector(shop).columns_of_select(shop.record, REGISTRY.get(shop.record.engine), sql)
+    with pytest.raises(AnalyticsError):
+        shop.run("CREATE TEMP TABLE t (i INTEGER)")
+    assert fingerprint(tmp_path) == before
+
+
+def test_a_query_over_a_table_function_has_columns(sqlite_shop: Target) -> None:
+    sql = "SELECT o.id, count(*) AS n FROM orders AS o, json_each('[1,2,3]') GROUP BY o.id"
+    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.record, REGISTRY.get("sqlite"), sql)
+    assert [column.type_text for column in columns] == ["INTEGER", "INTEGER"]
