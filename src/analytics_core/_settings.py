@@ -49,7 +49,8 @@ class Settings:
         statement_timeout_s: seconds a statement may run on a user's database.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
-        relative_start, relative_end: what open ends of relative ranges run to.
+        relative_start: what an open start of a relative range runs from.
+        relative_end: what an open end of a relative range runs to.
         date_range_offsets: whether `time_offsets` may hold date ranges.
         allow_subqueries_in_fragments: whether custom SQL may hold sub-queries (SECURITY.md 3.3).
         enable_templates: whether `{{ }}` in custom SQL and virtual datasets is rendered.
