@@ -10,6 +10,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._records.people import User
 from analytics_core.errors import (
     AccessError,
     AlreadyExistsError,
@@ -161,3 +162,23 @@ def test_a_role_that_somebody_has_stays(shop: SmallCore) -> None:
     shop.core.roles.delete(role.id)
     with pytest.raises(NotFoundError):
         shop.core.roles.get(role.id)
+
+
+# -------------------------------------------------------------------------------------------------- a host's people
+class HostPeople:
+    """People of a host, none of whom the metadata store knows."""
+
+    def find(self, key: int | str) -> User | None:
+        """Return user 70, who is called hal."""
+        hal = User(id=70, username="hal", first_name="Hal", last_name="Host", role_ids=(1,))
+        return hal if key in (hal.id, hal.username) else None
+
+
+def test_people_of_a_host_own_and_sign_what_they_make(tmp_path: Path) -> None:
+    with small_core(tmp_path, people=HostPeople()) as shop:
+        made = shop.orders(owners=[70])
+        assert [(owner.id, owner.first_name) for owner in made.owners] == [(70, "Hal")]
+        assert made.created_by is not None
+        assert made.created_by.last_name == "Host"
+        with pytest.raises(PayloadSchemaError, match="there is no user 1"):
+            shop.core.datasets.update(made.id, {"owners": [1]})
