@@ -1,0 +1,190 @@
+"""Chart queries in the background, over real statements: states, owners, and a cancel that stops the statement."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_url
+
+from analytics_core import AnalyticsCore, errors
+from analytics_core.models.enums import QueryStatus
+from analytics_core.testing.sample_data import make_shop
+
+FAST: dict[str, Any] = {"metrics": ["count"]}
+CROSS = "FROM orders AS a, orders AS b, orders AS c, orders AS d WHERE sin(a.id + c.id + d.id) > 2"
+SLOW_SQL = {
+    # Minutes of work without a cancel.
+    "sqlite": "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n",
+    "duckdb": f"SELECT a.id * b.id % 7 AS x {CROSS}",
+    "postgresql": f"SELECT a.id AS x {CROSS}",
+    "mysql": f"SELECT a.id AS x {CROSS}",
+}
+HARD_STOP_S = 20
+
+
+def slow_dataset(core: Any, engine: str) -> int:
+    """Return the id of a virtual dataset that takes minutes to read."""
+    made = core.datasets.create({"database": 1, "table_name": "slow", "sql": SLOW_SQL[engine]})
+    return int(made.id)
+
+
+@pytest.fixture(scope="module", params=["sqlite", "duckdb"])
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def host(engine: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnalyticsCore]:
+    with hosted_core(shop_url(tmp_path_factory.mktemp("jobs"), engine)) as host:
+        yield host
+
+
+@pytest.fixture(scope="module")
+def core(host: AnalyticsCore) -> AnalyticsCore:
+    return host.as_user("admin")
+
+
+@pytest.fixture(scope="module")
+def slow(core: AnalyticsCore, engine: str) -> dict[str, Any]:
+    return context({"metrics": ["count"]}, dataset=slow_dataset(core, engine))
+
+
+def wait_until_running(job: Any) -> None:
+    end = time.monotonic() + HARD_STOP_S
+    while job.status is QueryStatus.PENDING and time.monotonic() < end:
+        time.sleep(0.01)
+    time.sleep(0.2)  # let the statement reach the database
+
+
+def test_a_job_gives_the_answer_that_asking_gives(core: Any) -> None:
+    job = core.charts.submit(context(FAST))
+    answer = job.result(timeout_s=HARD_STOP_S)
+    assert answer.raise_for_error().results[0].data == [{"count": len(ORDERS)}]
+    assert job.status is QueryStatus.SUCCESS
+
+
+def test_the_payload_of_a_job_is_the_contracts(core: Any) -> None:
+    job = core.charts.submit(context(FAST))
+    assert job.wait(HARD_STOP_S)
+    payload = job.to_payload()
+    assert set(payload) == {"channel_id", "job_id", "result_url", "status", "user_id"}
+    assert payload["status"] == "success"
+    assert payload["job_id"] in payload["result_url"]
+    assert payload["user_id"] == "1"
+
+
+def test_its_owner_finds_it_again_and_nobody_else(host: Any, core: Any, engine: str) -> None:
+    job = core.charts.submit(context(FAST))
+    assert host.as_user("admin").charts.job(job.job_id) is job
+    other = add_reader(host, "nosy")
+    for key in (job.job_id, "no-such-job", ""):
+        with pytest.raises(errors.JobNotFoundError):
+            other.charts.job(key)
+
+
+def test_a_failed_query_is_in_the_answer_of_its_job(core: Any) -> None:
+    job = core.charts.submit(context({"columns": ["nope"]}, FAST))
+    answer = job.result(timeout_s=HARD_STOP_S)
+    assert job.status is QueryStatus.FAILED
+    assert answer.results[1].data == [{"count": len(ORDERS)}]
+    with pytest.raises(errors.UnknownColumnError):
+        answer.raise_for_error()
+
+
+def test_a_payload_that_cannot_be_read_is_refused_at_once(core: Any) -> None:
+    with pytest.raises(errors.PayloadError):
+        core.charts.submit({"datasource": {"id": 1, "type": "table"}, "queries": "all"})
+
+
+def test_a_saved_chart_can_run_in_the_background(core: Any) -> None:
+    import json
+
+    chart = core.charts.create(
+        {"slice_name": "c", "datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(context(FAST))}
+    )
+    assert core.charts.submit(chart.id).result(timeout_s=HARD_STOP_S).results[0].data == [{"count": len(ORDERS)}]
+
+
+def test_cancel_stops_the_statement(core: Any, slow: dict[str, Any]) -> None:
+    job = core.charts.submit(slow)
+    wait_until_running(job)
+    assert job.status is QueryStatus.RUNNING
+    with pytest.raises(errors.JobError):
+        job.result(timeout_s=0.05)
+    started = time.monotonic()
+    job.cancel()
+    assert job.wait(HARD_STOP_S)
+    assert time.monotonic() - started < 5
+    assert job.status is QueryStatus.STOPPED
+    with pytest.raises(errors.StatementStoppedError):
+        job.result().raise_for_error()
+
+
+def test_cancel_stops_the_queries_that_would_come_next(core: Any, slow: dict[str, Any]) -> None:
+    job = core.charts.submit({**slow, "queries": [*slow["queries"], {"metrics": ["count"], "row_limit": 7}]})
+    wait_until_running(job)
+    job.cancel()
+    assert job.wait(HARD_STOP_S)
+    assert [result.status for result in job.result().results] == [QueryStatus.STOPPED, QueryStatus.STOPPED]
+
+
+def test_the_connection_serves_the_next_question_after_a_cancel(core: Any, slow: dict[str, Any]) -> None:
+    job = core.charts.submit(slow)
+    wait_until_running(job)
+    job.cancel()
+    job.cancel()
+    assert job.wait(HARD_STOP_S)
+    answer = core.charts.data(context(FAST), force=True).raise_for_error()
+    assert answer.results[0].data == [{"count": len(ORDERS)}]
+
+
+def test_a_stopped_answer_is_not_kept(core: Any, slow: dict[str, Any]) -> None:
+    for _ in range(2):
+        job = core.charts.submit(slow)
+        wait_until_running(job)
+        assert not job.is_over
+        job.cancel()
+        assert job.wait(HARD_STOP_S)
+        assert job.status is QueryStatus.STOPPED
+
+
+def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    url = shop_url(tmp_path_factory.mktemp("timeout"), engine)
+    with hosted_core(url, settings={"statement_timeout_s": 0.3}) as host:
+        core = host.as_user("admin")
+        dataset = slow_dataset(core, engine)
+        started = time.monotonic()
+        data = core.charts.data(context({"metrics": ["count"]}, dataset=dataset))
+        assert time.monotonic() - started < 5
+        assert data.results[0].status is QueryStatus.TIMED_OUT
+        with pytest.raises(errors.StatementTimeoutError):
+            data.raise_for_error()
+        assert core.charts.data(context(FAST)).raise_for_error().results[0].data == [{"count": len(ORDERS)}]
+
+
+def test_closing_a_core_stops_its_jobs(engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    host = hosted_core(shop_url(tmp_path_factory.mktemp("closing"), engine))
+    core = host.as_user("admin")
+    job = core.charts.submit(context({"metrics": ["count"]}, dataset=slow_dataset(core, engine)))
+    wait_until_running(job)
+    started = time.monotonic()
+    host.close()
+    assert time.monotonic() - started < 10
+    assert job.status is QueryStatus.STOPPED
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("server", "name"), [("postgres_url", "postgresql"), ("mariadb_url", "mysql")])
+def test_cancel_stops_the_statement_of_a_server(server: str, name: str, request: pytest.FixtureRequest) -> None:
+    url = make_shop(request.getfixturevalue(server), days=200, orders_per_day=5)
+    with hosted_core(url) as host:
+        core = host.as_user("admin")
+        job = core.charts.submit(context({"metrics": ["count"]}, dataset=slow_dataset(core, name)))
+        wait_until_running(job)
+        assert job.status is QueryStatus.RUNNING
+        job.cancel()
+        assert job.wait(HARD_STOP_S)
+        assert job.status is QueryStatus.STOPPED
