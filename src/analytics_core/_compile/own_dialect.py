@@ -108,10 +108,11 @@ _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
 def _duckdb_date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Close what DATE_ADD and DATE_SUB become: `b - date_add(a, i)` is not `b - a + i`."""
-    if isinstance(node, exp.DateAdd | exp.DateSub) and not isinstance(node.parent, exp.Paren):
-        return exp.Paren(this=node.copy())
-    return None
+    """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
+    if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
+        return None
+    sum_or_difference = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
+    return exp.Paren(this=sum_or_difference(this=node.this.copy(), expression=node.expression.copy()))
 
 
 def _mysql_timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:

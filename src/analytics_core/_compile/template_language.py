@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from analytics_core._compile.template_filters import LANGUAGE_FILTERS
 from analytics_core._compile.template_macros import OWN_NAMES
 from analytics_core._compile.template_sandbox import Macro, RenderState, find_attribute, operate, piece
-from analytics_core._compile.template_text import CONTROL_CHARACTERS, UserText
+from analytics_core._compile.template_text import CONTROL_CHARACTERS, UserText, raw_text
 from analytics_core.errors import TemplateError
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ _TESTS: Final = frozenset(
 
 def make_environment() -> SandboxedEnvironment:
     """Return the sandbox; one serves many threads, the state of a rendering is in its context."""
-    from jinja2 import StrictUndefined, Undefined, pass_context
+    from jinja2 import StrictUndefined, pass_context
     from jinja2.sandbox import ImmutableSandboxedEnvironment
 
     class Sandbox(ImmutableSandboxedEnvironment):
@@ -49,31 +49,13 @@ def make_environment() -> SandboxedEnvironment:
             return operate(context.parent[STATE], operator, left, right)
 
         def getattr(self, obj: Any, attribute: str) -> Any:
-            if isinstance(obj, Undefined):
-                str(obj)  # raises, and names what is missing
-            try:
-                return find_attribute(obj, attribute)
-            except LookupError:
-                if isinstance(obj, Mapping):
-                    return self.undefined(f"there is no {attribute!r} in it", name=attribute)
-                raise TemplateError(f"templates cannot read {attribute!r} there") from None
+            return _attribute(self, obj, attribute)
 
         def getitem(self, obj: Any, argument: Any) -> Any:
-            try:
-                return _item(obj, argument)
-            except (LookupError, TypeError):
-                return self.undefined(f"there is no item {argument!r}", name=str(argument))
+            return _item(self, obj, argument)
 
         def call(__self, __context: Any, __obj: Any, *args: Any, **kwargs: Any) -> Any:  # noqa: N805 - as in the parent
-            if isinstance(__obj, Undefined):
-                __obj()  # raises, and names what is missing
-            if not isinstance(__obj, Macro):
-                raise TemplateError("templates can call their macros only")
-            for name in _CALL_EXTRAS:
-                kwargs.pop(name, None)
-            state = __context.parent[STATE]
-            state.spend(1)
-            return __obj.run(state, *args, **kwargs)
+            return _called(__context.parent[STATE], __obj, args, kwargs)
 
     env = Sandbox(undefined=StrictUndefined, optimized=False, cache_size=0, keep_trailing_newline=True)
     env.finalize = pass_context(lambda context, value: _finalized(context.parent[STATE], value))
@@ -106,12 +88,41 @@ def _finalized(state: RenderState, value: Any) -> str:
     return text
 
 
-def _item(obj: Any, argument: Any) -> Any:
-    if isinstance(obj, UserText):
-        return UserText(obj.raw[argument])
-    if isinstance(obj, str | list | tuple | dict):
-        return obj[argument]
-    raise TypeError
+def _attribute(env: SandboxedEnvironment, obj: Any, attribute: str) -> Any:
+    _require(obj)
+    try:
+        return find_attribute(obj, attribute)
+    except LookupError:
+        if isinstance(obj, Mapping):
+            return env.undefined(f"there is no {attribute!r} in it", name=attribute)
+        raise TemplateError(f"templates cannot read {attribute!r} there") from None
+
+
+def _item(env: SandboxedEnvironment, obj: Any, argument: Any) -> Any:
+    _require(obj)
+    try:
+        if isinstance(obj, UserText):
+            return UserText(obj.raw[argument])
+        if isinstance(obj, str | list | tuple | dict):
+            return obj[argument]
+    except (LookupError, TypeError):
+        return env.undefined("there is no such item", name=str(raw_text(argument)))
+    raise TemplateError("templates cannot read items of that")
+
+
+def _called(state: RenderState, obj: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    _require(obj)
+    if not isinstance(obj, Macro):
+        raise TemplateError("templates can call their macros only")
+    state.spend(1)
+    return obj.run(state, *args, **{name: value for name, value in kwargs.items() if name not in _CALL_EXTRAS})
+
+
+def _require(obj: Any) -> None:
+    from jinja2 import Undefined
+
+    if isinstance(obj, Undefined):
+        str(obj)  # raises, and names what is missing
 
 
 # ---------------------------------------------------------------------------------------------------------- the tree
@@ -152,7 +163,7 @@ def _with_budget(tree: Any) -> Any:
     from jinja2 import nodes
     from jinja2.visitor import NodeTransformer
 
-    def through(node: nodes.Expr, name: str, *args: nodes.Expr) -> nodes.Filter:
+    def through(node: Any, name: str, *args: nodes.Expr) -> nodes.Filter:
         return nodes.Filter(node, name, list(args), [], None, None, lineno=node.lineno)
 
     class Budget(NodeTransformer):

@@ -173,7 +173,7 @@ def _map_method(obj: Mapping[str, Any], name: str) -> Any:
     if name in ("items", "keys", "values"):
         return Macro(lambda state: [pair if name != "items" else list(pair) for pair in _spent(state, obj, name)])
     if name == "get":
-        return Macro(lambda _state, key, default=None: obj.get(raw_text(key), default))
+        return Macro(lambda _state, key, default=None: obj.get(str(raw_text(key)), default))
     raise LookupError(name)
 
 

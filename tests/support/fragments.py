@@ -1,0 +1,32 @@
+"""Parses fragments for the tests, on each engine's own spec, over one small table."""
+
+from __future__ import annotations
+
+from analytics_core._compile.fragments import FragmentNames, FragmentParser, FragmentSlot
+from analytics_core._compile.plan import FragmentExpr
+from analytics_core._engines.registry import default_registry
+from analytics_core._engines.spec import EngineSpec
+
+ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
+NAMES = FragmentNames(
+    alias="t", columns=("a", "b", "ts", "Name", "order", "date", "doc"), tables=("orders", "shop.orders")
+)
+
+
+def engine(name: str) -> EngineSpec:
+    """The spec of an engine."""
+    return default_registry().get(name)
+
+
+def parse(
+    text: str,
+    on: str = "sqlite",
+    *,
+    slot: FragmentSlot = FragmentSlot.METRIC,
+    names: FragmentNames = NAMES,
+    allow_subqueries: bool = False,
+) -> FragmentExpr:
+    """The parsed fragment; its place is called `metric 'm'`."""
+    return FragmentParser().parse(
+        text, spec=engine(on), slot=slot, place="metric 'm'", names=names, allow_subqueries=allow_subqueries
+    )

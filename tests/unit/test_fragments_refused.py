@@ -1,0 +1,206 @@
+"""Custom SQL that is not exactly one expression, or reaches beyond its dataset, is a typed error."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.fragments import ENGINES, NAMES, engine, parse
+
+from analytics_core._compile.fragments import FragmentParser, FragmentSlot
+from analytics_core.errors import AnalyticsError, ErrorType, FragmentError, SubqueryNotAllowedError
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "   ",
+        ";",
+        "-- only a comment",
+        "a; b",
+        "a; DROP TABLE orders",
+        "1=1; DROP TABLE orders",
+        "a = 1) OR (1 = 1",
+        "a = 1)",
+        "(a = 1",
+        "a AS x",
+        "a x",
+        "a, b",
+        "(a, b)",
+        "a ORDER BY b",
+        "a LIMIT 5",
+        "a UNION SELECT 1",
+        "SELECT a",
+        "DROP TABLE orders",
+        "a FROM orders",
+        "*",
+        "orders.*",
+        "COUNT(orders.*)",
+        "a IN ()",
+        "Name = 'open",
+        "?",
+        ":p0",
+        "a = :p0",
+        "{{ x }} > 1",
+        "{% if x %} a {% endif %}",
+        "a = 1 /*! OR 1 = 1 */",
+        "a = 1 /*M! OR 1 = 1 */",
+        "a\x00b",
+        "a = '\x01p0\x01'",
+        "Name = '\ud800'",
+        "REPLACE(Name, 'a', 'b') FROM orders",
+        "REPLACE(Name, 'a', 'b') AS x",
+        "REPLACE INTO orders VALUES (1)",
+    ],
+)
+def test_what_is_not_one_expression_is_refused(text: str, on: str) -> None:
+    with pytest.raises(FragmentError, match="^metric 'm': "):
+        parse(text, on)
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(SELECT 1)",
+        "(SELECT MAX(a) FROM orders) > 1",
+        "a IN (SELECT a FROM orders)",
+        "EXISTS (SELECT 1)",
+        "a = ANY (SELECT 1)",
+        "CASE WHEN (SELECT 1) = 1 THEN a END",
+        "COALESCE(a, (SELECT password FROM users))",
+        "json_each(doc)",
+    ],
+)
+def test_what_reads_a_relation_of_its_own_is_refused(text: str, on: str) -> None:
+    with pytest.raises(SubqueryNotAllowedError) as caught:
+        parse(text, on)
+    assert caught.value.error_type is ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR
+
+
+@pytest.mark.parametrize(
+    ("on", "text"),
+    [
+        ("sqlite", "a IN orders"),
+        ("sqlite", "a IN json_each('[1]')"),
+        ("duckdb", "(FROM orders)"),
+        ("duckdb", "(TABLE orders)"),
+        ("duckdb", "unnest([1, 2])"),
+        ("postgresql", "unnest(ARRAY[1])"),
+        ("postgresql", "generate_series(1, 3)"),
+        ("postgresql", "regexp_matches(Name, 'x')"),
+        ("postgresql", "jsonb_path_query(doc, '$')"),
+        ("postgresql", "array(SELECT 1)"),
+        ("postgresql", "(VALUES (1))"),
+    ],
+)
+def test_rows_from_elsewhere_are_refused_in_each_dialects_words(on: str, text: str) -> None:
+    with pytest.raises(SubqueryNotAllowedError):
+        parse(text, on)
+
+
+@pytest.mark.parametrize(
+    ("on", "text"),
+    [
+        ("sqlite", "load_extension('x')"),
+        ("sqlite", "LOAD_EXTENSION ('x')"),
+        ("sqlite", "readfile('/etc/passwd')"),
+        ("sqlite", "length(randomblob(1000000000))"),
+        ("duckdb", "read_text('/etc/passwd')"),
+        ("duckdb", "getenv('HOME')"),
+        ("duckdb", "current_setting('s3_secret_access_key')"),
+        ("postgresql", "pg_sleep(5)"),
+        ("postgresql", "pg_catalog.pg_sleep(5)"),
+        ("postgresql", '"pg_sleep"(5)'),
+        ("postgresql", "pg_read_file('/etc/passwd')"),
+        ("postgresql", "query_to_xml('select 1', true, true, '')"),
+        ("postgresql", "set_config('statement_timeout', '0', false)"),
+        ("postgresql", "CASE WHEN a = 1 THEN nextval('s') END"),
+        ("postgresql", "dblink('host=x', 'select 1')"),
+        ("mysql", "SLEEP(5)"),
+        ("mysql", "BENCHMARK(1000000, MD5('x'))"),
+        ("mysql", "LOAD_FILE('/etc/passwd')"),
+        ("mysql", "GET_LOCK('x', 10)"),
+    ],
+)
+def test_functions_with_effects_are_refused(on: str, text: str) -> None:
+    with pytest.raises(FragmentError, match=r"the function \w+ is not allowed"):
+        parse(text, on)
+
+
+@pytest.mark.parametrize("on", ENGINES)
+def test_a_column_named_like_a_denied_function_is_a_column(on: str) -> None:
+    names = type(NAMES)(alias="t", columns=("sleep", "pg_sleep", "load_file", "query"))
+    assert parse("sleep + pg_sleep + load_file + query", on, names=names).sql.count("+") == 3
+
+
+def test_a_denied_name_inside_text_is_text() -> None:
+    assert parse("Name = 'pg_sleep(5)'", "postgresql").sql == '"t"."Name" = \'pg_sleep(5)\''
+
+
+@pytest.mark.parametrize(
+    ("on", "text"),
+    [
+        ("sqlite", "$p0"),
+        ("sqlite", "@x"),
+        ("duckdb", "$p0"),
+        ("duckdb", "#1"),
+        ("duckdb", "COLUMNS(*)"),
+        ("duckdb", "[x FOR x IN doc]"),
+        ("postgresql", "$1"),
+        ("postgresql", "%s"),
+        ("postgresql", "%(p0)s"),
+        ("postgresql", "@ a"),
+        ("mysql", "@x"),
+        ("mysql", "@@version"),
+        ("mysql", "@x := 1"),
+        ("mysql", "$$x$$"),
+        ("mysql", "INTERVAL(a, 1, 2)"),
+        ("mysql", "a INTO OUTFILE 'x'"),
+        ("postgresql", '"MyFunction"(a)'),
+    ],
+)
+def test_parameters_and_constructs_of_one_dialect_are_refused(on: str, text: str) -> None:
+    with pytest.raises(FragmentError):
+        parse(text, on)
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 5_000 + "1" + ")" * 5_000,
+        "NOT " * 4_000 + "a",
+        "ABS(" * 3_000 + "a" + ")" * 3_000,
+        "CASE WHEN " * 900 + "a",
+        "(SELECT " * 2_000,
+        "a" + "::int" * 3_000,
+        "-" * 9_999 + "1",
+    ],
+)
+def test_deep_nesting_is_a_typed_error_or_an_answer(text: str, on: str) -> None:
+    try:
+        parse(text, on)
+    except AnalyticsError as error:
+        assert "Traceback" not in error.message
+
+
+def test_a_long_flat_condition_is_accepted() -> None:
+    assert parse(" OR ".join(f"a = {n}" for n in range(1_000)), slot=FragmentSlot.WHERE).sql.count(" OR ") == 999
+
+
+def test_text_beyond_the_limit_is_refused_before_it_is_parsed() -> None:
+    parser = FragmentParser(max_length=10)
+    with pytest.raises(FragmentError, match="it has 11 characters; at most 10 are allowed"):
+        parser.parse("a" * 11, spec=engine("sqlite"), slot=FragmentSlot.WHERE, place="where", names=NAMES)
+
+
+def test_sub_queries_are_accepted_where_a_deployment_allows_them() -> None:
+    allowed = parse("a IN (SELECT id FROM other WHERE kind = 'x')", allow_subqueries=True)
+    assert allowed.sql == '"t"."a" IN (SELECT id FROM other WHERE kind = \'x\')'
+
+
+@pytest.mark.parametrize("text", ["(DELETE FROM orders)", "(WITH x AS (DELETE FROM o RETURNING *) SELECT * FROM x)"])
+def test_allowed_sub_queries_still_cannot_change_data(text: str) -> None:
+    with pytest.raises(FragmentError):
+        parse(text, "postgresql", allow_subqueries=True)
