@@ -245,7 +245,7 @@ def _build_runtime(
     people: UserDirectory,
 ) -> Runtime:
     statements = StatementRunner(connector)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, settings)
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
     queries = QueryRunner(
         loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
         gate=Gate(policy=policy, runner=statements, row_filters=row_filters),

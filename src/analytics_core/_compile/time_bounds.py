@@ -9,7 +9,7 @@ from datetime import datetime
 from analytics_core._compile.columns import column_by_name
 from analytics_core._compile.filters import filter_column, filter_name
 from analytics_core._compile.plan import Clause, ColumnExpr, FragmentExpr, Origin, OriginKind, Within
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanLimits, Scope
 from analytics_core._compile.time_range import TimeRange, resolve_time_range
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator
@@ -97,23 +97,30 @@ def _without_replaced(
     return [pair for pair in filters if pair[1] is not replaced]
 
 
-def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
-    """Return the resolved range; now is cut to the minute unless the text counts seconds, so that results are kept."""
+def resolve_range(query: ChartDataQueryObject, text: str, *, now: datetime, limits: PlanLimits) -> TimeRange:
+    """Return a range text of a query resolved with its options.
+
+    Now is cut to the minute unless the text counts seconds, so that results are kept.
+    """
     if text == NO_FILTER and not query.time_shift:
         return TimeRange()
-    resolved = _resolve_at(scope, query, text, scope.now.replace(second=0, microsecond=0))
-    return _resolve_at(scope, query, text, scope.now) if resolved.needs_seconds else resolved
+    resolved = _resolve_at(query, text, now.replace(second=0, microsecond=0), limits)
+    return _resolve_at(query, text, now, limits) if resolved.needs_seconds else resolved
 
 
-def _resolve_at(scope: Scope, query: ChartDataQueryObject, text: str, now: datetime) -> TimeRange:
+def _resolve_at(query: ChartDataQueryObject, text: str, now: datetime, limits: PlanLimits) -> TimeRange:
     extras = query.extras
     return resolve_time_range(
         text,
         now=now,
-        relative_start=(extras and extras.relative_start) or scope.limits.relative_start,
-        relative_end=(extras and extras.relative_end) or scope.limits.relative_end,
+        relative_start=(extras and extras.relative_start) or limits.relative_start,
+        relative_end=(extras and extras.relative_end) or limits.relative_end,
         time_shift=query.time_shift,
     )
+
+
+def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
+    return resolve_range(query, text, now=scope.now, limits=scope.limits)
 
 
 def _granularity_clauses(scope: Scope, query: ChartDataQueryObject, bounds: TimeRange) -> list[Clause]:

@@ -142,14 +142,11 @@ class QueryRunner:
     def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         query = effective_query(asked, where.loaded.dataset)
         check_operations(query.post_processing, self._operations)
-        templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call)
-        view = self._view(where, templates.render_source())
-        query = templates.without_removed_filters(query)
         request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
-        main = self._preparer.prepare(query, view, request, now=call.now, render=templates.render)
+        view, main = self._prepare_main(query, where, request, call)
         shifted = tuple(
-            (item, self._preparer.prepare(item.query, view, item.request, now=call.now, render=templates.render))
-            for item in comparisons(query, main.plan, request, date_ranges=self._settings.date_range_offsets)
+            (item, self._prepare_shifted(query, item, where, call))
+            for item in comparisons(main.query, main.plan, request, date_ranges=self._settings.date_range_offsets)
         )
         timeout = cache_timeout(
             custom=context.custom_cache_timeout,
@@ -168,6 +165,26 @@ class QueryRunner:
             key=_key(where, plans, timeout, options=_options(context, asked, query)),
             notes=notes_of(asked.query),
         )
+
+    def _prepare_main(
+        self, query: ChartDataQueryObject, where: Admitted, request: PlanRequest, call: Call
+    ) -> tuple[DatasetView, PreparedQuery]:
+        templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call)
+        view = self._view(where, templates.render_source())
+        left = templates.without_removed_filters(query)
+        main = self._preparer.prepare(left, view, request, now=call.now, render=templates.render)
+        applied = (*main.plan.applied_filters, *templates.taken_over(query))
+        seconds = main.plan.counts_seconds or templates.counts_seconds
+        return view, replace(main, plan=replace(main.plan, applied_filters=applied, counts_seconds=seconds))
+
+    def _prepare_shifted(
+        self, query: ChartDataQueryObject, comparison: Comparison, where: Admitted, call: Call
+    ) -> PreparedQuery:
+        """Return the query of a comparison; templates see its range, and all filters of the query asked."""
+        loaded, moved_to = where.loaded, comparison.request.range_override
+        templates = self._templates.for_query(query, loaded.dataset, loaded.spec, call, moved_to=moved_to)
+        view = self._view(where, templates.render_source())
+        return self._preparer.prepare(comparison.query, view, comparison.request, now=call.now, render=templates.render)
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; the same SQL of the same version is not checked again."""
