@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Sequence
 from itertools import count
@@ -12,6 +13,7 @@ from analytics_core.errors import DuplicateLabelError, QueryError
 
 _LONGEST_LABEL = 1_000
 _HASH_LENGTH = 8
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def check_labels(outputs: Sequence[Output]) -> None:
@@ -21,7 +23,7 @@ def check_labels(outputs: Sequence[Output]) -> None:
     if repeated:
         raise DuplicateLabelError(repeated)
     for label in counts:
-        if not label or len(label) > _LONGEST_LABEL or any(ord(sign) < 32 and sign not in "\t\n\r" for sign in label):
+        if not label or len(label) > _LONGEST_LABEL or _CONTROL.search(label):
             raise QueryError(
                 f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} printable characters"
             )

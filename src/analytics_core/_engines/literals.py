@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from typing import Final
 
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engines import nodes
 from analytics_core._engines.spec import BindValue
+
+_PLAIN: Final = re.compile(r"[A-Za-z0-9 _.,:;+-]*")
+"""Text that every engine quotes alike; it saves asking the dialect."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,4 +56,6 @@ class LiteralStyle:
         return template.format(self._quoted(value.isoformat(sep=self.separator)))
 
     def _quoted(self, value: str) -> str:
+        if _PLAIN.fullmatch(value):
+            return f"'{value}'"
         return Dialect.get_or_raise(self.dialect).generator().generate(nodes.text(value), copy=False)
