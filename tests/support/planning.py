@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -62,7 +63,13 @@ def spec_of(engine: str) -> EngineSpec:
 def view_of(engine: str = "sqlite", source: TableSource | SqlSource | None = None, **fields: Any) -> DatasetView:
     """Return the view of the dataset of orders, with changes, on an engine."""
     stored = dataset(**fields)
+    if engine == "mssql":  # there TIMESTAMP is a row version
+        stored = replace(stored, columns=tuple(_with_datetime2(column) for column in stored.columns))
     return make_view(stored, spec_of(engine), source or TableSource(table=stored.table_name, schema=stored.schema))
+
+
+def _with_datetime2(column: DatasetColumn) -> DatasetColumn:
+    return replace(column, type="DATETIME2") if column.type == "TIMESTAMP" else column
 
 
 def query_of(query: Mapping[str, Any]) -> ChartDataQueryObject:

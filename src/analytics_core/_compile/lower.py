@@ -19,7 +19,6 @@ from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import OrderTerm, Output, OutputRole, QueryPlan, SeriesLimit, SqlSource, TableSource
 from analytics_core._engines.spec import EngineSpec
 
-SERIES_ALIAS = "series_limit"
 ROWCOUNT_ALIAS = "rowcount_qry"
 
 
@@ -73,7 +72,7 @@ def _source(source: TableSource | SqlSource, spec: EngineSpec) -> exp.Expr:
     if isinstance(source, SqlSource):
         alias = exp.TableAlias(this=quoted(VIRTUAL_ALIAS))
         if spec.allows_cte_in_subquery or source.tree is None:
-            return exp.Subquery(this=exp.Var(this=source.sql), alias=alias)
+            return exp.Table(this=exp.Var(this=f"({source.sql})"), alias=alias)  # its checked text, not written again
         return exp.Subquery(this=source.tree.copy(), alias=alias)
     return exp.Table(
         this=quoted(source.table),
@@ -87,10 +86,14 @@ def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
         return
     keys = dict.fromkeys(output.expr for output in plan.outputs if output.role is OutputRole.COLUMN)
     if keys:
-        select.set("group", exp.Group(expressions=[lower_expr(key, low) for key in keys]))
+        select.set("group", _grouped([lower_expr(key, low) for key in keys], low.spec))
     having = conjunction([clause.predicate for clause in plan.having], low)
     if having:
         select.set("having", exp.Having(this=having))
+
+
+def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
+    return exp.Group(expressions=[exp.Paren(this=key) for key in keys] if spec.closes_group_keys else keys)
 
 
 def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
@@ -107,7 +110,7 @@ def _ordered(term: OrderTerm, low: Lowering) -> exp.Ordered:
 def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join:
     columns = [plan.outputs[position] for position in limit.columns]
     inner = exp.Subquery(
-        this=_series_select(plan, limit, columns, low), alias=exp.TableAlias(this=quoted(SERIES_ALIAS))
+        this=_series_select(plan, limit, columns, low), alias=exp.TableAlias(this=quoted(low.series_alias))
     )
     pairs = [_series_equal(column, i, low) for i, column in enumerate(columns)]
     on = pairs[0] if len(pairs) == 1 else exp.and_(*pairs, copy=False)
@@ -116,7 +119,7 @@ def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join
 
 def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
     left = lower_key(column.expr, low)
-    right = exp.Column(this=quoted(f"s{position}"), table=quoted(SERIES_ALIAS))
+    right = exp.Column(this=quoted(f"s{position}"), table=quoted(low.series_alias))
     if column.nullable is False:
         return exp.EQ(this=left, expression=right)
     return low.spec.null_safe_equal(left, right)
@@ -128,7 +131,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     select = exp.Select(
         expressions=[*keys, hit],
         from_=exp.From(this=_source(plan.source, low.spec)),
-        group=exp.Group(expressions=[lower_key(column.expr, low) for column in columns]),
+        group=_grouped([lower_key(column.expr, low) for column in columns], low.spec),
     )
     where = conjunction([clause.predicate for clause in limit.where], low)
     if where:
@@ -155,8 +158,7 @@ def _hoist_ctes(select: exp.Select, spec: EngineSpec) -> None:
     for subquery in list(select.find_all(exp.Subquery)):
         inner = subquery.this
         found = inner.args.get("with_") if isinstance(inner, exp.Select | exp.SetOperation) else None
-        if found is not None and select.args.get("with_") is None:
-            inner.set("with_", None)
-            select.set("with_", found)
-        elif found is not None:
-            inner.set("with_", None)
+        if found is None or select.args.get("with_") not in (None, found):
+            continue
+        inner.set("with_", None)
+        select.set("with_", found)

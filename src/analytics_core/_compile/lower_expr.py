@@ -18,11 +18,13 @@ from analytics_core.models.enums import Aggregate
 
 OTHERS_LABEL = "Others"
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
-_ATOMS = (exp.Column, exp.Func, exp.Cast, exp.Literal, exp.Paren, exp.Case)
+_ATOMS = (
+    exp.Column, exp.Literal, exp.Paren, exp.Case, exp.Cast, exp.AggFunc, exp.Anonymous, exp.Upper, exp.Lower, exp.Coalesce,
+)  # fmt: skip
 
 
 def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
-    """Return the column or fragment itself; fragments stand in parentheses unless they are atoms.
+    """Return the column or fragment itself; fragments stand in parentheses unless they are atoms in every syntax.
 
     A fragment is the text that was rendered from its checked tree: printing it verbatim saves rendering it again.
     """
@@ -96,7 +98,7 @@ def _others(expr: OthersExpr, low: Lowering) -> exp.Expr:
     shown = own if kind is ValueKind.TEXT else low.spec.text_key(low.spec.as_text(own))
     others = low.spec.text_key(exp.Literal(this=OTHERS_LABEL, is_string=True))
     hit = exp.Column(
-        this=exp.Identifier(this="hit", quoted=True), table=exp.Identifier(this="series_limit", quoted=True)
+        this=exp.Identifier(this="hit", quoted=True), table=exp.Identifier(this=low.series_alias, quoted=True)
     )
     is_hit = exp.Not(this=exp.Is(this=hit, expression=exp.Null()))
     return exp.Case(ifs=[exp.If(this=is_hit, true=shown)], default=others)

@@ -15,3 +15,8 @@ class Lowering:
     spec: EngineSpec
     binds: Binds
     alias: str
+
+    @property
+    def series_alias(self) -> str:
+        """The name under which the best series are joined; never the source's own."""
+        return "series_limit" if self.alias.casefold() != "series_limit" else "series_limit_"

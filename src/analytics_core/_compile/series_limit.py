@@ -22,7 +22,7 @@ from analytics_core._compile.plan import (
 )
 from analytics_core._compile.scope import Scope, check_count
 from analytics_core._engines.types import ValueKind
-from analytics_core.errors import QueryError
+from analytics_core.errors import QueryError, UnsupportedByEngineError
 from analytics_core.models.query import ChartDataQueryObject
 
 OTHERS = "Others"
@@ -43,6 +43,9 @@ def plan_series_limit(
     columns = series_positions(query, outputs)
     if not columns:
         return None
+    spec = scope.view.spec
+    if not (spec.allows_joins and spec.allows_subqueries):
+        raise UnsupportedByEngineError(f"series_limit: {spec.label} cannot join the best series; use row_limit")
     return SeriesLimit(
         columns=columns,
         limit=limit,

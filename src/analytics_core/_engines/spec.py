@@ -98,6 +98,7 @@ class EngineSpec:
         null_safe_equal: left, right -> equality in which NULL equals NULL.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
+        closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
     """
 
@@ -136,3 +137,4 @@ class EngineSpec:
     allows_cte_in_subquery: bool = True
     allows_cost_estimate: bool = False
     folds_alias_case: bool = False
+    closes_group_keys: bool = False

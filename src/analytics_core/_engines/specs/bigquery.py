@@ -134,5 +134,6 @@ def bigquery_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         allows_cost_estimate=True,
         error_patterns=ERROR_PATTERNS.get("bigquery", ()),
+        closes_group_keys=True,
         denied_functions=DENIED_FUNCTIONS.get("bigquery", frozenset()),
     )

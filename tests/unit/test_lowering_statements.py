@@ -1,0 +1,291 @@
+"""Plans become statements: what is bound, what is written, what is quoted, on every engine and without a database."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import UnsupportedError
+from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
+from tests.support.planning import COLUMNS, ENGINES, bound_values, dataset, plan, spec_of, statement, view_of
+
+from analytics_core._compile.binds import MARK
+from analytics_core._compile.dataset_view import make_view
+from analytics_core._compile.explanation import explain_plan
+from analytics_core._compile.lower import lower
+from analytics_core._compile.plan import TableSource
+from analytics_core._engines.spec import ParamStyle
+from analytics_core._gate.guard import check_select
+from analytics_core._records.dataset import DatasetColumn
+from analytics_core._records.row_filter import RowFilter
+from analytics_core.errors import UnsupportedByEngineError
+
+NAMES = ENGINES.names()
+SERIES = {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 2}
+JOINING = tuple(name for name in NAMES if spec_of(name).allows_joins)
+MARKS = {
+    ParamStyle.QMARK: r"\?",
+    ParamStyle.NUMERIC_DOLLAR: r"\$p\d+",
+    ParamStyle.PYFORMAT: r"%\(p\d+\)s",
+    ParamStyle.NAMED: r":p\d+",
+}
+SECRETS = ("Zanzibar'; DROP TABLE orders --", "%(p0)s", "50%", ":p0", "?", "$p0", "\\", "{{ 7 * 7 }}")
+
+
+def parsed(sql: str, engine: str) -> exp.Expr:
+    return sqlglot.parse_one(sql, dialect=spec_of(engine).dialect)
+
+
+def without_parentheses(tree: exp.Expr) -> exp.Expr:
+    for paren in list(tree.find_all(exp.Paren)):
+        paren.replace(paren.this)
+    return tree
+
+
+def readable(tree: exp.Expr, engine: str) -> str:
+    """Return the text of a lowered tree with a literal for every bound value."""
+    pieces = tree.sql(spec_of(engine).dialect).split(MARK)
+    return "".join("'v'" if i % 2 else piece for i, piece in enumerate(pieces))
+
+
+# ------------------------------------------------------------------------------------------------------------ values
+@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("value", SECRETS)
+def test_a_value_is_bound_and_never_written(engine: str, value: str) -> None:
+    for filter_ in (item("city", "==", value), item("city", "IN", [value, "x"]), item("city", ">", value)):
+        made = statement({"metrics": ["orders"], "filters": [filter_]}, engine)
+        assert value not in made.sql.replace("%%", "%") or re.fullmatch(MARKS[spec_of(engine).paramstyle], value)
+        flat = [one for bound in bound_values(made) for one in (bound if isinstance(bound, list) else [bound])]
+        assert value in flat
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_numbers_and_moments_are_bound_too(engine: str) -> None:
+    filters = [item("quantity", ">", 987654), item("weight", "<", 1234.5), item("ordered_at", ">=", "2031-05-07")]
+    made = statement({"metrics": ["orders"], "filters": filters}, engine)
+    for text in ("987654", "1234.5", "2031"):
+        assert text not in made.sql
+        assert text in made.display_sql
+    assert len(bound_values(made)) == 3
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_the_statement_has_a_mark_for_each_value_and_the_readable_one_has_none(engine: str) -> None:
+    mark = MARKS[spec_of(engine).paramstyle]
+    for name in set(PAYLOADS) - {"awkward values", "awkward labels", "patterns"}:  # their texts look like marks
+        try:
+            made = statement(PAYLOADS[name], view=view_for(name, engine), row_filters=rules_for(name))
+        except UnsupportedByEngineError:
+            continue
+        assert len(re.findall(mark, made.sql)) == len(bound_values(made)), name
+        assert not re.search(mark, made.display_sql), name
+        assert MARK not in made.sql + made.display_sql
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_percent_signs_of_labels_and_fragments_are_doubled_for_drivers_that_format(engine: str) -> None:
+    query = {"columns": [{"label": "50%", "sqlExpression": "city"}], "extras": {"where": "city = 'a%b'"}}
+    made = statement(query, engine)
+    doubled = spec_of(engine).paramstyle is ParamStyle.PYFORMAT
+    assert ("50%%" in made.sql, "a%%b" in made.sql) == (doubled, doubled)
+    assert "50%%" not in made.display_sql
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_the_readable_statement_is_one_query_of_the_engine(engine: str) -> None:
+    for name in PAYLOADS:
+        try:
+            made = statement(PAYLOADS[name], view=view_for(name, engine), row_filters=rules_for(name))
+        except UnsupportedByEngineError:
+            continue
+        assert isinstance(parsed(made.display_sql, engine), exp.Select), name
+
+
+# --------------------------------------------------------------------------------------------------- the same tree
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@pytest.mark.parametrize("name", list(PAYLOADS))
+def test_what_was_written_reads_back_as_what_was_meant(engine: str, name: str) -> None:
+    """Trees built from nodes get no parentheses of their own: with all of them it must read as the same tree."""
+    made = plan(PAYLOADS[name], view=view_for(name, engine), row_filters=rules_for(name))
+    tree, _ = lower(made, spec_of(engine))
+    plain, closed = readable(tree, engine), readable(tree.transform(_close), engine)
+    assert without_parentheses(parsed(plain, engine)) == without_parentheses(parsed(closed, engine))
+
+
+def _close(node: exp.Expr) -> exp.Expr:
+    return (
+        exp.Paren(this=node) if isinstance(node, exp.Binary | exp.Not) and not isinstance(node, _NEVER_CLOSED) else node
+    )
+
+
+_NEVER_CLOSED = (exp.Dot, exp.Escape, exp.PropertyEQ, exp.Kwarg)
+
+
+# ---------------------------------------------------------------------------------------------------- row rules
+@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize(
+    "where", ["1 = 1 OR 2 = 2", "id > 1 -- ", "NOT id > 1 OR 1 = 1", "id = 1 OR id = 2 AND id = 3"]
+)
+def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> None:
+    rules = [RowFilter(name="eu", clause="country = 'EU' OR id = 7")]
+    made = statement(
+        {"columns": ["city"], "metrics": ["orders"], "extras": {"where": where}}, engine, row_filters=rules
+    )
+    condition = parsed(made.display_sql, engine).args["where"].this
+    assert isinstance(condition, exp.And)
+    rule = condition.expression
+    assert isinstance(rule, exp.Paren)
+    assert isinstance(rule.this, exp.Or)
+    assert isinstance(condition.this, exp.Paren)
+
+
+@pytest.mark.parametrize("engine", JOINING)
+def test_row_rules_also_bind_the_choice_of_series_and_counts(engine: str) -> None:
+    rules = [RowFilter(name="eu", clause="country = 'Lapland'")]
+    assert statement(SERIES, engine, row_filters=rules).display_sql.count("'Lapland'") == 2
+    others = {**SERIES, "group_others_when_limit_reached": True}
+    assert statement(others, engine, row_filters=rules).display_sql.count("'Lapland'") == 2
+    counted = {"columns": ["city"], "is_rowcount": True}
+    assert statement(counted, engine, row_filters=rules).display_sql.count("'Lapland'") == 1
+
+
+# --------------------------------------------------------------------------------------------------------- names
+@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize(
+    "name", ['we"ird', "back`tick", "br]acket", "semi; DROP TABLE x --", "50%", "Ünïcode", "select"]
+)
+def test_names_are_quoted_whatever_they_hold(engine: str, name: str) -> None:
+    view = view_of(engine, table_name=name, columns=(DatasetColumn(column_name=name, type="INTEGER"),), metrics=())
+    made = statement({"columns": [name], "metrics": []}, view=view)
+    tree = parsed(made.display_sql, engine)
+    assert {column.name for column in tree.find_all(exp.Column)} == {name}
+    assert [table.name for table in tree.find_all(exp.Table)] == [name]
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_aliases_are_unique_without_case_and_short_enough_in_bytes(engine: str) -> None:
+    spec = spec_of(engine)
+    labels = ["ü" * 200, "Ü" * 200, "x" * 400, "a", "A", "a ", "50%"]
+    metrics = [{"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": label} for label in labels]
+    made = statement({"metrics": metrics}, engine)
+    found = [select.alias for select in parsed(made.display_sql, engine).selects]
+    assert len({alias.casefold() for alias in found}) == len(labels)
+    assert all(len(alias.encode()) <= (spec.max_identifier_bytes or 10_000) for alias in found)
+    assert list(made.labels) == labels
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_group_by_and_order_by_never_name_an_alias(engine: str) -> None:
+    view = view_of(engine)
+    query = {**PAYLOADS["months"], "orderby": [["ordered_at", False]]}
+    tree = parsed(statement(query, view=view).display_sql, engine)
+    for part in ("group", "order"):
+        for column in tree.args[part].find_all(exp.Column):
+            assert column.table == "orders", (part, column)
+
+
+@pytest.mark.parametrize("engine", JOINING)
+def test_a_table_called_like_our_own_alias_is_told_apart(engine: str) -> None:
+    view = view_of(engine, table_name="Series_Limit")
+    tree = parsed(statement({**SERIES, "group_others_when_limit_reached": True}, view=view).display_sql, engine)
+    joined = tree.args["joins"][0].this.alias
+    assert joined.casefold() != "series_limit"
+
+
+# --------------------------------------------------------------------------------------------------------- sources
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_virtual_dataset_is_a_derived_table(engine: str) -> None:
+    source = check_select("SELECT * FROM orders WHERE id > 5", spec=spec_of(engine), place="dataset")
+    made = statement({"columns": ["city"], "metrics": []}, view=make_view(dataset(), spec_of(engine), source))
+    tree = parsed(made.display_sql, engine)
+    inner = tree.args["from_"].this
+    assert isinstance(inner, exp.Subquery)
+    assert inner.alias == "virtual_table"
+    assert {column.table for column in tree.args["group"].find_all(exp.Column)} == {"virtual_table"}
+
+
+def test_engines_without_ctes_in_derived_tables_get_them_in_front() -> None:
+    for name in ("a virtual dataset", "a virtual dataset with a series limit"):
+        made = statement(PAYLOADS[name], view=view_for(name, "mssql"))
+        assert made.sql.startswith("WITH recent AS (")
+        assert made.sql.count("WITH ") == 1
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_schema_and_a_catalog_qualify_the_table(engine: str) -> None:
+    source = TableSource(table="orders", schema="shop", catalog="prod")
+    tree = parsed(statement({"metrics": ["orders"]}, view=view_of(engine, source)).display_sql, engine)
+    (table,) = tree.find_all(exp.Table)
+    assert (table.catalog, table.db, table.name) == ("prod", "shop", "orders")
+
+
+def test_an_engine_that_cannot_join_refuses_a_series_limit() -> None:
+    for engine in set(NAMES) - set(JOINING):
+        with pytest.raises(UnsupportedByEngineError, match="series_limit"):
+            statement(SERIES, engine)
+
+
+# ---------------------------------------------------------------------------------------------------------- limits
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+def test_one_row_more_than_the_limit_is_asked_for(engine: str) -> None:
+    assert statement({"columns": ["city"], "row_limit": 10}, engine).sql.endswith("LIMIT 11")
+    assert statement({"columns": ["city"], "row_limit": 10, "row_offset": 5}, engine).sql.endswith("LIMIT 11 OFFSET 5")
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_count_counts_the_rows_of_the_query(engine: str) -> None:
+    made = statement({"columns": ["city"], "metrics": ["orders"], "is_rowcount": True, "row_limit": 10}, engine)
+    assert made.labels == ("rowcount",)
+    assert "ORDER BY" not in made.sql
+
+
+# --------------------------------------------------------------------------------------------------- fragments
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
+@pytest.mark.parametrize("text", ["id - 1", "CASE WHEN id > 1 THEN 2 ELSE 3 END", "-id", "id % 2", "ABS(id)"])
+def test_a_fragment_stands_for_one_operand(engine: str, text: str) -> None:
+    query = {"metrics": ["orders"], "filters": [item({"label": "x", "sqlExpression": text}, "==", 5)]}
+    condition = parsed(statement(query, engine).display_sql, engine).args["where"].this
+    assert isinstance(condition, exp.EQ)
+    assert condition.expression == exp.Literal.number(5)
+
+
+def test_a_function_that_is_written_as_an_operator_stands_in_parentheses() -> None:
+    column = DatasetColumn(
+        column_name="later", type="TIMESTAMP", is_dttm=True, expression="DATE_ADD(ordered_at, INTERVAL 1 DAY)"
+    )
+    view = view_of("duckdb", columns=(*COLUMNS, column))
+    made = statement({"metrics": ["orders"], "filters": [item("later", ">=", "2024-01-01")]}, view=view)
+    condition = parsed(made.display_sql, "duckdb").args["where"].this
+    assert isinstance(condition, exp.GTE)
+    assert isinstance(condition.this, exp.Paren)
+
+
+# ------------------------------------------------------------------------------------------------- explanations
+@pytest.mark.parametrize("engine", NAMES)
+def test_an_explanation_has_every_clause_with_its_values_and_origin(engine: str) -> None:
+    query: dict[str, Any] = {
+        **PAYLOADS["months"],
+        "extras": {"where": "id > 1", "having": "COUNT(*) > 1"},
+        "row_offset": 3,
+        "orderby": [["city", False]],
+    }
+    made = plan(query, view=view_of(engine), row_filters=[RowFilter(name="eu", clause="country = 'EU'")])
+    clauses = explain_plan(made, spec_of(engine))
+    parts = [clause.part for clause in clauses]
+    assert parts == ["select"] * 3 + ["from"] + ["where"] * 3 + ["having", "order by", "order by", "limit", "offset"]
+    assert all(clause.origin and MARK not in clause.sql for clause in clauses)
+    assert "row rule: eu" in {clause.origin for clause in clauses}
+
+
+def test_lowering_never_changes_the_plan_nor_shares_nodes() -> None:
+    for name in PAYLOADS:
+        for engine in ("sqlite", "mssql"):
+            made = plan(PAYLOADS[name], view=view_for(name, engine), row_filters=rules_for(name))
+            before = repr(made)
+            first, _ = lower(made, spec_of(engine))
+            second, _ = lower(made, spec_of(engine))
+            assert repr(made) == before
+            assert not {id(node) for node in first.walk()} & {id(node) for node in second.walk()}
