@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 import sqlglot
 from sqlglot import exp
-from sqlglot.errors import UnsupportedError
 from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
 from tests.support.planning import COLUMNS, ENGINES, bound_values, dataset, plan, spec_of, statement, view_of
 

@@ -19,7 +19,8 @@ from analytics_core.models.enums import Aggregate
 OTHERS_LABEL = "Others"
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
 _ATOMS = (
-    exp.Column, exp.Literal, exp.Paren, exp.Case, exp.Cast, exp.AggFunc, exp.Anonymous, exp.Upper, exp.Lower, exp.Coalesce,
+    exp.Column, exp.Literal, exp.Paren, exp.Case, exp.Cast, exp.AggFunc, exp.Anonymous,
+    exp.Upper, exp.Lower, exp.Coalesce,
 )  # fmt: skip
 
 
