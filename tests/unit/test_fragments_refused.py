@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+
 import pytest
 from tests.support.fragments import ENGINES, NAMES, engine, parse
 
@@ -54,7 +56,7 @@ from analytics_core.errors import AnalyticsError, ErrorType, FragmentError, Subq
     ],
 )
 def test_what_is_not_one_expression_is_refused(text: str, on: str) -> None:
-    with pytest.raises(FragmentError, match="^metric 'm': "):
+    with pytest.raises(FragmentError, match=r"^metric 'm': "):
         parse(text, on)
 
 
@@ -179,10 +181,8 @@ def test_parameters_and_constructs_of_one_dialect_are_refused(on: str, text: str
     ],
 )
 def test_deep_nesting_is_a_typed_error_or_an_answer(text: str, on: str) -> None:
-    try:
-        parse(text, on)
-    except AnalyticsError as error:
-        assert "Traceback" not in error.message
+    with contextlib.suppress(AnalyticsError):
+        assert parse(text, on).sql
 
 
 def test_a_long_flat_condition_is_accepted() -> None:

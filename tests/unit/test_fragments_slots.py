@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from sqlglot import exp
 from tests.support.fragments import parse
 
-from analytics_core._compile.fragments import FragmentSlot, as_condition, as_operand
+from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import FragmentError
 
@@ -99,27 +98,3 @@ def test_what_can_be_a_condition_is_accepted_as_one(text: str) -> None:
 )
 def test_the_kind_is_told_only_where_it_is_obvious(on: str, text: str, kind: ValueKind) -> None:
     assert parse(text, on).kind is kind
-
-
-@pytest.mark.parametrize(
-    "text", ["a OR b", "a AND b", "a = 1", "a + 1", "NOT a", "a IS NULL", "a BETWEEN 1 AND 2", "-a"]
-)
-def test_what_is_open_to_its_neighbours_is_put_in_parentheses(text: str) -> None:
-    tree = parse(text).tree
-    assert tree is not None
-    assert isinstance(as_operand(tree), exp.Paren)
-
-
-@pytest.mark.parametrize("text", ["a", "SUM(a)", "CAST(a AS TEXT)", "CASE WHEN a THEN 1 END", "(a + 1)", "'x'", "1"])
-def test_what_is_closed_stays_as_it_is(text: str) -> None:
-    tree = parse(text).tree
-    assert tree is not None
-    assert as_operand(tree) == tree
-    assert as_operand(tree) is not tree
-
-
-def test_a_row_rule_with_or_cannot_open_the_table() -> None:
-    tree = parse("a = 1 OR 1 = 1", slot=S.ROW_RULE).tree
-    assert tree is not None
-    whole = exp.And(this=as_condition(tree), expression=exp.column("x"))
-    assert whole.sql("sqlite") == '("t"."a" = 1 OR 1 = 1) AND x'

@@ -37,7 +37,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError
 
-__all__ = ["FragmentNames", "FragmentParser", "FragmentSlot", "as_condition", "as_operand"]
+__all__ = ["FragmentNames", "FragmentParser", "FragmentSlot"]
 
 
 class FragmentSlot(StrEnum):
@@ -179,26 +179,3 @@ def _faithful_sql(tree: exp.Expr, spec: EngineSpec, refuse: Refuse) -> str:
     if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):
         raise refuse("a part of it cannot be written again with the same meaning; write it in another way")
     return text
-
-
-_ATOMS: Final[tuple[type[exp.Expr], ...]] = (
-    exp.Column,
-    exp.Literal,
-    exp.Paren,
-    exp.Null,
-    exp.Boolean,
-    exp.Case,
-    exp.Cast,
-    exp.Func,
-)
-
-
-def as_operand(tree: exp.Expr) -> exp.Expr:
-    """Return a copy of `tree` that can stand beside any operator: in parentheses unless it is one closed unit."""
-    closed = isinstance(tree, _ATOMS) and not isinstance(tree, exp.Binary)  # AND and `->` are functions to sqlglot
-    return tree.copy() if closed else exp.Paren(this=tree.copy())
-
-
-def as_condition(tree: exp.Expr) -> exp.Expr:
-    """Return a copy of `tree` in parentheses, to be joined with other conditions."""
-    return exp.Paren(this=tree.copy())

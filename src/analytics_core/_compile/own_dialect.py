@@ -29,7 +29,7 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
     """
     by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in set(called)]
     repairs = (*_EVERYWHERE, *_REPAIRS.get(dialect, ()), *by_call)
-    for node in list(tree.walk()):
+    for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
         for repair in repairs:
             repaired = repair(node, refuse)
             if repaired is None:
@@ -118,9 +118,13 @@ def _duckdb_date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
 def _mysql_timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     if not isinstance(node, exp.TimestampAdd):
         return None
-    amount = node.expression
+    amount, sign = node.expression, ""
+    if isinstance(amount, exp.Neg):
+        amount, sign = amount.this, "-"
     if isinstance(amount, exp.Literal) and not amount.is_string:
-        amount = exp.Literal(this=amount.name, is_string=True)
+        amount = exp.Literal(this=sign + amount.name, is_string=True)
+    else:
+        amount = node.expression
     return exp.DateAdd(this=node.this, expression=amount, unit=node.args.get("unit"))
 
 
