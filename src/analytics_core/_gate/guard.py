@@ -123,6 +123,8 @@ def _check_query(tree: exp.Expr, *, refused: Refuse) -> None:
         hint.pop()
     for change in tree.find_all(*_CHANGES):
         raise refused(f"{change.key.upper()} changes data; a query must be read-only")
+    if any(not select.expressions for select in tree.find_all(exp.Select)):
+        raise refused("a SELECT in it names no column")
     refuse_unknown_nodes(tree, refused, queries=True)
 
 

@@ -1,0 +1,201 @@
+"""The SQL of a virtual dataset is one read-only query, and is sent as it was checked."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+
+import duckdb
+import pytest
+from tests.support.fragments import ENGINES, engine
+
+from analytics_core._gate.guard import check_select
+from analytics_core.errors import AnalyticsError, ErrorType, StatementRefusedError, VirtualDatasetError
+
+READS = [
+    "SELECT 1",
+    "select * from orders;",
+    "SELECT * FROM orders; -- the end",
+    "SELECT 'drop table orders; delete from x' AS words FROM orders",
+    "SELECT a FROM orders WHERE b = '/*! no */'",
+    "SELECT * FROM orders WHERE a IN (SELECT a FROM customers)",
+    "(SELECT 1) UNION ALL SELECT 2 FROM customers",
+    "SELECT 1 UNION SELECT 2 EXCEPT SELECT 3",
+    "WITH x AS (SELECT * FROM orders) SELECT * FROM x",
+    "WITH RECURSIVE r AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT * FROM r",
+    "SELECT a, COUNT(*) FROM orders GROUP BY 1 HAVING COUNT(*) > 1 ORDER BY 2 DESC LIMIT 5 OFFSET 2",
+    "SELECT o.*, ROW_NUMBER() OVER (PARTITION BY a ORDER BY b DESC) AS n FROM orders AS o LEFT JOIN c USING (id)",
+    "SELECT (SELECT MAX(a) FROM customers) AS m, CASE WHEN a THEN 'x;y' ELSE 'z--' END FROM orders",
+    "SELECT CAST(a AS DECIMAL(10, 2)), a % 2, '%' FROM orders",
+    "SELECT update_time, deleted, created FROM insert_log",
+    "SELECT * FROM orders CROSS JOIN customers",
+    "SELECT DISTINCT a FROM orders WHERE EXISTS (SELECT 1 FROM customers)",
+]
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize("sql", READS)
+def test_queries_are_accepted(sql: str, on: str) -> None:
+    assert check_select(sql, spec=engine(on), place="dataset 'd'").sql
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "DELETE FROM orders",
+        "INSERT INTO orders VALUES (1)",
+        "UPDATE orders SET a = 1",
+        "MERGE INTO orders USING x ON 1 = 1 WHEN MATCHED THEN DELETE",
+        "REPLACE INTO orders VALUES (1)",
+        "CREATE TABLE x (a INT)",
+        "CREATE TABLE x AS SELECT 1",
+        "DROP TABLE orders",
+        "ALTER TABLE orders ADD COLUMN x INT",
+        "TRUNCATE TABLE orders",
+        "WITH x AS (DELETE FROM orders RETURNING *) SELECT * FROM x",
+        "WITH x AS (INSERT INTO orders VALUES (1) RETURNING *) SELECT * FROM x",
+        "SELECT * INTO copy FROM orders",
+        "SELECT * FROM orders FOR UPDATE",
+        "EXPLAIN SELECT 1",
+        "EXPLAIN ANALYZE DELETE FROM orders",
+        "CALL f()",
+        "SET x = 1",
+        "BEGIN",
+        "COMMIT",
+        "COPY orders TO '/tmp/x'",
+        "ATTACH '/tmp/x' AS y",
+        "PRAGMA table_info(orders)",
+        "VACUUM",
+        "VACUUM INTO '/tmp/x'",
+        "KILL 5",
+        "USE other",
+        "SHOW TABLES",
+        "DESCRIBE orders",
+        "LOCK TABLES orders READ",
+        "GRANT ALL ON orders TO public",
+        "DO $$ BEGIN END $$",
+        "PREPARE x AS DELETE FROM orders",
+        "EXECUTE x",
+        "LISTEN x",
+        "INSTALL httpfs",
+        "LOAD httpfs",
+        "EXPORT DATABASE 'x'",
+        "HANDLER orders OPEN",
+        "DECLARE c CURSOR FOR SELECT 1",
+        "SELECT * FROM orders LIMIT ?",
+        "SELECT * FROM orders WHERE a = :p0",
+    ],
+)
+def test_whatever_is_no_plain_query_is_refused(sql: str, on: str) -> None:
+    with pytest.raises(StatementRefusedError, match=r"^dataset 'd': ") as caught:
+        check_select(sql, spec=engine(on), place="dataset 'd'")
+    assert caught.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ("", "it is empty"),
+        (" ; ; ", "it is empty"),
+        ("-- nothing", "it is empty"),
+        ("SELECT 1; SELECT 2", "it holds several statements"),
+        ("SELECT 1; DROP TABLE orders", "it holds several statements"),
+        ("SELECT a b c FROM orders", "it is not valid SQL: see 'c' in line 1"),
+        ("SELECT 'open", "a quote or comment is not closed"),
+        ("SELECT {{ x }}", "template marks"),
+        ("SELECT 1 /*! + 1 */", "comments that some servers execute"),
+        ("SELECT a\x00b", r"control character U\+0000"),
+        ("SELECT " + "(" * 9_000 + "1" + ")" * 9_000, "nested too deeply"),
+    ],
+)
+def test_what_is_not_one_statement_is_refused(sql: str, message: str, on: str) -> None:
+    with pytest.raises(VirtualDatasetError, match=message):
+        check_select(sql, spec=engine(on), place="dataset 'd'")
+
+
+@pytest.mark.parametrize(
+    ("on", "sql"),
+    [
+        ("postgresql", "SELECT pg_sleep(5)"),
+        ("postgresql", "SELECT * FROM dblink('x', 'y')"),
+        ("postgresql", "SELECT * FROM pg_ls_dir('/')"),
+        ("postgresql", "SELECT nextval('s')"),
+        ("mysql", "SELECT LOAD_FILE('/etc/passwd')"),
+        ("mysql", "SELECT 1 WHERE SLEEP(5) = 0"),
+        ("mysql", "SELECT a INTO @x FROM orders"),
+        ("sqlite", "SELECT load_extension('x')"),
+        ("sqlite", "SELECT * FROM pragma_table_info('orders')"),
+        ("sqlite", "SELECT * FROM pragma_database_list"),
+        ("sqlite", "SELECT * FROM fsdir('/')"),
+        ("duckdb", "SELECT * FROM read_csv('/etc/passwd')"),
+        ("duckdb", "SELECT * FROM '/etc/passwd'"),
+        ("duckdb", "SELECT * FROM 'data.parquet'"),
+        ("duckdb", 'SELECT * FROM "data.csv"'),
+        ("duckdb", "SELECT * FROM 'https://example.org/x.json'"),
+        ("duckdb", "SELECT * FROM glob('*')"),
+        ("duckdb", "SELECT * FROM query('DROP TABLE orders')"),
+        ("duckdb", "SELECT * FROM duckdb_secrets()"),
+        ("duckdb", "FROM sniff_csv('x')"),
+    ],
+)
+def test_functions_and_files_that_reach_outside_are_refused(on: str, sql: str) -> None:
+    with pytest.raises(StatementRefusedError, match=r"dataset 'd': .*(not allowed|is a file)"):
+        check_select(sql, spec=engine(on), place="dataset 'd'")
+
+
+def test_comments_and_hints_are_not_sent() -> None:
+    source = check_select(
+        "SELECT /*+ MAX_EXECUTION_TIME(0) */ 1 -- x\n FROM a /* y */", spec=engine("mysql"), place="d"
+    )
+    assert source.sql == "SELECT 1 FROM a"
+
+
+def test_the_meaning_of_regexp_is_kept_for_mariadb() -> None:
+    source = check_select("SELECT a FROM t WHERE a REGEXP 'x'", spec=engine("mysql"), place="d")
+    assert source.sql == "SELECT a FROM t WHERE (REGEXP_INSTR(a, 'x') > 0)"
+
+
+def test_a_long_in_list_is_read_in_time() -> None:
+    members = ", ".join(map(str, range(10_000)))
+    assert check_select(f"SELECT a FROM t WHERE a IN ({members})", spec=engine("sqlite"), place="d").sql
+
+
+RUNNABLE = [
+    "WITH x AS (SELECT a, b FROM orders WHERE a > 1) SELECT b, SUM(a) AS s FROM x GROUP BY b ORDER BY s DESC, b",
+    "SELECT o.a, c.n FROM orders o LEFT JOIN customers c ON c.a = o.a AND c.n LIKE '%x%' ORDER BY 1, 2",
+    "SELECT a, ROW_NUMBER() OVER (PARTITION BY b ORDER BY a) AS n FROM orders ORDER BY a",
+    "SELECT a FROM orders UNION SELECT a FROM customers ORDER BY 1 LIMIT 3 OFFSET 1",
+    "SELECT CASE WHEN a % 2 = 0 THEN 'even' ELSE 'odd' END AS k, COUNT(*) AS n FROM orders GROUP BY 1 ORDER BY 1",
+    "SELECT a / 2 * 2 - (a - 1) AS x FROM orders WHERE NOT (a = 1 OR b = 'x') AND a NOT IN (9) ORDER BY 1",
+    "WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 5) SELECT n FROM r ORDER BY n",
+    "SELECT (SELECT MAX(a) FROM customers) AS m, 'it''s; --' AS t FROM orders WHERE EXISTS (SELECT 1 FROM customers)",
+]
+TABLES = [
+    "CREATE TABLE orders (a INTEGER, b TEXT)",
+    "INSERT INTO orders VALUES (1, 'x'), (2, 'y'), (3, 'x'), (4, NULL), (5, 'z')",
+    "CREATE TABLE customers (a INTEGER, n TEXT)",
+    "INSERT INTO customers VALUES (1, 'xx'), (2, 'y'), (7, NULL)",
+]
+
+
+@pytest.mark.parametrize("sql", RUNNABLE)
+def test_the_checked_query_answers_as_the_written_one(sql: str) -> None:
+    with closing(sqlite3.connect(":memory:")) as lite, closing(duckdb.connect()) as duck:
+        for statement in TABLES:
+            lite.execute(statement)
+            duck.execute(statement)
+        lite_sql = check_select(sql, spec=engine("sqlite"), place="d").sql
+        assert lite.execute(lite_sql).fetchall() == lite.execute(sql).fetchall()
+        duck_sql = check_select(sql, spec=engine("duckdb"), place="d").sql
+        assert duck.execute(duck_sql).fetchall() == duck.execute(sql).fetchall()
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "sql", ["SELECT", "SELECT (", "WITH", "SELECT * FROM", "(((", "SELECT FROM a", "VALUES", "FROM"]
+)
+def test_broken_text_is_a_typed_error(sql: str, on: str) -> None:
+    with pytest.raises(AnalyticsError):
+        assert not check_select(sql, spec=engine(on), place="d").sql.endswith("(")

@@ -1,0 +1,128 @@
+"""Which tables a query reads: CTE names hide tables only where they are visible."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.fragments import ENGINES, engine, parse
+
+from analytics_core._gate.guard import TableRef, check_select, check_statement, tables_of
+from analytics_core.errors import StatementRefusedError
+
+
+def _tables(sql: str, on: str = "postgresql") -> list[str]:
+    spec = engine(on)
+    source = check_select(sql, spec=spec, place="d")
+    assert source.tree is not None
+    return [str(table) for table in tables_of(source.tree, spec)]
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    ("sql", "tables"),
+    [
+        ("SELECT 1", []),
+        ("SELECT * FROM a", ["a"]),
+        ("SELECT * FROM a, b JOIN c ON 1 = 1", ["a", "b", "c"]),
+        ("SELECT * FROM a AS b", ["a"]),
+        ("SELECT * FROM a UNION SELECT * FROM b", ["a", "b"]),
+        ("SELECT * FROM a WHERE x IN (SELECT y FROM b WHERE EXISTS (SELECT 1 FROM c))", ["a", "b", "c"]),
+        ("SELECT (SELECT 1 FROM b) FROM a ORDER BY (SELECT 1 FROM c)", ["a", "b", "c"]),
+        ("SELECT * FROM (SELECT * FROM a) AS a", ["a"]),
+        ("WITH x AS (SELECT * FROM a) SELECT * FROM x", ["a"]),
+        ("WITH a AS (SELECT * FROM a) SELECT * FROM a", ["a"]),
+        ("WITH a AS (SELECT * FROM b) SELECT * FROM a", ["b"]),
+        ("WITH a AS (SELECT * FROM b), c AS (SELECT * FROM a) SELECT * FROM c", ["b"]),
+        ("WITH a AS (SELECT 1) SELECT * FROM s.a", ["s.a"]),
+        ("WITH a AS (SELECT 1 AS x) SELECT * FROM a JOIN s.a AS b ON 1 = 1", ["s.a"]),
+        ("SELECT * FROM (WITH a AS (SELECT 1 AS x) SELECT * FROM a) AS q JOIN a ON 1 = 1", ["a"]),
+        (
+            "SELECT * FROM b WHERE x IN (WITH a AS (SELECT 1 AS x) SELECT x FROM a) AND y IN (SELECT y FROM a)",
+            ["a", "b"],
+        ),
+        ("WITH RECURSIVE r AS (SELECT n FROM a UNION ALL SELECT n + 1 FROM r) SELECT * FROM r", ["a"]),
+    ],
+)
+def test_tables_are_found_with_the_scopes_of_sql(sql: str, tables: list[str], on: str) -> None:
+    assert _tables(sql, on) == tables
+
+
+def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
+    assert _tables("WITH Recent AS (SELECT * FROM orders) SELECT * FROM recent") == ["orders"]
+    assert _tables('WITH "Recent" AS (SELECT * FROM orders) SELECT * FROM recent') == ["orders", "recent"]
+
+
+def test_names_are_told_as_they_are_written() -> None:
+    assert _tables('SELECT * FROM "Shop"."Orders" JOIN Catalog.shop.Lines ON 1 = 1') == [
+        "Catalog.shop.Lines",
+        "Shop.Orders",
+    ]
+
+
+def test_a_reference_holds_its_parts() -> None:
+    spec = engine("postgresql")
+    tree = check_select("SELECT * FROM c.s.t", spec=spec, place="d").tree
+    assert tree is not None
+    assert tables_of(tree, spec) == (TableRef(table="t", schema="s", catalog="c"),)
+
+
+def test_catalog_views_are_relations_like_any_other() -> None:
+    assert _tables("SELECT * FROM information_schema.tables, pg_catalog.pg_user") == [
+        "information_schema.tables",
+        "pg_catalog.pg_user",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("on", "sql", "tables"),
+    [
+        ("postgresql", "SELECT * FROM a, LATERAL (SELECT * FROM b WHERE b.x = a.x) AS q", ["a", "b"]),
+        ("postgresql", "SELECT * FROM a CROSS JOIN generate_series(1, 3)", ["a"]),
+        ("postgresql", "SELECT * FROM a, jsonb_array_elements(a.doc)", ["a"]),
+        ("postgresql", "TABLE a", ["a"]),
+        ("sqlite", "SELECT * FROM a, json_each(a.doc)", ["a"]),
+        ("duckdb", "FROM a", ["a"]),
+        ("duckdb", "SELECT * FROM a, unnest(a.xs)", ["a"]),
+        ("duckdb", "SELECT * FROM range(3)", []),
+        ("duckdb", "SELECT * FROM a ASOF JOIN b USING (x)", ["a", "b"]),
+        ("mysql", "SELECT * FROM a STRAIGHT_JOIN b", ["a", "b"]),
+    ],
+)
+def test_each_dialects_ways_to_read_are_known(on: str, sql: str, tables: list[str]) -> None:
+    assert _tables(sql, on) == tables
+
+
+@pytest.mark.parametrize("name", ["my_function", "execute_sql", "remote"])
+def test_a_table_function_nobody_knows_is_refused(name: str) -> None:
+    with pytest.raises(StatementRefusedError, match=f"the table function {name} is not allowed"):
+        _tables(f"SELECT * FROM {name}('x')")
+
+
+def test_the_tables_of_a_fragments_sub_query_are_found() -> None:
+    tree = parse("a IN (SELECT id FROM secret)", allow_subqueries=True).tree
+    assert tree is not None
+    assert [str(table) for table in tables_of(tree, engine("sqlite"))] == ["secret"]
+
+
+def test_a_plain_statement_is_a_query_unless_changes_are_allowed() -> None:
+    spec = engine("postgresql")
+    assert check_statement("SELECT * FROM a", spec=spec).changes_data is False
+    with pytest.raises(StatementRefusedError):
+        check_statement("DELETE FROM a", spec=spec)
+    allowed = check_statement("DELETE FROM a WHERE x IN (SELECT x FROM b)", spec=spec, allow_dml=True)
+    assert (allowed.changes_data, [str(t) for t in allowed.tables]) == (True, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SET x = 1",
+        "CALL f()",
+        "COPY a TO 'x'",
+        "GRANT ALL ON a TO b",
+        "CREATE FUNCTION f() RETURNS INT AS 'x'",
+        "VACUUM",
+    ],
+)
+def test_changes_allowed_does_not_mean_everything(sql: str) -> None:
+    with pytest.raises(StatementRefusedError):
+        check_statement(sql, spec=engine("postgresql"), allow_dml=True)
