@@ -161,7 +161,7 @@ class AnalyticsCore:
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now."""
         key = self._acting_as
-        if key is None:
+        if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
 
@@ -169,6 +169,8 @@ class AnalyticsCore:
         user = key if isinstance(key, User) else self._runtime.people.find(key)
         if user is None or not user.active:
             raise ActorRequiredError(f"nobody active answers to {key!r}; this call")
+        if user.id < 1:  # people without an id would own each other's jobs and records
+            raise ActorRequiredError(f"user {user.username!r} has no id; this call")
         return Actor(user=user, roles=self._roles_of(user))
 
     def _roles_of(self, user: User) -> tuple[Role, ...]:

@@ -30,8 +30,11 @@ def parse_uri(uri: str | Secret) -> sa.URL:
     url = _read(text)
     if url is None:
         raise ConnectionUriError(f"the connection URI cannot be read; it looks like {_SHAPE}")
-    if "@" in (url.host or ""):
-        raise ConnectionUriError("the connection URI has a second '@'; write it as %40 inside user name or password")
+    # The rest of a password with a bare '@' or '/' would be shown as part of host or database.
+    if url.host and "@" in f"{url.host}{url.database or ''}":
+        raise ConnectionUriError(
+            "the connection URI has a second '@'; inside user name or password write it as %40, and '/' as %2F"
+        )
     return url
 
 

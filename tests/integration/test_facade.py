@@ -1,0 +1,286 @@
+"""`AnalyticsCore` from outside: who acts and when, its life from opening to closing, and no secret in any text."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import pickle
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.shop import (
+    KEY,
+    NOW,
+    ORDERS,
+    SIZE,
+    add_reader,
+    ask,
+    axis,
+    column_put,
+    context,
+    hosted_core,
+    orders_core,
+    rows,
+    shop_url,
+)
+
+import analytics_core
+from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._records.people import User
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.sample_data import make_shop
+
+COUNT: dict[str, Any] = {"metrics": ["count"]}
+SECRET = "hunter2:p@ss/w%rd"
+SECRET_FORMS = (SECRET, "hunter2", "hunter2%3Ap%40ss%2Fw%25rd")
+
+
+@pytest.fixture(scope="module")
+def url(tmp_path_factory: pytest.TempPathFactory) -> str:
+    return shop_url(tmp_path_factory.mktemp("facade"))
+
+
+@pytest.fixture(scope="module")
+def host(url: str) -> Iterator[AnalyticsCore]:
+    with hosted_core(url) as host:
+        yield host
+
+
+# ---------------------------------------------------------------------------------------------------------- who acts
+@pytest.mark.parametrize("namespace", ["databases", "datasets", "charts", "users", "roles"])
+def test_without_an_acting_user_nothing_can_be_called(host: AnalyticsCore, namespace: str) -> None:
+    with pytest.raises(errors.ActorRequiredError) as refusal:
+        getattr(host, namespace)
+    assert refusal.value.status == 401
+
+
+@pytest.mark.parametrize("key", [1, "admin"])
+def test_a_user_acts_by_id_or_name(host: AnalyticsCore, key: Any) -> None:
+    assert rows(host.as_user(key), COUNT) == [(len(ORDERS),)]
+
+
+def test_a_user_acts_by_their_record(host: AnalyticsCore) -> None:
+    admin = User(id=1, username="admin", role_ids=(1,))
+    assert rows(host.as_user(admin), COUNT) == [(len(ORDERS),)]
+
+
+@pytest.mark.parametrize("key", [0, -1, 999, True, "", "nobody", "ADMIN ", "admin' OR '1'='1"])
+def test_who_is_not_known_does_not_act(host: AnalyticsCore, key: Any) -> None:
+    with pytest.raises(errors.ActorRequiredError):
+        host.as_user(key)
+
+
+def test_a_record_without_an_id_does_not_act(host: AnalyticsCore) -> None:
+    with pytest.raises(errors.ActorRequiredError, match="no id"):
+        host.as_user(User(username="ghost"))
+
+
+def test_who_was_switched_off_does_not_act_any_more(url: str) -> None:
+    with hosted_core(url) as host:
+        anna = add_reader(host, "anna")
+        assert rows(anna, COUNT)
+        admin = host.as_user("admin")
+        admin.users.update(2, {"active": False})
+        with pytest.raises(errors.ActorRequiredError):
+            anna.charts.data(context(COUNT))
+        with pytest.raises(errors.ActorRequiredError):
+            host.as_user("anna")
+
+
+def test_acting_as_names_the_user_of_every_call(url: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/meta.db"
+    hosted_core(url, metadata_url=store).close()
+    with AnalyticsCore(
+        Settings(secret_key=KEY), metadata_url=store, acting_as="admin", allowed_files=[url[10:]]
+    ) as core:
+        assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
+def test_one_core_serves_many_actors_at_once(host: AnalyticsCore) -> None:
+    admin, reader = host.as_user("admin"), add_reader(host, "beside", on=None)
+    assert rows(admin, COUNT)
+    with pytest.raises(errors.DatasetAccessError):
+        rows(reader, COUNT)
+    assert rows(admin, COUNT)
+    with pytest.raises(errors.ActorRequiredError):
+        _ = host.charts
+
+
+def test_the_first_administrator_is_made_once(host: AnalyticsCore) -> None:
+    with pytest.raises(errors.AlreadyExistsError):
+        host.create_first_administrator("second")
+
+
+# -------------------------------------------------------------------------------------------------------- when it is
+def test_as_of_moves_now_and_keeps_the_actor(url: str) -> None:
+    with hosted_core(url, clock=FixedClock(NOW)) as host:
+        then = host.as_user("admin").as_of(datetime(2024, 7, 1, tzinfo=UTC))
+        query = {**COUNT, "granularity": "order_date", "time_range": "Last 7 days"}
+        assert ask(then, query).to_dttm == round(datetime(2024, 7, 1, tzinfo=UTC).timestamp() * 1000)
+        assert ask(host.as_user("admin"), query).to_dttm == round(datetime(2025, 1, 1, tzinfo=UTC).timestamp() * 1000)
+        with pytest.raises(errors.ActorRequiredError):
+            _ = host.as_of(NOW).charts
+        job = then.charts.submit(context(query))
+        assert job.result(timeout_s=20).results[0].to_dttm == ask(then, query).to_dttm
+
+
+# ---------------------------------------------------------------------------------------------------------- settings
+@pytest.mark.parametrize("key", [None, "", "short", "changeme", "a" * 40])
+def test_a_missing_or_weak_key_does_not_start(key: str | None) -> None:
+    with pytest.raises(errors.SettingsError):
+        AnalyticsCore(Settings(secret_key=key))
+
+
+def test_connect_opens_its_own_file_and_no_other(url: str, tmp_path: Path) -> None:
+    with orders_core(url) as core:
+        other = make_shop(tmp_path / "other.db", days=3)
+        with pytest.raises(errors.ConnectionUriError):
+            core.databases.create({"database_name": "other", "orm_uri": other})
+        assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
+def test_connect_takes_settings(url: str) -> None:
+    with analytics_core.connect(url, default_row_limit=3) as core:
+        core.datasets.create({"database": 1, "table_name": "orders"})
+        assert ask(core, {"columns": ["id"], "metrics": None}).rowcount == 3
+
+
+# -------------------------------------------------------------------------------------------------- closing, opening
+def test_a_core_that_is_closed_and_opened_again_keeps_all(url: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/meta.db"
+    query = {"columns": [axis("P1M"), "big"], "metrics": ["count"], "granularity": "order_date"}
+    with hosted_core(url, metadata_url=store) as host:
+        admin = host.as_user("admin")
+        column_put(admin, {"big": {"expression": "quantity > 2", "type": "BOOLEAN"}})
+        saved = {"slice_name": "monthly", "datasource_id": 1, "datasource_type": "table"}
+        chart = admin.charts.create({**saved, "query_context": json.dumps(context(query)), "cache_timeout": 9})
+        anna = add_reader(host, "anna")
+        before = anna.charts.data(chart.id).raise_for_error().to_payload()["result"][0]
+    with AnalyticsCore(Settings(secret_key=KEY), metadata_url=store, allowed_files=[url[10:]]) as again:
+        after = again.as_user("anna").charts.data(chart.id).raise_for_error().to_payload()["result"][0]
+        assert after == before
+        assert again.as_user("admin").charts.get(chart.id).slice_name == "monthly"
+        assert again.as_user("admin").datasets.get(1).metrics[0].metric_name == "count"
+
+
+def test_another_key_does_not_open_the_store_and_an_older_one_does(url: str, tmp_path: Path) -> None:
+    store = f"sqlite:///{tmp_path}/meta.db"
+    hosted_core(url, metadata_url=store).close()
+    other = "another key for tests, 9876543210"
+    options: dict[str, Any] = {"metadata_url": store, "allowed_files": [url[10:]], "acting_as": "admin"}
+    with AnalyticsCore(Settings(secret_key=other), **options) as core, pytest.raises(errors.StoredDataError):
+        rows(core, COUNT)
+    with AnalyticsCore(Settings(secret_key=other, previous_secret_keys=(KEY,)), **options) as core:
+        assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
+def test_closing_twice_is_as_good_as_once(url: str) -> None:
+    core = orders_core(url)
+    core.close()
+    core.close()
+
+
+# ------------------------------------------------------------------------------------------------- no secret in texts
+@pytest.fixture
+def seeded(url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[tuple[AnalyticsCore, Path, Any]]:
+    """A core with a store in a file and a second database whose URI holds a password; logs at the lowest level."""
+    caplog.set_level(logging.DEBUG)
+    caplog.set_level(logging.DEBUG, logger="sqlalchemy")
+    file = tmp_path / "meta.db"
+    with hosted_core(url, metadata_url=f"sqlite:///{file}") as host:
+        admin = host.as_user("admin")
+        uri = f"postgresql+psycopg://joe:{SECRET_FORMS[2]}@127.0.0.1:1/shop?application_name=x"
+        admin.databases.create({"database_name": "far away", "orm_uri": uri})
+        yield host, file, caplog
+
+
+def texts_of(error: BaseException) -> list[str]:
+    found = []
+    seen: BaseException | None = error
+    while seen is not None:
+        found += [str(seen), repr(seen), repr(seen.args), repr(vars(seen))]
+        seen = seen.__cause__ or seen.__context__
+    if isinstance(error, errors.AnalyticsError):
+        found.append(json.dumps(error.to_payload(), default=str))
+    return found
+
+
+def assert_no_secret(*texts: str) -> None:
+    for text in texts:
+        for form in (*SECRET_FORMS, KEY):
+            assert form not in text
+
+
+def test_no_secret_in_what_a_core_shows(seeded: Any) -> None:
+    host, _, _ = seeded
+    admin = host.as_user("admin")
+    shown = [host, admin, admin._runtime, admin._runtime.settings, admin.databases, admin.databases.get(2)]
+    shown += [admin.databases.list(), admin.databases.connection(2), admin.datasets.get(1)]
+    for item in shown:
+        assert_no_secret(str(item), repr(item))
+    with admin._runtime.store.unit_of_work() as unit:
+        record = unit.databases.get(2)
+    assert SECRET_FORMS[2] in record.uri.reveal()
+    assert_no_secret(str(record), repr(record), f"{record.uri}", f"{record.uri!r:>40}", repr(copy.copy(record)))
+    with pytest.raises(TypeError, match="never pickled"):
+        pickle.dumps(record)
+
+
+def test_no_secret_in_errors_and_logs(seeded: Any, tmp_path: Path) -> None:
+    host, _, caplog = seeded
+    admin, encoded = host.as_user("admin"), SECRET_FORMS[2]
+    calls = [
+        lambda: admin.datasets.create({"database": 2, "table_name": "orders"}),
+        lambda: admin.databases.test_connection({"orm_uri": f"postgresql+psycopg://joe:{encoded}@127.0.0.1:1/x"}),
+        lambda: admin.databases.create({"database_name": "bad", "orm_uri": f"no-such-engine://joe:{encoded}@h/x"}),
+        lambda: admin.databases.create({"database_name": "bad", "orm_uri": f"postgresql://joe:{SECRET}@[h/x"}),
+        lambda: admin.databases.create({"database_name": "bad", "orm_uri": f"postgresql://joe:{SECRET}@h/x"}),
+        lambda: admin.databases.update(2, {"orm_uri": f"sqlite:////etc/passwd?password={encoded}"}),
+        lambda: admin.databases.create({"database_name": "far away", "orm_uri": f"postgresql://j:{encoded}@h/x"}),
+    ]
+    for call in calls:
+        with pytest.raises(errors.AnalyticsError) as refusal:
+            call()
+        assert_no_secret(*texts_of(refusal.value))
+    nope = {"expressionType": "SQL", "sqlExpression": "SUM(nope(id))", "label": "x"}
+    result = admin.charts.data(context({"columns": ["country"], "metrics": [nope]})).results[0]
+    assert result.failure is not None
+    assert result.failure.__cause__ is None
+    assert_no_secret(str(result), repr(result), *texts_of(result.failure))
+    assert any(record.name.startswith("sqlalchemy.engine") for record in caplog.records)
+    assert_no_secret(*(record.getMessage() for record in caplog.records), caplog.text)
+
+
+def test_stored_secrets_are_not_in_the_bytes_of_the_store(seeded: Any) -> None:
+    _, file, _ = seeded
+    stored = b"".join(path.read_bytes() for path in file.parent.iterdir() if path.is_file())
+    assert b"far away" in stored
+    for form in (*SECRET_FORMS, KEY, "joe:"):
+        assert form.encode() not in stored
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("make_database", ["make_postgres_database", "make_mariadb_database"])
+def test_the_store_may_be_a_server(make_database: str, url: str, request: pytest.FixtureRequest) -> None:
+    store = request.getfixturevalue(make_database)()
+    with hosted_core(url, metadata_url=store) as host:
+        before = rows(add_reader(host, "anna"), COUNT)
+    with AnalyticsCore(Settings(secret_key=KEY), metadata_url=store, allowed_files=[url[10:]]) as again:
+        assert rows(again.as_user("anna"), COUNT) == before
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres_url", "mariadb_url"])
+def test_every_result_type_is_answered_by_servers(server: str, request: pytest.FixtureRequest) -> None:
+    url = make_shop(request.getfixturevalue(server), **{**SIZE, "days": 60})
+    with orders_core(url) as core:
+        for result_type in ("full", "results", "query", "samples", "columns", "timegrains", "drill_detail"):
+            query = {"columns": ["country"], "metrics": ["count"], "row_limit": 5}
+            data = core.charts.data(context(query, result_type=result_type)).raise_for_error()
+            assert json.loads(data.to_json())["result"]
+            if result_type != "query":
+                assert data.to_csv()
