@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
 from contextlib import closing
 from itertools import islice
@@ -22,6 +23,7 @@ from analytics_core._execution.sessions.base import (
 )
 
 _SESSION_OPTIONS = "-c default_transaction_read_only=on -c TimeZone=UTC -c standard_conforming_strings=on"
+_FEW_ROWS = 1_000
 _ROWS_PER_CHUNK = 256
 _CANCEL_TIMEOUT_S = 2.0
 
@@ -75,7 +77,10 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
         first.clear()
         return batch
 
-    return fetch_rows(fetch, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = fetch_rows(fetch, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    # A stream that is closed before its end is cancelled through a second connection; few rows are cheaper to read.
+    deque(islice(rows, _FEW_ROWS), maxlen=0)
+    return fetched
 
 
 def _discard_session(raw: Any, _record: Any, state: Any) -> None:
