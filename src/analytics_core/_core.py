@@ -22,6 +22,7 @@ from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
 from analytics_core._querying.fresh import Fresh
@@ -255,7 +256,7 @@ def _build_runtime(
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations={},
+        operations=installed_operations(),
     )
     return Runtime(
         settings=settings,

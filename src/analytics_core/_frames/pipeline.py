@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from pydantic import ValidationError
 
 from analytics_core._frames.frame import Frame
-from analytics_core.errors import UnknownOperationError
+from analytics_core._frames.operations.base import Operation, OperationOptions
+from analytics_core._frames.pandas_frames import from_pandas, to_pandas
+from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
+from analytics_core.models.problems import schema_error
 
-Operation = Callable[[Frame, Mapping[str, Any]], Frame]
-"""One operation: a frame and its options in, a new frame out."""
+if TYPE_CHECKING:
+    import pandas as pd
 
 
-class Step(Protocol):
-    """One step of a query's post-processing."""
+class Asked(Protocol):
+    """One step of a query's post-processing as the payload has it."""
 
     @property
     def operation(self) -> str:
@@ -24,20 +30,98 @@ class Step(Protocol):
         """Its options."""
 
 
-def run_operations(frame: Frame, steps: Sequence[Step], operations: Mapping[str, Operation]) -> Frame:
-    """Return the frame after all steps.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """An operation with checked options; `place` says for messages where it stands."""
+
+    place: str
+    operation: Operation
+    options: OperationOptions
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """The names of options that nobody reads, sorted."""
+        return tuple(sorted(self.options.model_extra or {}))
+
+
+def read_steps(asked: Sequence[Asked], operations: Mapping[str, Operation]) -> tuple[Step, ...]:
+    """Return the steps of a query with their options checked; done before any statement runs.
 
     Raises:
         UnknownOperationError: a step names an operation that is not registered.
+        PostProcessingError: an option is missing, of the wrong type or out of bounds.
     """
-    check_operations(steps, operations)
+    return tuple(_read_step(step, position, operations) for position, step in enumerate(asked))
+
+
+def _read_step(asked: Asked, position: int, operations: Mapping[str, Operation]) -> Step:
+    place = f"post_processing[{position}]"
+    if asked.operation not in operations:
+        raise UnknownOperationError(asked.operation, place=place, known=operations)
+    operation = operations[asked.operation]
+    place = f"{place} ({asked.operation})"
+    return Step(place=place, operation=operation, options=read_options(operation, asked.options, place=place))
+
+
+def read_options(operation: Operation, options: Mapping[str, Any], *, place: str) -> OperationOptions:
+    """Return the options of an operation, checked.
+
+    Raises:
+        PostProcessingError: an option is missing, of the wrong type or out of bounds; the message names each.
+    """
+    try:
+        return operation.options.model_validate(dict(options))
+    except ValidationError as error:
+        found = schema_error(error, shape=place, model=operation.options)
+        told = "; ".join(f"{problem.path}: {problem.message}" for problem in found.problems)
+        raise PostProcessingError(f"{place}: {told}") from None
+
+
+def run_steps(frame: Frame, steps: Sequence[Step]) -> Frame:
+    """Return the frame after all steps, its labels unescaped.
+
+    Labels of several levels that are left at the end become one, and a named index becomes columns, as `flatten` does.
+
+    Raises:
+        PostProcessingError, LimitError: a step cannot run; the message names it.
+    """
+    if not steps:
+        return frame
+    table = to_pandas(frame)
     for step in steps:
-        frame = operations[step.operation](frame, step.options)
-    return frame
+        table = run_step(step, table)
+    return from_pandas(_finished(table))
 
 
-def check_operations(steps: Sequence[Step], operations: Mapping[str, Operation]) -> None:
-    """Refuse steps whose operation is not registered; done before any statement runs."""
-    for position, step in enumerate(steps):
-        if step.operation not in operations:
-            raise UnknownOperationError(step.operation, place=f"post_processing[{position}]", known=operations)
+def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table after one step.
+
+    Raises:
+        PostProcessingError, LimitError: the step cannot run; the message names it.
+    """
+    try:
+        return step.operation.apply(table, step.options)
+    except (PostProcessingError, LimitError) as error:
+        message = f"{step.place}: {error.message}"
+        raise type(error)(message, error_type=error.error_type, level=error.level, extra=error.extra) from None
+    except MemoryError:
+        raise LimitError(f"{step.place}: the result does not fit into memory") from None
+    # The border to pandas, NumPy and plug-ins: what an operation did not foresee is told without their text, which may
+    # hold values of rows.
+    except Exception as error:
+        raise PostProcessingError(
+            f"{step.place}: the operation does not work on this frame ({type(error).__name__}); "
+            f"its columns are: {_columns_of(table)}"
+        ) from None
+
+
+def _columns_of(table: pd.DataFrame) -> str:
+    from analytics_core._frames.operations.checks import labels, listed
+
+    return listed(labels(table))
+
+
+def _finished(table: pd.DataFrame) -> pd.DataFrame:
+    from analytics_core._frames.operations.flatten import flattened_for_output
+
+    return flattened_for_output(table)

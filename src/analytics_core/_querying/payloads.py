@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analytics_core._frames.pipeline import Step
 from analytics_core._records.dataset import Dataset
 from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
@@ -57,8 +59,13 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
 
 def notes_of(query: ChartDataQueryObject) -> tuple[str, ...]:
     """Return what a caller should know about keys of the payload that nobody reads."""
-    unread = sorted((query.model_extra or {}).keys())
-    if not unread:
-        return ()
-    listed = ", ".join(unread[:_LISTED_KEYS])
-    return (f"kept but not read: {listed}",)
+    return _unread(sorted((query.model_extra or {}).keys()))
+
+
+def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return what a caller should know about options of post-processing that nobody reads."""
+    return tuple(f"{step.place}: {note}" for step in steps for note in _unread(step.unread))
+
+
+def _unread(keys: Sequence[str]) -> tuple[str, ...]:
+    return (f"kept but not read: {', '.join(keys[:_LISTED_KEYS])}",) if keys else ()

@@ -10,7 +10,8 @@ from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._execution.statements import Executed, FetchLimits
 from analytics_core._frames.frame import Frame
-from analytics_core._frames.pipeline import Operation, check_operations, run_operations
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.pipeline import Step, read_steps, run_steps
 from analytics_core._gate.gate import Admission, Gate
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
@@ -20,7 +21,7 @@ from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explana
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.memo import Memo
 from analytics_core._querying.offset_join import join_offset
-from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of
+from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped
@@ -44,13 +45,14 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """One query, ready to run: its dataset, the admission of the actor, the main statement and its comparisons."""
+    """One query, ready to run: its dataset, the actor's admission, the statements and the steps of post-processing."""
 
     loaded: LoadedDataset
     admission: Admission
     view: DatasetView
     main: PreparedQuery
     shifted: tuple[tuple[Comparison, PreparedQuery], ...]
+    steps: tuple[Step, ...]
     timeout: CacheTimeout
     key: CacheKey | None
     notes: tuple[str, ...]
@@ -141,7 +143,7 @@ class QueryRunner:
 
     def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         query = effective_query(asked, where.loaded.dataset)
-        check_operations(query.post_processing, self._operations)
+        steps = read_steps(query.post_processing, self._operations)
         request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
         view, main = self._prepare_main(query, where, request, call)
         shifted = tuple(
@@ -161,9 +163,10 @@ class QueryRunner:
             view=view,
             main=main,
             shifted=shifted,
+            steps=steps,
             timeout=timeout,
-            key=_key(where, plans, timeout, options=_options(context, asked, query)),
-            notes=notes_of(asked.query),
+            key=_key(where, plans, options=_options(context, asked, query)) if _keeps(asked, timeout) else None,
+            notes=(*notes_of(asked.query), *notes_of_steps(steps)),
         )
 
     def _prepare_main(
@@ -173,9 +176,15 @@ class QueryRunner:
         view = self._view(where, templates.render_source())
         left = templates.without_removed_filters(query)
         main = self._preparer.prepare(left, view, request, now=call.now, render=templates.render)
-        applied = (*main.plan.applied_filters, *templates.taken_over(query))
-        seconds = main.plan.counts_seconds or templates.counts_seconds
-        return view, replace(main, plan=replace(main.plan, applied_filters=applied, counts_seconds=seconds))
+        taken_over = templates.taken_over(query)
+        if not taken_over and not templates.counts_seconds:
+            return view, main
+        plan = replace(
+            main.plan,
+            applied_filters=(*main.plan.applied_filters, *taken_over),
+            counts_seconds=main.plan.counts_seconds or templates.counts_seconds,
+        )
+        return view, replace(main, plan=plan)
 
     def _prepare_shifted(
         self, query: ChartDataQueryObject, comparison: Comparison, where: Admitted, call: Call
@@ -228,7 +237,7 @@ class QueryRunner:
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
         if len(frame):
-            frame = run_operations(frame, ready.main.query.post_processing, self._operations)
+            frame = run_steps(frame, ready.steps)
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
         return Answered(frame=frame, fetched=fetched, was_cut=was_cut, cut_offsets=tuple(cut_offsets))
 
@@ -271,12 +280,12 @@ def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:
     return None if row[0] >= plan.limit.rows else False
 
 
-def _key(
-    where: Admitted, plans: list[QueryPlan], timeout: CacheTimeout, *, options: Mapping[str, str]
-) -> CacheKey | None:
-    """Return the key of a result; None for results that are not kept."""
-    if options["result_type"] == ResultType.QUERY or not timeout.keeps:
-        return None
+def _keeps(asked: AskedQuery, timeout: CacheTimeout) -> bool:
+    """Tell whether the result of a query is kept; a statement alone is quicker to make than to find."""
+    return asked.result_type is not ResultType.QUERY and timeout.keeps
+
+
+def _key(where: Admitted, plans: list[QueryPlan], *, options: Mapping[str, str]) -> CacheKey:
     return cache_key(plans, where.loaded, identity=where.admission.identity, options=options)
 
 

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from pydantic import BaseModel
 
-from analytics_core.models import chart, database, dataset, query
+from analytics_core.models import chart, database, dataset, postprocessing, query
 from analytics_core.models.annotation_layer import AnnotationLayer
 
 SHAPES: Mapping[str, type[BaseModel]] = MappingProxyType(
@@ -41,7 +41,19 @@ SHAPES: Mapping[str, type[BaseModel]] = MappingProxyType(
         "DatasetRestApi.get_list": dataset.DatasetListItem,
         "DatasetRestApi.post": dataset.DatasetPost,
         "DatasetRestApi.put": dataset.DatasetPut,
+        "PostProcessing.aggregate.options": postprocessing.AggregateOptions,
+        "PostProcessing.aggregates.item": postprocessing.AggregateSpec,
+        "PostProcessing.boxplot.options": postprocessing.BoxplotOptions,
+        "PostProcessing.contribution.options": postprocessing.ContributionOptions,
+        "PostProcessing.forecast.options": postprocessing.ForecastOptions,
+        "PostProcessing.geodetic_parse.options": postprocessing.GeodeticParseOptions,
+        "PostProcessing.geohash_decode.options": postprocessing.GeohashDecodeOptions,
+        "PostProcessing.geohash_encode.options": postprocessing.GeohashEncodeOptions,
         "PostProcessing.operation": query.PostProcessingOperation,
+        "PostProcessing.pivot.options": postprocessing.PivotOptions,
+        "PostProcessing.rolling.options": postprocessing.RollingOptions,
+        "PostProcessing.select.options": postprocessing.SelectOptions,
+        "PostProcessing.sort.options": postprocessing.SortOptions,
     }
 )
 """Each shape of the contract that a model exists for."""

@@ -1,0 +1,139 @@
+"""What operations ask of a frame before they use it, and the errors that name option, choices and columns."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Hashable, Iterable, Sequence
+from decimal import Decimal
+from typing import Any, NoReturn
+
+import numpy as np
+import pandas as pd
+
+from analytics_core.errors import PostProcessingError, nearest
+
+_MOST_LISTED = 20
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+def labels(frame: pd.DataFrame) -> list[Hashable]:
+    """Return the labels of the columns in order; of multi-level columns those of the first level."""
+    return list(frame.columns.get_level_values(0))
+
+
+def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: str) -> None:
+    """Check that every name is a column, and of flat columns exactly one.
+
+    Raises:
+        PostProcessingError: a name is no column of the frame, or several columns share it.
+    """
+    present = labels(frame)
+    known = set(present)
+    for name in names:
+        if name not in known:
+            raise PostProcessingError(_no_column(name, known, present, option))
+        if frame.columns.nlevels == 1 and len(present) > len(known) and present.count(name) > 1:
+            raise PostProcessingError(f"{option}: {present.count(name)} columns are called {name!r}; rename one")
+
+
+def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
+    close = nearest(str(name), [str(label) for label in known])
+    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"{option}: there is no column {name!r}{hint} The columns are: {listed(present)}"
+
+
+def listed(names: Iterable[Hashable]) -> str:
+    """Return names for a message, in order and once each, the first 20 of many."""
+    distinct = list(dict.fromkeys(map(str, names)))
+    shown = ", ".join(distinct[:_MOST_LISTED])
+    if len(distinct) > _MOST_LISTED:
+        return f"{shown} and {len(distinct) - _MOST_LISTED} more"
+    return shown or "none"
+
+
+def require_numeric(frame: pd.DataFrame, names: Sequence[Hashable], *, option: str) -> None:
+    """Check that every name is a column of numbers or Booleans; of multi-level columns all under the name.
+
+    Raises:
+        PostProcessingError: a column is missing, named twice or holds something else than numbers.
+    """
+    require_columns(frame, names, option=option)
+    wanted = set(names)
+    for place, label in enumerate(labels(frame)):
+        if label in wanted and not is_numeric(frame.iloc[:, place]):
+            refuse_column(frame, label, option=option)
+
+
+def refuse_column(frame: pd.DataFrame, label: Hashable, *, option: str) -> NoReturn:
+    """Raise the error of a column that holds no numbers where numbers are needed."""
+    numeric = [name for place, name in enumerate(labels(frame)) if is_numeric(frame.iloc[:, place], booleans=False)]
+    raise PostProcessingError(
+        f"{option}: column {label!r} does not hold numbers; the numeric columns are: {listed(numeric)}"
+    )
+
+
+def is_numeric(series: pd.Series[Any], *, booleans: bool = True) -> bool:
+    """Tell whether a column holds numbers: a numeric dtype, or objects that are all numbers or null (decimals)."""
+    dtype = series.dtype
+    if pd.api.types.is_bool_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
+        return booleans
+    if pd.api.types.is_numeric_dtype(dtype):
+        return not pd.api.types.is_complex_dtype(dtype)
+    return pd.api.types.is_object_dtype(dtype) and _objects_are_numbers(series, booleans=booleans)
+
+
+def _objects_are_numbers(series: pd.Series[Any], *, booleans: bool) -> bool:
+    held = series.to_numpy()
+    kinds = set(map(type, held[~pd.isna(held)]))
+    return all(
+        issubclass(kind, int | float | Decimal | np.number | np.bool_)
+        and (booleans or not issubclass(kind, bool | np.bool_))
+        for kind in kinds
+    )
+
+
+def numbers(series: pd.Series[Any]) -> Array:
+    """Return a numeric column as a NumPy array: whole numbers as int64 where they have no nulls, else float64.
+
+    Booleans are 0 and 1, nulls NaN, decimals the nearest float64; the array may share memory with the column.
+    """
+    dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "if":
+        return series.to_numpy()
+    if isinstance(dtype, np.dtype) and dtype.kind == "b":
+        return series.to_numpy().astype(np.int64)
+    if not series.hasnans and pd.api.types.is_integer_dtype(dtype):
+        return _whole_numbers(series)
+    if not pd.api.types.is_object_dtype(dtype):
+        return series.to_numpy(dtype=np.float64, na_value=np.nan)
+    return _numbers_of_objects(series)
+
+
+def _whole_numbers(series: pd.Series[Any]) -> Array:
+    if series.dtype == np.dtype(np.uint64) or str(series.dtype).lower().startswith("uint64"):
+        return series.to_numpy(dtype=np.float64)
+    return series.to_numpy(dtype=np.int64)
+
+
+def _numbers_of_objects(series: pd.Series[Any]) -> Array:
+    held = series.to_numpy()
+    missing = pd.isna(held)
+    if not missing.any() and all(issubclass(kind, int) for kind in set(map(type, held))):
+        try:
+            return held.astype(np.int64)
+        except OverflowError:
+            pass  # whole numbers beyond 64 bits are floats
+    values = np.full(len(held), np.nan)
+    values[~missing] = [float(value) for value in held[~missing]]
+    return values
+
+
+def require_unique_columns(frame: pd.DataFrame) -> None:
+    """Check that no two columns share a label (all levels taken together).
+
+    Raises:
+        PostProcessingError: two columns do.
+    """
+    if not frame.columns.is_unique:
+        twice = frame.columns[frame.columns.duplicated()]
+        raise PostProcessingError(f"several columns are called {listed(twice)}; rename one")

@@ -1,0 +1,102 @@
+"""`flatten`: labels of several levels become one text, and the index becomes columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Any
+
+import pandas as pd
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.separators import SEPARATOR, escaped, label_index, unescaped
+from analytics_core._frames.text_values import text_value
+from analytics_core.errors import PostProcessingError
+from analytics_core.models.postprocessing import FlattenOptions
+
+
+def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
+    """Return the frame with flat labels; every level of an index that means something becomes a column.
+
+    Parts of a label are joined by a comma and a blank, commas inside them escaped, nulls left out.
+
+    Raises:
+        PostProcessingError: `drop_levels` names a level that is not there, or all of them.
+    """
+    result = frame.copy(deep=False)
+    kept = _kept_levels(frame.columns, options.drop_levels)
+    if frame.columns.nlevels > 1 or options.drop_levels:
+        result.columns = label_index(_joined(label, kept) for label in frame.columns)
+    else:
+        result.columns = frame.columns.rename(None)
+    return with_index_as_columns(result) if options.reset_index else result
+
+
+def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
+    places = {_level(columns, level) for level in dropped}
+    kept = [place for place in range(columns.nlevels) if place not in places]
+    if not kept:
+        raise PostProcessingError("drop_levels: one level of the labels must be left")
+    return kept
+
+
+def _level(columns: pd.Index[Any], level: int | str) -> int:
+    names = list(columns.names)
+    if isinstance(level, str) and names.count(level) == 1:
+        return names.index(level)
+    if isinstance(level, int) and -len(names) <= level < len(names):
+        return level % len(names)
+    known = ", ".join(f"{place} ({name})" if name is not None else str(place) for place, name in enumerate(names))
+    raise PostProcessingError(f"drop_levels: the labels have no level {level!r}; they have: {known}")
+
+
+def _joined(label: Hashable, kept: Sequence[int]) -> str:
+    parts = label if isinstance(label, tuple) else (label,)
+    return SEPARATOR.join(escaped(_text(parts[place])) for place in kept if not _is_null(parts[place]))
+
+
+def _is_null(part: Any) -> bool:
+    return part is None or (pd.api.types.is_scalar(part) and bool(pd.isna(part)))
+
+
+def _text(part: Any) -> str:
+    return text_value(part.to_pydatetime(warn=False) if isinstance(part, pd.Timestamp) else part)
+
+
+def with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with its index as first columns and rows counted from 0; a plain count is dropped.
+
+    Raises:
+        PostProcessingError: a column bears the name of the index.
+    """
+    index = frame.index
+    if isinstance(index, pd.RangeIndex) and index.name is None:
+        return frame if index.start == 0 and index.step == 1 else frame.reset_index(drop=True)
+    names = [_index_name(name, place, index.nlevels) for place, name in enumerate(index.names)]
+    taken = [name for name in names if name in frame.columns]
+    if taken:
+        raise PostProcessingError(f"reset_index: a column is called {taken[0]!r} like the index; rename one")
+    return frame.reset_index(names=names)
+
+
+def _index_name(name: Hashable, place: int, levels: int) -> Hashable:
+    if name is not None:
+        return name
+    return "index" if levels == 1 else f"level_{place}"
+
+
+def flattened_for_output(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame as a result shows it: flat unescaped labels, a named index as columns.
+
+    Labels that would be the same without their backslashes keep them.
+    """
+    flat = apply(frame, FlattenOptions(reset_index=any(name is not None for name in frame.index.names)))
+    flat.columns = label_index(_unescaped_unless_same([str(label) for label in flat.columns]))
+    return flat
+
+
+def _unescaped_unless_same(names: Sequence[str]) -> Iterable[str]:
+    plain = [unescaped(name) for name in names]
+    return plain if len(set(plain)) == len(set(names)) else names
+
+
+OPERATION = Operation(name="flatten", options=FlattenOptions, apply=apply)

@@ -1,0 +1,93 @@
+"""Finds the operation of a name; the module of an operation, and pandas with it, is loaded on first use."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from importlib import import_module
+from importlib.metadata import entry_points
+from types import MappingProxyType
+from typing import Final
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core.errors import SettingsError
+
+ENTRY_POINTS = "analytics_core.operations"
+"""The group of entry points by which a package adds operations: each names one `Operation`."""
+
+_PACKAGE = f"{__package__}.operations"
+_NAMES: Final = (
+    "aggregate",
+    "boxplot",
+    "compare",
+    "contribution",
+    "cum",
+    "diff",
+    "escape_separator",
+    "flatten",
+    "forecast",
+    "geodetic_parse",
+    "geohash_decode",
+    "geohash_encode",
+    "histogram",
+    "pivot",
+    "rank",
+    "rename",
+    "resample",
+    "rolling",
+    "select",
+    "sort",
+    "unescape_separator",
+)
+_ALIASES: Final[Mapping[str, str]] = MappingProxyType({"prophet": "forecast"})
+
+
+class Operations(Mapping[str, Operation]):
+    """The operations by name; it never changes once made.
+
+    Args:
+        added: further operations, or others in place of those that come with the package.
+    """
+
+    __slots__ = ("_added",)
+
+    def __init__(self, added: Mapping[str, Operation] | None = None) -> None:
+        self._added: Mapping[str, Operation] = MappingProxyType(dict(added or {}))
+
+    def __getitem__(self, name: str) -> Operation:
+        if name in self._added:
+            return self._added[name]
+        home = _ALIASES.get(name, name)
+        if home not in _NAMES:
+            raise KeyError(name)
+        operation: Operation = import_module(f"{_PACKAGE}.{home}").OPERATION
+        return operation
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._added or name in _NAMES or name in _ALIASES
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the names without aliases, sorted."""
+        return iter(sorted({*_NAMES, *self._added}))
+
+    def __len__(self) -> int:
+        return len({*_NAMES, *self._added})
+
+
+def installed_operations() -> Operations:
+    """Return the operations of this package and those that installed packages add.
+
+    Raises:
+        SettingsError: an entry point cannot be loaded or names something else than an `Operation`.
+    """
+    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entry_points(group=ENTRY_POINTS)})
+
+
+def _loaded(load: object, name: str) -> Operation:
+    assert callable(load)  # noqa: S101 - a method of EntryPoint; tells the type checker
+    try:
+        operation = load()
+    except (ImportError, AttributeError) as error:
+        raise SettingsError(f"the entry point {name!r} of {ENTRY_POINTS} cannot be loaded") from error
+    if not isinstance(operation, Operation):
+        raise SettingsError(f"the entry point {name!r} of {ENTRY_POINTS} must name an Operation")
+    return operation

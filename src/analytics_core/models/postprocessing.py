@@ -1,0 +1,347 @@
+"""The options of the post-processing operations (contract, Operation options).
+
+What the contract shows of an operation is always accepted; the newer shapes that real clients send are accepted too.
+Keys beyond both are kept and reported, not read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, model_validator
+
+from analytics_core.models.base import Bool, Flag, LenientShape, Name, Omittable, Whole
+from analytics_core.models.enums import TimeGrain
+
+
+class OperationOptions(LenientShape):
+    """The options of one operation; each operation has a subclass of its own."""
+
+
+class AggregateOperator(StrEnum):
+    """How many values become one (contract, `aggregates`); the last three are in use beside the contract's."""
+
+    AVERAGE = "average"
+    ARGMIN = "argmin"
+    ARGMAX = "argmax"
+    CUMSUM = "cumsum"
+    CUMPROD = "cumprod"
+    MAX = "max"
+    MEAN = "mean"
+    MEDIAN = "median"
+    NANSUM = "nansum"
+    NANMIN = "nanmin"
+    NANMAX = "nanmax"
+    NANMEAN = "nanmean"
+    NANMEDIAN = "nanmedian"
+    MIN = "min"
+    PERCENTILE = "percentile"
+    PROD = "prod"
+    PRODUCT = "product"
+    STD = "std"
+    SUM = "sum"
+    VAR = "var"
+    COUNT = "count"
+    COUNT_NONZERO = "count_nonzero"
+    NANPERCENTILE = "nanpercentile"
+
+
+class Orientation(StrEnum):
+    """What a contribution is a share of: the row's total or the column's."""
+
+    ROW = "row"
+    COLUMN = "column"
+
+
+class CompareType(StrEnum):
+    """How `compare` sets two columns against each other."""
+
+    DIFFERENCE = "difference"
+    PERCENTAGE = "percentage"
+    RATIO = "ratio"
+
+
+class WhiskerType(StrEnum):
+    """Where the whiskers of a box plot end (contract, `whisker_type`)."""
+
+    TUKEY = "tukey"
+    MIN_MAX = "min/max"
+    PERCENTILE = "percentile"
+
+
+class CumulativeOperator(StrEnum):
+    """What `cum` runs along a column."""
+
+    SUM = "sum"
+    PROD = "prod"
+    MIN = "min"
+    MAX = "max"
+
+
+class WindowType(StrEnum):
+    """The weights inside a rolling window (contract, `win_type`)."""
+
+    BOXCAR = "boxcar"
+    TRIANG = "triang"
+    BLACKMAN = "blackman"
+    HAMMING = "hamming"
+    BARTLETT = "bartlett"
+    PARZEN = "parzen"
+    BOHMAN = "bohman"
+    BLACKMANHARRIS = "blackmanharris"
+    NUTTALL = "nuttall"
+    BARTHANN = "barthann"
+    KAISER = "kaiser"
+    GAUSSIAN = "gaussian"
+    GENERAL_GAUSSIAN = "general_gaussian"
+    SLEPIAN = "slepian"
+    EXPONENTIAL = "exponential"
+
+
+class AggregateSpec(LenientShape):
+    """One aggregate: `operator` over `column`; without a column, over the column of the aggregate's own name.
+
+    `options.q` is the percentile to take, from 0 to 100.
+    """
+
+    column: Omittable[Name] = None
+    operator: Omittable[AggregateOperator] = None
+    options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = Field(
+        default_factory=dict
+    )
+
+    @model_validator(mode="after")
+    def _check_percentile(self) -> AggregateSpec:
+        if self.operator in (AggregateOperator.PERCENTILE, AggregateOperator.NANPERCENTILE):
+            q = self.options.get("q")
+            if isinstance(q, bool) or not isinstance(q, int | float) or not 0 <= q <= 100:
+                raise ValueError(f"{self.operator.value} needs options.q, a number from 0 to 100")
+        return self
+
+
+Aggregates = Annotated[dict[Name, AggregateSpec], BeforeValidator(lambda value: {} if value is None else value)]
+"""New columns and how each is made."""
+
+
+def _one_or_more(value: Any) -> Any:
+    """Return a list for one item, an empty one for null."""
+    if value is None:
+        return ()
+    return value if isinstance(value, list | tuple) else (value,)
+
+
+def _one_map(value: Any) -> Any:
+    """Return one map for an array of maps, as the contract has it, and an empty one for null."""
+    if value is None:
+        return {}
+    if not isinstance(value, list | tuple):
+        return value
+    if not all(isinstance(item, Mapping) for item in value):
+        raise ValueError("must be an object that maps old names to new ones, or an array of such objects")
+    return {old: new for item in value for old, new in item.items()}
+
+
+Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_more)]
+"""Column names; one name stands for a list of it, null for none."""
+
+NameMap = Annotated[dict[Name, Name], BeforeValidator(_one_map)]
+"""Old names and new ones; an array of such maps is read as one."""
+
+
+class AggregateOptions(OperationOptions):
+    """Options of `aggregate`: one row for each group, or one in all without `groupby`."""
+
+    groupby: Names = ()
+    aggregates: Aggregates = Field(default_factory=dict)
+
+
+class BoxplotOptions(OperationOptions):
+    """Options of `boxplot`; `percentiles` (lower, upper) are read for percentile whiskers.
+
+    `groupby` null or absent makes one box in all, `metrics` null or absent takes every numeric column.
+    """
+
+    whisker_type: WhiskerType
+    groupby: Names = ()
+    metrics: Names | None = None
+    percentiles: tuple[float, float] | None = None
+
+
+class CompareOptions(OperationOptions):
+    """Options of `compare`: each source column against the compare column at the same place."""
+
+    source_columns: Names = ()
+    compare_columns: Names = ()
+    compare_type: CompareType = CompareType.DIFFERENCE
+    drop_original_columns: Flag = False
+    precision: Annotated[Whole, Field(ge=0, le=15)] = 4
+
+
+class ContributionOptions(OperationOptions):
+    """Options of `contribution`; `rename_columns` adds columns under these names and keeps the originals."""
+
+    orientation: Annotated[
+        Orientation, BeforeValidator(lambda value: Orientation.COLUMN if value is None else value)
+    ] = Orientation.COLUMN
+    columns: Names = ()
+    time_shifts: Names = ()
+    rename_columns: Names = ()
+    contribution_totals: dict[Name, float | None] | None = None
+
+
+class CumOptions(OperationOptions):
+    """Options of `cum`: source columns and the names of the results."""
+
+    operator: CumulativeOperator
+    columns: NameMap = Field(default_factory=dict)
+
+
+class DiffOptions(OperationOptions):
+    """Options of `diff`: source columns and the names of the results; `axis` 0 goes down rows, 1 across columns."""
+
+    columns: NameMap = Field(default_factory=dict)
+    periods: Whole = 1
+    axis: Annotated[Whole, Field(ge=0, le=1)] = 0
+
+
+class FlattenOptions(OperationOptions):
+    """Options of `flatten`: `drop_levels` names levels of the columns, or counts them from 0."""
+
+    reset_index: Annotated[bool, BeforeValidator(lambda value: True if value is None else value)] = True
+    drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more)] = ()
+
+
+class ForecastOptions(OperationOptions):
+    """Options of `forecast`: `periods` counts steps of `time_grain`.
+
+    A seasonality is true, false, a Fourier order, or null: detect it. `index` names the time column.
+    """
+
+    confidence_interval: Annotated[float, Field(gt=0, lt=1)]
+    periods: Annotated[Whole, Field(ge=0)]
+    time_grain: TimeGrain
+    daily_seasonality: Bool | Whole | None = None
+    weekly_seasonality: Bool | Whole | None = None
+    monthly_seasonality: Bool | Whole | None = None
+    yearly_seasonality: Bool | Whole | None = None
+    index: Name | None = None
+
+
+class GeodeticParseOptions(OperationOptions):
+    """Options of `geodetic_parse`: the source column, and the columns to make of it; `altitude` only if named."""
+
+    geodetic: Name
+    latitude: Name
+    longitude: Name
+    altitude: Name | None = None
+
+
+class GeohashDecodeOptions(OperationOptions):
+    """Options of `geohash_decode`: the column of geohashes, and the columns to make of it."""
+
+    geohash: Name
+    latitude: Name
+    longitude: Name
+
+
+class GeohashEncodeOptions(OperationOptions):
+    """Options of `geohash_encode`: the column to make, and the columns of degrees it is made of."""
+
+    geohash: Name
+    latitude: Name
+    longitude: Name
+
+
+class HistogramOptions(OperationOptions):
+    """Options of `histogram`: `bins` equal parts between the least and the greatest value of `column`."""
+
+    column: Name
+    groupby: Names = ()
+    bins: Annotated[Whole, Field(ge=1, le=10_000)] = 5
+    cumulative: Flag = False
+    normalize: Flag = False
+
+
+class PivotOptions(OperationOptions):
+    """Options of `pivot`: `index` down, the values of `columns` across, `aggregates` in the cells.
+
+    `column_fill_value` stands for a null in `columns`; null or "" leaves the rows with such nulls out.
+    """
+
+    index: Names = ()
+    columns: Names = ()
+    aggregates: Aggregates = Field(default_factory=dict)
+    column_fill_value: Name | None = "<NULL>"
+    metric_fill_value: int | float | None = None
+    drop_missing_columns: Annotated[bool, BeforeValidator(lambda value: True if value is None else value)] = True
+    combine_value_with_metric: Flag = False
+    marginal_distributions: Flag = False
+    marginal_distribution_name: Annotated[
+        Name, BeforeValidator(lambda value: "All" if value in (None, "") else value)
+    ] = "All"
+
+
+class RankOptions(OperationOptions):
+    """Options of `rank`: the column to rank, in all or within each group."""
+
+    metric: Name
+    group_by: Names = ()
+
+
+class RenameOptions(OperationOptions):
+    """Options of `rename`: old labels and new ones; null leaves the label out of a joined name.
+
+    `level` names or counts the level of the columns; `inplace` is accepted and without effect: inputs never change.
+    """
+
+    columns: dict[Name, Name | None] = Field(default_factory=dict)
+    inplace: Flag = False
+    level: Whole | Name | None = None
+
+
+class ResampleOptions(OperationOptions):
+    """Options of `resample`: `rule` is an interval such as `1D`, `15min` or `1MS`."""
+
+    rule: Name
+    method: Name
+    fill_value: int | float | None = None
+
+
+class RollingOptions(OperationOptions):
+    """Options of `rolling`: `window` counts rows, which are days at a daily grain."""
+
+    rolling_type: Name
+    window: Whole
+    columns: NameMap = Field(default_factory=dict)
+    min_periods: Whole | None = None
+    center: Flag = False
+    win_type: WindowType | None = None
+    rolling_type_options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = (
+        Field(default_factory=dict)
+    )
+
+
+class SelectOptions(OperationOptions):
+    """Options of `select`: choose, drop, then rename; all speak of the original names."""
+
+    columns: Names = ()
+    exclude: Names = ()
+    rename: NameMap = Field(default_factory=dict)
+
+
+class SeparatorOptions(OperationOptions):
+    """Options of `escape_separator` and `unescape_separator`: there are none."""
+
+
+class SortOptions(OperationOptions):
+    """Options of `sort`: `columns` maps names to true for ascending; `by` with `ascending` is the newer form."""
+
+    columns: Annotated[dict[Name, Bool], BeforeValidator(lambda value: {} if value is None else value)] = Field(
+        default_factory=dict
+    )
+    aggregates: Aggregates = Field(default_factory=dict)
+    by: Names = ()
+    ascending: Annotated[tuple[Bool, ...], BeforeValidator(_one_or_more)] = ()
+    is_sort_index: Flag = False
