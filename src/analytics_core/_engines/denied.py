@@ -80,7 +80,7 @@ _DUCKDB: Final = """
     duckdb_external_file_cache duckdb_temporary_files duckdb_log_contexts duckdb_logs duckdb_logs_parsed
     pragma_database_size pragma_storage_info pragma_user_agent pragma_version pragma_platform
     nextval currval checkpoint force_checkpoint enable_logging disable_logging truncate_duckdb_logs write_log
-    sleep_ms repeat_row add_parquet_key
+    sleep_ms pg_sleep repeat_row add_parquet_key
     enable_profiling disable_profiling enable_profile disable_profile
 """
 _CLICKHOUSE: Final = """
