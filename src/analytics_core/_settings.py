@@ -44,7 +44,7 @@ class Settings:
         previous_secret_keys: keys that still open what they sealed (rotation).
         default_row_limit: rows of a query that names none (`row_limit` null).
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
-        samples_row_limit: rows of `samples` and `drill_detail` when none is named.
+        samples_row_limit: rows of `samples` when none is named (`drill_detail` has the default of every query).
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
         statement_timeout_s: seconds a statement may run on a user's database.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.

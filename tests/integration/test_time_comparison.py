@@ -254,7 +254,15 @@ def test_what_cannot_be_compared_is_refused(core: Any, change: dict[str, Any], s
         ask(core, {**series(None, "1 year ago"), **change})
 
 
-def test_post_processing_is_of_the_joined_rows_and_samples_are_not_compared(core: Any) -> None:
+def test_a_label_that_is_the_name_of_a_compared_metric_is_refused(core: Any) -> None:
+    query = series(None, "1 year ago")
+    taken = {"expressionType": "SQL", "sqlExpression": "MAX(id)", "label": "count__1 year ago"}
+    with pytest.raises(errors.DuplicateLabelError, match="count__1 year ago"):
+        ask(core, {**query, "metrics": ["count", taken]})
+    assert ask(core, {**query, "metrics": ["count", {**taken, "label": "count__2 years ago"}]}).rowcount == 1
+
+
+def test_samples_are_not_compared(core: Any) -> None:
     result = ask(core, series(None, "1 year ago", row_limit=2), result_type="samples")
     assert result.colnames == tuple(ORDERS[0])
 

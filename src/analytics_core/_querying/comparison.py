@@ -11,7 +11,8 @@ from analytics_core._compile.plan import OutputRole, QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
 from analytics_core._compile.time_range import TimeRange
-from analytics_core.errors import TimeOffsetError
+from analytics_core._querying.offset_join import offset_label
+from analytics_core.errors import DuplicateLabelError, TimeOffsetError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -46,14 +47,24 @@ def comparisons(
 
     Raises:
         TimeOffsetError: the query has no metrics or no range with both ends, or an offset is not understood.
+        DuplicateLabelError: a label of the query is the name of a compared metric.
     """
     texts = tuple(dict.fromkeys(text for text in query.time_offsets if text))
     if not texts or plan.count_rows:
         return ()
     if not any(output.role is OutputRole.METRIC for output in plan.outputs):
         raise TimeOffsetError("time_offsets compare metrics, and this query has none; give metrics")
+    _check_labels(texts, plan)
     main = _enclosed(plan)
     return tuple(_comparison(text, query, request, main, date_ranges=date_ranges) for text in texts)
+
+
+def _check_labels(texts: tuple[str, ...], plan: QueryPlan) -> None:
+    labels = {output.label for output in plan.outputs}
+    metrics = [output.label for output in plan.outputs if output.role is OutputRole.METRIC]
+    taken = labels & {offset_label(metric, text) for metric in metrics for text in texts}
+    if taken:
+        raise DuplicateLabelError(sorted(taken))
 
 
 def _enclosed(plan: QueryPlan) -> TimeRange:
