@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -287,3 +289,42 @@ def test_a_job_of_somebody_without_a_grant_fails_with_the_refusal(url: str) -> N
 def test_series_and_axis_queries_bind_too(anna: Any) -> None:
     query = {"columns": [axis("P1Y"), "country"], "metrics": ["count"], "granularity": "order_date"}
     assert {row[1] for row in rows(anna, query)} == {MINE}
+
+
+# ------------------------------------------------------------------------------------------------- charts and threads
+def test_a_saved_chart_opens_no_dataset_that_its_reader_may_not_read(url: str) -> None:
+    with hosted_core(url) as host:
+        admin = host.as_user("admin")
+        customers = admin.datasets.create({"database": 1, "table_name": "customers"})
+        reader = add_reader(host, "somebody", on=("dataset", 1))
+        stored = json.dumps(context({"metrics": ["count"]}, dataset=customers.id))
+        saved = {"slice_name": "c", "datasource_id": 1, "datasource_type": "table", "query_context": stored}
+        chart = admin.charts.create(saved)
+        assert admin.charts.data(chart.id).results[0].data == [{"count": 120}]
+        with pytest.raises(errors.DatasetAccessError):
+            reader.charts.data(chart.id)
+        own = reader.charts.create({**saved, "query_context": json.dumps(context({"metrics": ["count"]}))})
+        assert reader.charts.data(own.id).results[0].data == [{"count": len(ORDERS)}]
+        admin.roles.revoke("readers somebody", on=("dataset", 1))
+        with pytest.raises(errors.AccessError):
+            reader.charts.data(own.id)
+
+
+def test_many_people_at_once_get_their_own_rows(url: str) -> None:
+    places = {"anna": "France", "bert": MINE}
+
+    class EachTheirOwn:
+        def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+            place = places.get(user.username)
+            return (RowFilter(name=user.username, clause=f"country = '{place}'"),) if place else ()
+
+    with hosted_core(url, row_filters=[EachTheirOwn()]) as host:
+        readers = {name: add_reader(host, name) for name in places}
+
+        def asked(number: int) -> bool:
+            name = ("anna", "bert")[number % 2]
+            query = {"columns": ["country"], "metrics": ["count"], "row_limit": 10 + number % 3}
+            return {row[0] for row in rows(readers[name], query, force=number % 5 == 0)} == {places[name]}
+
+        with ThreadPoolExecutor(max_workers=8) as pool:
+            assert all(pool.map(asked, range(120)))
