@@ -57,8 +57,8 @@ def contracts(session: nox.Session) -> None:
 def docs(session: nox.Session) -> None:
     """Build the documentation and run its examples."""
     _install(session, ENGINES, "-e.[docs]")
-    quiet = {"NO_MKDOCS_2_WARNING": "1"}
-    session.run("python", "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", "site", env=quiet)
+    calm = {"NO_MKDOCS_2_WARNING": "1"}
+    session.run("python", "-m", "mkdocs", "build", "--strict", "--site-dir", "site", env=calm)
     session.run("python", "-m", "pytest", "-q", "tests/docs")
 
 
