@@ -218,6 +218,14 @@ def test_a_sound_fragment_gives_rows(world: World, fragment: str) -> None:
     assert answer.results[0].failure is None
 
 
+def test_constants_may_be_the_only_group_and_the_only_series(world: World) -> None:
+    column = {"label": "x", "sqlExpression": "7"}
+    query = {"columns": [column], "metrics": ["count"]}
+    for more in ({}, {"series_columns": [column], "series_limit": 1}, {"is_rowcount": True}):
+        assert check(world, asked(**query, **more)).count('"count":4') == (0 if more.get("is_rowcount") else 1)
+    assert '"data":[{"x":7}]' in check(world, asked(columns=[column], metrics=[]))
+
+
 @pytest.mark.parametrize("fragment", AGGREGATES)
 def test_a_sound_metric_gives_rows(world: World, fragment: str) -> None:
     metric = {"expressionType": "SQL", "sqlExpression": fragment, "label": "x"}

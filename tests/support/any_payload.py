@@ -74,6 +74,12 @@ FRAGMENTS = (
     "COALESCE(note, 'none')",
     "quantity / 2 - 1",
     "NOT is_paid",
+    "7",
+    "-3",
+    "1.5",
+    "'x'",
+    "NULL",
+    "TRUE",
 )
 AGGREGATES = (
     "COUNT(*)",

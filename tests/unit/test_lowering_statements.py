@@ -251,6 +251,19 @@ def test_a_fragment_stands_for_one_operand(engine: str, text: str) -> None:
     assert condition.expression == exp.Literal.number(5)
 
 
+@pytest.mark.parametrize("engine", NAMES)
+@pytest.mark.parametrize("text", ["2", "-2", "(2)", "'x'", "NULL", "1.5"])
+def test_a_constant_is_never_taken_for_the_position_of_a_column(engine: str, text: str) -> None:
+    constant = {"label": "x", "sqlExpression": text}
+    query = {"columns": [constant, "city"], "metrics": ["orders"], "orderby": [[constant, True]]}
+    for columns in ([constant, "city"], [constant]):
+        tree = parsed(statement({**query, "columns": columns}, engine).display_sql, engine)
+        for key in tree.args["group"].expressions:
+            assert not isinstance(key.unnest(), exp.Literal | exp.Neg | exp.Null)
+        for term in tree.args["order"].expressions if tree.args.get("order") else ():
+            assert not isinstance(term.this.unnest(), exp.Literal | exp.Neg | exp.Null)
+
+
 def test_a_function_that_is_written_as_an_operator_stands_in_parentheses() -> None:
     column = DatasetColumn(
         column_name="later", type="TIMESTAMP", is_dttm=True, expression="DATE_ADD(ordered_at, INTERVAL 1 DAY)"

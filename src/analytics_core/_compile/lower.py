@@ -13,7 +13,7 @@ from sqlglot import exp
 from analytics_core._compile.binds import Binds
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.labels import aliases
-from analytics_core._compile.lower_expr import lower_expr, lower_key
+from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
 from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import OrderTerm, Output, OutputRole, QueryPlan, SeriesLimit, SqlSource, TableSource
@@ -86,19 +86,24 @@ def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
         return
     keys = dict.fromkeys(output.expr for output in plan.outputs if output.role is OutputRole.COLUMN)
     if keys:
-        select.set("group", _grouped([lower_expr(key, low) for key in keys], low.spec))
+        select.set("group", _grouped([lower_expr(key, low) for key in keys if not is_constant(key)], low.spec))
     having = conjunction([clause.predicate for clause in plan.having], low)
     if having:
         select.set("having", exp.Having(this=having))
 
 
 def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
+    """Return the grouping by keys; without any, by something that is not a constant and the same in every row."""
+    if not keys:
+        zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
+        keys = [exp.Add(this=one, expression=zero)]
     return exp.Group(expressions=[exp.Paren(this=key) for key in keys] if spec.closes_group_keys else keys)
 
 
 def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
-    if terms:
-        select.set("order", exp.Order(expressions=[_ordered(term, low) for term in terms]))
+    ordered = [_ordered(term, low) for term in terms if not is_constant(term.expr)]
+    if ordered:
+        select.set("order", exp.Order(expressions=ordered))
 
 
 def _ordered(term: OrderTerm, low: Lowering) -> exp.Ordered:
@@ -126,20 +131,22 @@ def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
 
 
 def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:
-    keys = [exp.Alias(this=lower_key(c.expr, low), alias=quoted(f"s{i}")) for i, c in enumerate(columns)]
+    keys = [column.expr for column in columns if not is_constant(column.expr)]
+    named = [exp.Alias(this=lower_key(c.expr, low), alias=quoted(f"s{i}")) for i, c in enumerate(columns)]
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
-        expressions=[*keys, hit],
+        expressions=[*named, hit],
         from_=exp.From(this=_source(plan.source, low.spec)),
-        group=_grouped([lower_key(column.expr, low) for column in columns], low.spec),
+        group=_grouped([lower_key(key, low) for key in keys], low.spec),
     )
     where = conjunction([clause.predicate for clause in limit.where], low)
     if where:
         select.set("where", exp.Where(this=where))
-    ordered = [exp.Ordered(this=lower_key(column.expr, low), desc=False, nulls_first=False) for column in columns]
+    ordered = [exp.Ordered(this=lower_key(key, low), desc=False, nulls_first=False) for key in keys]
     if limit.metric is not None:
         ordered.insert(0, exp.Ordered(this=lower_expr(limit.metric, low), desc=limit.descending, nulls_first=False))
-    select.set("order", exp.Order(expressions=ordered))
+    if ordered:
+        select.set("order", exp.Order(expressions=ordered))
     select.set("limit", exp.Limit(expression=exp.Literal(this=str(limit.limit), is_string=False)))
     return select
 

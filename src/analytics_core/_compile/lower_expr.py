@@ -37,6 +37,19 @@ def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
     return exp.Var(this=expr.sql if closed else f"({expr.sql})")
 
 
+def is_constant(expr: PlanExpr) -> bool:
+    """Tell whether an expression is a written constant: in GROUP BY and ORDER BY that would be a column's position."""
+    if not isinstance(expr, FragmentExpr) or expr.tree is None:
+        return False
+    return isinstance(_unsigned(expr.tree), exp.Literal | exp.Null | exp.Boolean)
+
+
+def _unsigned(tree: exp.Expr) -> exp.Expr:
+    while isinstance(tree, exp.Paren | exp.Neg):
+        tree = tree.this
+    return tree
+
+
 def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return the node that selects and groups by an expression; text by code point."""
     match expr:
