@@ -12,6 +12,8 @@ from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
 
 Payload = Mapping[str, Any] | str | bytes | ChartDataQueryContext
+_SHALLOW = 60
+"""So few brackets cannot nest too deeply."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,26 +34,38 @@ class ContextReader:
         """Return the context of a payload; PayloadError when it is none."""
         if isinstance(payload, ChartDataQueryContext):
             return ReadContext(context=payload, digest=None)
-        digest = _digest(payload)
-        if digest is None:
+        encoded = _encoded(payload)
+        if encoded is None:
             return ReadContext(context=parse_query_context(payload), digest=None)
+        digest = hashlib.blake2b(encoded, digest_size=32).digest()
         known = self._known.get(digest)
         if known is not None:
             return known
-        read = ReadContext(context=parse_query_context(payload), digest=digest)
+        context = parse_query_context(payload, text_is_checked=_is_plain(payload, encoded))
+        read = ReadContext(context=context, digest=digest)
         self._known.put(digest, read)
         return read
 
 
-def _digest(payload: Mapping[str, Any] | str | bytes) -> bytes | None:
-    """Return a hash of the payload's JSON bytes with sorted keys, or None for values that JSON does not know."""
+def _encoded(payload: Mapping[str, Any] | str | bytes) -> bytes | None:
+    """Return the payload's JSON bytes, keys sorted, or None for values that JSON does not know."""
     import orjson
 
     if isinstance(payload, str):
-        payload = payload.encode("utf-8", "surrogatepass")
-    if not isinstance(payload, bytes):
-        try:
-            payload = orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
-        except TypeError:
-            return None
-    return hashlib.blake2b(payload, digest_size=32).digest()
+        return payload.encode("utf-8", "surrogatepass")
+    if isinstance(payload, bytes):
+        return payload
+    try:
+        return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
+    except TypeError:
+        return None
+
+
+def _is_plain(payload: Payload, encoded: bytes) -> bool:
+    """Tell from the JSON of a mapping that its texts and numbers need no further look, as most do not.
+
+    The encoder refuses half surrogate pairs, and writes NaN and infinity as null, NUL as an escape.
+    """
+    if isinstance(payload, str | bytes) or b"null" in encoded or b"\\u0000" in encoded:
+        return False
+    return encoded.count(b"{") + encoded.count(b"[") <= _SHALLOW

@@ -1,0 +1,69 @@
+"""Payloads are read once; the quick look at their JSON bytes never lets through what the full look refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from analytics_core._querying.reading import ContextReader
+from analytics_core.errors import PayloadError
+from analytics_core.models.parsing import parse_query_context
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers(-10, 10)
+    | st.floats()
+    | st.text(max_size=4)
+    | st.just("a\x00")
+    | st.just("\ud800"),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+
+
+def _outcome(read: Any, payload: Any) -> Any:
+    try:
+        return read(payload)
+    except PayloadError as error:
+        return str(error)
+
+
+@given(form_data=VALUES)
+def test_reading_with_and_without_the_quick_look_gives_the_same(form_data: Any) -> None:
+    payload = {"queries": [{"columns": ["a"]}], "form_data": form_data}
+    quick = _outcome(lambda value: ContextReader().read(value).context, payload)
+    full = _outcome(parse_query_context, payload)
+    assert repr(quick) == repr(full)
+
+
+@pytest.mark.parametrize("hostile", ["a\x00b", "\ud800", float("nan"), float("inf")])
+def test_text_and_numbers_that_no_engine_takes_are_refused(hostile: object) -> None:
+    with pytest.raises(PayloadError):
+        ContextReader().read({"queries": [{"filters": [{"col": "a", "op": "==", "val": hostile}]}]})
+
+
+def test_a_payload_nested_without_end_is_refused() -> None:
+    deepest: dict[str, Any] = {}
+    payload = {"form_data": deepest}
+    for _ in range(80):
+        deepest["a"] = {}
+        deepest = deepest["a"]
+    with pytest.raises(PayloadError, match="levels deep"):
+        ContextReader().read(payload)
+
+
+def test_the_same_payload_is_validated_once() -> None:
+    reader = ContextReader()
+    payload = {"queries": [{"columns": ["a"]}]}
+    assert reader.read(payload) is reader.read(dict(payload))
+
+
+def test_a_changed_payload_is_another_one() -> None:
+    reader = ContextReader()
+    assert (
+        reader.read({"queries": [{"columns": ["a"]}]}).digest != reader.read({"queries": [{"columns": ["b"]}]}).digest
+    )
