@@ -99,7 +99,8 @@ def test_an_expression_is_written_again_as_its_engine_means_it(on: str, text: st
 @pytest.mark.parametrize(
     ("on", "text", "sql"),
     [
-        ("sqlite", "a NOT IN (1, 2) = b", '(NOT "t"."a" IN (1, 2)) = "t"."b"'),
+        ("sqlite", "(a NOT IN (1, 2)) = b", '(NOT "t"."a" IN (1, 2)) = "t"."b"'),
+        ("duckdb", "a NOT IN (1, 2) = b", '(NOT "t"."a" IN (1, 2)) = "t"."b"'),
         ("mysql", "-MOD(a, 2)", "-(`t`.`a` % 2)"),
         ("mysql", "3 * MOD(a, 2)", "3 * (`t`.`a` % 2)"),
         ("mysql", "a = Name SOUNDS LIKE 'x'", "`t`.`a` = (SOUNDEX(`t`.`Name`) = SOUNDEX('x'))"),

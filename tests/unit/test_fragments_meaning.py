@@ -12,12 +12,13 @@ import pytest
 from tests.support.meaning import COMMON, ROWS, Run, assert_same_meaning
 
 SQLITE = [
-    "s || '-' || i", "i || j * 2", "s GLOB 'A*'", "s NOT GLOB 'A*'", "strftime('%Y-%m', ts)", "date(ts, '+1 day')",
+    "s || '-' || i", "i || (j * 2)", "s GLOB 'A*'", "s NOT GLOB 'A*'", "strftime('%Y-%m', ts)", "date(ts, '+1 day')",
     "datetime(ts, 'start of month')", "julianday(d)", "CAST(ts AS DATE)", "CAST(s AS TEXT)", "CAST('7.5' AS NUMERIC)",
     "CAST(i AS REAL)", "CAST(i AS DECIMAL) / 2", "mod(f, 2)", "iif(i > 0, 1, 2)", "total(i)", "group_concat(s, ';')",
     "max(i, j)", "min(i, f)", "printf('%05d', i)", "i & 3", "i | 4", "i << 2", "~i", "i IS j", "i IS NOT j",
     "s COLLATE NOCASE = 'AB C,D'", "instr(s, 'b')", "substr(s, -2)", "typeof(f)", "hex(s)", "x'41'", "0x1F",
-    "i NOT NULL", "j ISNULL", "i NOT IN (1, 2) = j", "b IS TRUE", "i == 7", "json_extract('{\"k\": 7}', '$.k')",
+    "i NOT NULL", "j ISNULL", "(i NOT IN (1, 2)) = j", "i = j IN (1, 0)", "(i < j) IS NULL",
+    "NOT i = 7 AND j NOT IN (1)", "b IS TRUE", "i == 7", "json_extract('{\"k\": 7}', '$.k')",
     "'{\"k\": 7}' ->> '$.k'", "unixepoch(ts)", "sign(i)", "likely(i)", "quote(s)", "char(65, 66)", "unicode(s)",
     "s LIKE '%\\%'", "1e3 + i", "nth_value(i, 2) OVER (ORDER BY i)", "round(f)", "ltrim(s, 'A')",
 ]  # fmt: skip

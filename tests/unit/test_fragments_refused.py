@@ -153,6 +153,7 @@ def test_a_denied_name_inside_text_is_text() -> None:
         ("postgresql", "%s"),
         ("postgresql", "%(p0)s"),
         ("postgresql", "@ a"),
+        ("postgresql", "a ?"),
         ("mysql", "@x"),
         ("mysql", "@@version"),
         ("mysql", "@x := 1"),
@@ -165,6 +166,14 @@ def test_a_denied_name_inside_text_is_text() -> None:
 def test_parameters_and_constructs_of_one_dialect_are_refused(on: str, text: str) -> None:
     with pytest.raises(FragmentError):
         parse(text, on)
+
+
+@pytest.mark.parametrize(
+    "text", ["a = b NOT IN (1)", "a NOT IN (1) = b", "a IS NOT NULL = b", "a < b NOT BETWEEN 1 AND 2"]
+)
+def test_what_sqlite_would_group_in_its_own_way_needs_parentheses(text: str) -> None:
+    with pytest.raises(FragmentError, match="put parentheses"):
+        parse(text, "sqlite")
 
 
 @pytest.mark.parametrize("on", ENGINES)

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import Token, exp
 
 from analytics_core._compile.fragment_columns import FragmentNames, qualify_columns
 from analytics_core._compile.fragment_kinds import infer_kind
-from analytics_core._compile.own_dialect import restore_meaning
+from analytics_core._compile.own_dialect import refuse_new_groups, restore_meaning
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._compile.sql_nodes import (
     aggregates,
@@ -130,20 +131,22 @@ class FragmentParser:
             return FragmentError(f"{place}: {what}")
 
         check_characters(text, max_length=self._max_length, refuse=refuse)
+        tokens = read_tokens(text, spec.dialect, refuse)
         try:
-            tree = _checked_tree(text, spec, refuse, place=place, allow_subqueries=allow_subqueries)
+            tree = _checked_tree(text, tokens, spec, refuse, place=place, allow_subqueries=allow_subqueries)
             _refuse_by_slot(tree, slot, spec.dialect, refuse)
             tree = qualify_columns(tree, names, dialect=spec.dialect, place=place)
             kind = infer_kind(tree, spec)
             _refuse_unusable(kind, slot, refuse)
-            return FragmentExpr(sql=_faithful_sql(tree, spec, refuse), kind=kind, tree=tree)
+            return FragmentExpr(sql=_faithful_sql(tree, tokens, spec, refuse), kind=kind, tree=tree)
         except RecursionError:
             raise refuse("it is nested too deeply; write it flatter") from None
 
 
-def _checked_tree(text: str, spec: EngineSpec, refuse: Refuse, *, place: str, allow_subqueries: bool) -> exp.Expr:
+def _checked_tree(
+    text: str, tokens: Sequence[Token], spec: EngineSpec, refuse: Refuse, *, place: str, allow_subqueries: bool
+) -> exp.Expr:
     """Return the tree of `text` after all checks that do not depend on the place or the dataset."""
-    tokens = read_tokens(text, spec.dialect, refuse)
     refuse_denied(tokens, spec.denied_functions, refuse)
     tree = parse_scalar(text, tokens, spec.dialect, refuse)
     if isinstance(tree, exp.Block):
@@ -168,12 +171,13 @@ def _refuse_unusable(kind: ValueKind, slot: FragmentSlot, refuse: Refuse) -> Non
         raise refuse(f"it gives a {kind.value}, not true or false; compare it with something")
 
 
-def _faithful_sql(tree: exp.Expr, spec: EngineSpec, refuse: Refuse) -> str:
+def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, refuse: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as what was checked."""
     text = write_sql(tree, spec.dialect, refuse)
     check_characters(text, max_length=max(len(text), 1), refuse=refuse)
     tokens = read_tokens(text, spec.dialect, refuse)
     refuse_denied(tokens, spec.denied_functions, refuse)
+    refuse_new_groups(spec.dialect, before, tokens, refuse)
     again = parse_scalar(text, tokens, spec.dialect, refuse)
     again = restore_meaning(again, spec.dialect, refuse, called=called_names(tokens))
     if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):

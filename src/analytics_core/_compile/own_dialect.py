@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 
 from analytics_core._compile.sql_text import Refuse
 
@@ -27,8 +27,10 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
 
     `called` are the names of the functions in the text, in lower case: a few calls parse to the node of an operator.
     """
-    by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in set(called)]
-    repairs = (*_EVERYWHERE, *_REPAIRS.get(dialect, ()), *by_call)
+    names = set(called)
+    by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in names]
+    grouping = _sqlite_mixed_comparisons if dialect == "sqlite" else _closed_operand
+    repairs = (*_EVERYWHERE, grouping, *_REPAIRS.get(dialect, ()), *by_call)
     for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
         for repair in repairs:
             repaired = repair(node, refuse)
@@ -42,6 +44,21 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
     return tree
 
 
+def refuse_new_groups(dialect: str, before: Sequence[Token], after: Sequence[Token], refuse: Refuse) -> None:
+    """Refuse text that got parentheses of the parser's own on SQLite, which groups comparisons unlike the parser.
+
+    `a = b IS NULL IN (1)` has one level from left to right there, and several elsewhere.
+    """
+    casts = sum(token.token_type is TokenType.DCOLON for token in before)
+    if dialect == "sqlite" and _groups(after) > _groups(before) + casts:
+        raise refuse(_MIXED)
+
+
+def _groups(tokens: Sequence[Token]) -> int:
+    return sum(token.token_type is TokenType.L_PAREN for token in tokens)
+
+
+_MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
 Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
 
 
@@ -107,6 +124,31 @@ def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
+_SQLITE_LEVEL: Final = (
+    *_COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Glob,
+    exp.Match, exp.RegexpLike,
+)  # fmt: skip
+
+
+def _sqlite_mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
+    """Refuse what SQLite groups unlike the parser: `a = b NOT IN (1)` is `(a = b) NOT IN (1)` there.
+
+    Without a NOT the text is written as it was, and SQLite groups it as it always did.
+    """
+    if not isinstance(node, exp.Not):
+        return None
+    beside = isinstance(node.parent, exp.Binary | exp.Neg | exp.Between) and not isinstance(node.parent, exp.Connector)
+    inner = node.this
+    chained = isinstance(inner, _SQLITE_LEVEL) and any(
+        isinstance(operand, (exp.Not, *_SQLITE_LEVEL))
+        for key, operand in inner.args.items()
+        if key in ("this", "expression", "low", "high")
+    )
+    if beside or chained:
+        raise refuse(_MIXED)
+    return None
+
+
 def _duckdb_date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
     if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
@@ -152,7 +194,7 @@ _SQLITE_NUMERIC: Final = frozenset(
         exp.DataType.Type.TIME, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON,
     }
 )  # fmt: skip
-_EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin, _closed_operand)
+_EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin)
 _REPAIRS: Final[Mapping[str, tuple[Repair, ...]]] = {
     "mysql": (_mysql_regexp, _mysql_median, _mysql_utc, _mysql_timestamp_add),
     "duckdb": (_duckdb_date_add,),

@@ -19,6 +19,8 @@ _PARTS: Final[tuple[type[exp.Expr], ...]] = (
 )  # fmt: skip
 """What scalar expressions are made of besides `exp.Condition`, sqlglot's class of expressions with a value."""
 
+_ALLOWED: Final[tuple[type[exp.Expr], ...]] = (exp.Condition, *_PARTS)
+
 _RELATIONS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Select, exp.SetOperation, exp.Subquery, exp.Values, exp.With, exp.CTE, exp.RecursiveWithSearch, exp.From,
     exp.Join, exp.Table, exp.TableAlias, exp.TableSample, exp.Lateral, exp.Alias, exp.Aliases, exp.Group, exp.Having,
@@ -54,20 +56,16 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 
 def refuse_unknown_nodes(tree: exp.Expr, refuse: Refuse, *, queries: bool) -> None:
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
-    allowed = (exp.Condition, *_PARTS, *_RELATIONS) if queries else (exp.Condition, *_PARTS)
+    allowed = _ALLOWED + _RELATIONS if queries else _ALLOWED
     for node in tree.walk():
         if isinstance(node, _NEVER):
             raise refuse("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
         if isinstance(node, exp.Column) and node.name.startswith("$"):
             raise refuse(f"parameters cannot be used in it ({node.name})")
         if not isinstance(node, allowed):
-            raise refuse(f"{_construct(node)} is not allowed in it")
+            raise refuse(f"{node.key.upper()} is not allowed in it")
         if isinstance(node, exp.Query) and (option := next((o for o in _QUERY_OPTIONS if node.args.get(o)), None)):
             raise refuse(f"{option.upper()} is not allowed in it")
-
-
-def _construct(node: exp.Expr) -> str:
-    return node.key.upper()
 
 
 def reads_relation(tree: exp.Expr, *, dialect: str) -> bool:

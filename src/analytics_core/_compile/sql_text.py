@@ -8,15 +8,17 @@ from itertools import pairwise
 from typing import Final
 
 import sqlglot
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
-from sqlglot.tokens import Token, TokenType
 
 from analytics_core.errors import QueryError
 
 Refuse = Callable[[str], QueryError]
 """Makes the caller's error from what is wrong; the caller adds the place."""
+
+FAULTS: Final = (SqlglotError, TypeError, AttributeError, ValueError, LookupError, AssertionError)
+"""What sqlglot raises on text that is no SQL; the parser itself stumbles over some of it (`a ?` on PostgreSQL)."""
 
 _CONTROL: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
@@ -38,7 +40,7 @@ def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
     """Return the tokens of `text`, refusing what a parser would not see: executable comments, unrendered templates."""
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(text)
-    except SqlglotError:
+    except FAULTS:
         raise refuse("it cannot be read: a quote or comment is not closed") from None
     if _has_executable_comment(text, tokens):
         raise refuse("comments that some servers execute (/*! ... */) are not allowed")
@@ -96,7 +98,7 @@ def parse_scalar(text: str, tokens: Sequence[Token], dialect: str, refuse: Refus
         return sqlglot.parse_one(text, read=dialect, into=exp.Condition)
     except ParseError as error:
         raise refuse(f"it is not one SQL expression{_where(error)}") from None
-    except SqlglotError:
+    except FAULTS:
         raise refuse("it is not one SQL expression") from None
     except RecursionError:
         raise refuse(_TOO_DEEP) from None
@@ -119,7 +121,7 @@ def parse_statements(text: str, dialect: str, refuse: Refuse) -> list[exp.Expr]:
         trees = sqlglot.parse(text, read=dialect)
     except ParseError as error:
         raise refuse(f"it is not valid SQL{_where(error)}") from None
-    except SqlglotError:
+    except FAULTS:
         raise refuse("it is not valid SQL") from None
     except RecursionError:
         raise refuse(_TOO_DEEP) from None
@@ -137,7 +139,7 @@ def write_sql(tree: exp.Expr, dialect: str, refuse: Refuse) -> str:
     try:
         generator = Dialect.get_or_raise(dialect).generator(comments=False, unsupported_level=ErrorLevel.RAISE)
         return generator.generate(tree)
-    except SqlglotError:
+    except FAULTS:
         raise refuse("a part of it cannot be written for this engine") from None
     except RecursionError:
         raise refuse(_TOO_DEEP) from None

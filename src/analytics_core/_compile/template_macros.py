@@ -10,6 +10,7 @@ from typing import Any, Final
 from analytics_core._compile.template_sandbox import MAX_RANGE, Macro, RenderState, check_format
 from analytics_core._compile.template_text import raw_text, user_value
 from analytics_core.errors import TemplateError
+from analytics_core.models.enums import FilterOperator
 
 TimeBounds = tuple[datetime | None, datetime | None]
 
@@ -71,6 +72,7 @@ OWN_NAMES: Final = frozenset(
 """What templates and their parameters cannot give another meaning."""
 
 _NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
+_OPERATORS: Final = frozenset(operator.value for operator in FilterOperator)
 _MANY: Final = frozenset({"IN", "NOT IN"})
 
 
@@ -159,7 +161,7 @@ class QueryMacros:
 
     def _shown(self, item: TemplateFilter) -> dict[str, Any]:
         op = item.op.upper()
-        shown: dict[str, Any] = {"op": op, "col": user_value(item.col)}
+        shown: dict[str, Any] = {"op": op if op in _OPERATORS else user_value(op), "col": user_value(item.col)}
         if op not in _NO_VALUE:
             shown["val"] = user_value(list(_as_list(item.val)) if op in _MANY else item.val)
         return shown

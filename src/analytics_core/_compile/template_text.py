@@ -10,11 +10,10 @@ import re
 from collections.abc import Iterator
 from typing import Final, Self
 
-from sqlglot import exp
+from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
-from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
 
+from analytics_core._compile.sql_text import FAULTS
 from analytics_core.errors import TemplateError
 
 _VALUE, _TEXT = "v", "t"
@@ -124,7 +123,7 @@ class _Placement:
     def written(self) -> str:
         try:
             tokens = Dialect.get_or_raise(self._dialect).tokenize(self._text)
-        except SqlglotError:
+        except FAULTS:
             raise TemplateError("the rendered SQL cannot be read: a quote or comment is not closed") from None
         literals: dict[int, str] = {}
         for token in tokens:

@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 __all__ = ["Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]
 
 _OPENINGS: Final = ("{{", "{%", "{#")
-_FAULTS: Final = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError, RuntimeError, MemoryError)
+_FAULTS: Final = (
+    ArithmeticError,
+    AttributeError,
+    LookupError,
+    NameError,
+    TypeError,
+    ValueError,
+    RuntimeError,
+    MemoryError,
+)
 """What the operations of a template may raise; RuntimeError includes RecursionError."""
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from sqlglot import exp
+from sqlglot import Token, exp
 
-from analytics_core._compile.own_dialect import restore_meaning
+from analytics_core._compile.own_dialect import refuse_new_groups, restore_meaning
 from analytics_core._compile.plan import SqlSource
 from analytics_core._compile.sql_nodes import operators, refuse_unknown_nodes
 from analytics_core._compile.sql_text import (
@@ -59,7 +60,7 @@ def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
     def refused(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")
 
-    tree = _one_statement(sql, spec, invalid=invalid, refused=refused)
+    tree, tokens = _one_statement(sql, spec, invalid=invalid, refused=refused)
     if not isinstance(tree, _QUERIES):
         raise refused(_ONLY_QUERIES)
     _check_query(tree, refused=refused)
@@ -67,7 +68,7 @@ def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
         tables_of(tree, spec)
     except StatementRefusedError as error:
         raise refused(error.message) from None
-    return SqlSource(sql=_written_twice(tree, spec, refused=refused), tree=tree)
+    return SqlSource(sql=_written_twice(tree, tokens, spec, refused=refused), tree=tree)
 
 
 def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> CheckedStatement:
@@ -84,10 +85,10 @@ def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> C
     def refused(what: str) -> QueryError:
         return StatementRefusedError(f"the statement: {what}")
 
-    tree = _one_statement(sql, spec, invalid=invalid, refused=refused, only_queries=not allow_dml)
+    tree, tokens = _one_statement(sql, spec, invalid=invalid, refused=refused, only_queries=not allow_dml)
     if isinstance(tree, _QUERIES):
         _check_query(tree, refused=refused)
-        text = _written_twice(tree, spec, refused=refused)
+        text = _written_twice(tree, tokens, spec, refused=refused)
         return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec))
     if not (allow_dml and isinstance(tree, _CHANGES)):
         raise refused(_ONLY_QUERIES)
@@ -99,7 +100,7 @@ def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> C
 
 def _one_statement(
     sql: str, spec: EngineSpec, *, invalid: Refuse, refused: Refuse, only_queries: bool = True
-) -> exp.Expr:
+) -> tuple[exp.Expr, list[Token]]:
     check_characters(sql, max_length=MAX_STATEMENT_LENGTH, refuse=invalid)
     tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
@@ -112,7 +113,7 @@ def _one_statement(
     if len(trees) > 1:
         raise invalid("it holds several statements; one SELECT is needed")
     try:
-        return restore_meaning(trees[0], spec.dialect, refused, called=called_names(tokens))
+        return restore_meaning(trees[0], spec.dialect, refused, called=called_names(tokens)), tokens
     except RecursionError:
         raise invalid("it is nested too deeply; write it flatter") from None
 
@@ -128,11 +129,12 @@ def _check_query(tree: exp.Expr, *, refused: Refuse) -> None:
     refuse_unknown_nodes(tree, refused, queries=True)
 
 
-def _written_twice(tree: exp.Expr, spec: EngineSpec, *, refused: Refuse) -> str:
+def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, refused: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as the same statement."""
     text = write_sql(tree, spec.dialect, refused)
     check_characters(text, max_length=max(len(text), 1), refuse=refused)
-    again = _one_statement(text, spec, invalid=refused, refused=refused)
+    again, after = _one_statement(text, spec, invalid=refused, refused=refused)
+    refuse_new_groups(spec.dialect, before, after, refused)
     _check_query(again, refused=refused)
     if operators(again) != operators(tree) or tables_of(again, spec) != tables_of(tree, spec):
         raise refused("a part of it cannot be written again with the same meaning; write it in another way")

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.errors import SqlglotError
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
+from analytics_core._compile.sql_text import FAULTS
 from analytics_core._engines.spec import EngineSpec
 from analytics_core.errors import StatementRefusedError
 
@@ -81,7 +81,7 @@ def _scopes(tree: exp.Expr) -> list[Scope]:
     queries = [tree] if isinstance(tree, exp.Query) else [q for q in tree.find_all(exp.Query) if _is_outermost(q)]
     try:
         return [scope for query in queries for scope in traverse_scope(query)]
-    except (SqlglotError, RecursionError):
+    except (*FAULTS, RecursionError):
         raise StatementRefusedError("the tables of the statement cannot be told; write it more simply") from None
 
 

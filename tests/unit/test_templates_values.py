@@ -1,0 +1,230 @@
+"""Templates see the query, its user and its filters; what a user gave is only ever written as a literal."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from datetime import datetime
+
+import pytest
+import sqlglot
+
+from analytics_core._compile.templates import Rendered, TemplateFilter, TemplateRenderer, TemplateValues
+from analytics_core.errors import ErrorType, MissingTemplateValueError, TemplateError
+
+VALUES = TemplateValues(
+    dialect="postgres",
+    user_id=7,
+    username="o'brien",
+    email="o@example.org",
+    roles=("writer", "analyst"),
+    url_params={"region": "EU", "evil": "' OR 1=1 --", "minus": "-3", "number": "42", "zip": "007", "slash": "a\\"},
+    template_params={"limit": 5, "names": ["x", "y"], "current_user_id": 99, "where_in": "no"},
+    filters=(
+        TemplateFilter(col="country", op="IN", val=["Joe's", "FR", 5]),
+        TemplateFilter(col="city", op="==", val="Rome"),
+        TemplateFilter(col="age", op=">", val=30),
+        TemplateFilter(col="gone", op="IS NULL", val="ignored"),
+        TemplateFilter(col="day", op="TEMPORAL_RANGE", val="2020-01-01 : 2021-01-01"),
+    ),
+    since=datetime(2024, 1, 1),
+    until=datetime(2024, 2, 1, 5, 30),
+    time_range="January",
+    columns=("a", "b"),
+    metrics=("count",),
+    row_limit=10,
+    row_offset=0,
+    table_columns=("a", "b", "c"),
+    time_column="ts",
+    time_grain="P1D",
+    resolve_range=lambda text: (datetime(2020, 1, 1), None if text == "open" else datetime(2021, 1, 1)),
+)
+
+
+def render(text: str, values: TemplateValues = VALUES) -> Rendered:
+    return TemplateRenderer().render(text, values)
+
+
+@pytest.mark.parametrize("text", ["a > 1", "a = '{'", "x = '{ }' -- }}", ""])
+def test_text_without_a_template_comes_back_as_it_is(text: str) -> None:
+    assert render(text) == Rendered(text)
+
+
+def test_text_without_a_template_does_not_load_the_template_engine() -> None:
+    code = (
+        "import sys; from analytics_core._compile.templates import TemplateRenderer, TemplateValues; "
+        "TemplateRenderer().render('a > 1', TemplateValues()); print('jinja2' in sys.modules)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize(
+    ("template", "text"),
+    [
+        ("x = {{ url_param('region') }}", "x = 'EU'"),
+        ("x = '{{ url_param('region') }}'", "x = 'EU'"),
+        ("x LIKE '%{{ url_param('region') }}%'", "x LIKE '%EU%'"),
+        ("x = {{ url_param('evil') }}", "x = ''' OR 1=1 --'"),
+        ("x = '{{ url_param('evil') }}'", "x = ''' OR 1=1 --'"),
+        ("x = {{ url_param('evil')|upper }}", "x = ''' OR 1=1 --'"),
+        ("x = '{{ 'a' ~ url_param('evil') }}'", "x = 'a'' OR 1=1 --'"),
+        ("x = {{ url_param('number') }}", "x = 42"),
+        ("x = '{{ url_param('number') }}'", "x = '42'"),
+        ("x = {{ url_param('zip') }}", "x = '007'"),
+        ("5 -{{ url_param('minus') }}", "5 -(-3)"),
+        ("'{{ url_param('minus') }}'", "'-3'"),
+        ("/* {{ url_param('evil') }} */ 1", "/*  */ 1"),
+        ("-- {{ url_param('evil') }}\n1", "-- \n1"),
+        ("{{ url_param('missing', 'fallback') }}", "fallback"),
+        ("{{ url_param('missing')|default('fallback') }}", "fallback"),
+        ("{{ url_param('region').lower() }}", "'eu'"),
+        ("{% if url_param('region') == 'EU' %}yes{% else %}no{% endif %}", "yes"),
+        ("{% if url_param('region') in ['EU', 'US'] %}yes{% endif %}", "yes"),
+        ("{% if 'EU' in [url_param('region')] %}yes{% endif %}", "yes"),
+        ("{{ {'EU': 'Europe'}[url_param('region')] }}", "Europe"),
+        ("id = {{ current_user_id() }}", "id = 7"),
+        ("u = {{ current_username() }}", "u = 'o''brien'"),
+        ("u = '{{ current_username() }}'", "u = 'o''brien'"),
+        ("e = {{ current_user_email() }}", "e = 'o@example.org'"),
+        ("r IN {{ current_user_roles()|where_in }}", "r IN ('analyst', 'writer')"),
+        ("c IN {{ filter_values('country')|where_in }}", "c IN ('Joe''s', 'FR', 5)"),
+        ("c IN ('{{ \"', '\".join(filter_values('country')) }}')", "c IN ('Joe''s', 'FR', '5')"),
+        ("c IN ({{ \"'\" + \"','\".join(filter_values('country')) + \"'\" }})", "c IN ('Joe''s','FR','5')"),
+        ("c IN {{ filter_values('city')|where_in }}", "c IN ('Rome')"),
+        ("c IN {{ filter_values('none')|where_in }}", "c IN (NULL)"),
+        ("c IN {{ filter_values('none', 'all')|where_in }}", "c IN ('all')"),
+        ("{{ ['1', 2, none]|where_in }}", "('1', 2, NULL)"),
+        ("{% for f in get_filters('age') %}{{ f.op }} {{ f.val }}{% endfor %}", "> 30"),
+        ("{{ get_filters('gone')[0]['op'] }}", "IS NULL"),
+        (
+            "ts >= '{{ from_dttm }}' AND ts < '{{ to_dttm }}'",
+            "ts >= '2024-01-01T00:00:00' AND ts < '2024-02-01T05:30:00'",
+        ),
+        ("{{ get_time_filter('ts').from_expr }}", "'2024-01-01'"),
+        ("{{ get_time_filter('ts').to_expr }}", "'2024-02-01 05:30:00'"),
+        ("{{ get_time_filter('ts', target_type='DATE').from_expr }}", "CAST('2024-01-01' AS DATE)"),
+        ("{{ get_time_filter('ts', strftime='%Y%m%d').to_expr }}", "20240201"),
+        ("{{ get_time_filter('day').to_expr }}", "'2021-01-01'"),
+        ("{{ get_time_filter('other', default='open').to_expr is none }}", "TRUE"),
+        ("{{ '2024-01-05 10:00:00'|to_datetime }}", "2024-01-05 10:00:00"),
+        ("{{ ('05/01/2024'|to_datetime('%d/%m/%Y')).strftime('%Y%m%d') }}", "20240105"),
+        ("{{ limit }} {{ names|join('+') }} {{ row_limit }} {{ row_offset }}", "5 x+y 10 0"),
+        ("{% if 'a' in columns and 'a' in groupby and 'count' in metrics %}yes{% endif %}", "yes"),
+        ("{{ table_columns|join(', ') }}", "a, b, c"),
+        ("{{ time_grain == 'P1D' }} {{ time_column }}", "TRUE 'ts'"),
+        ("{% for i in range(3) %}{{ i }}{% if not loop.last %},{% endif %}{% endfor %}", "0,1,2"),
+        ("{% set x = 2 %}{{ (x + 1) * 2 ** 3 // 5 }}", "4"),
+        ("{# a note #}1{% raw %}{{ x }}{% endraw %}", "1{{ x }}"),
+    ],
+)
+def test_a_template_renders(template: str, text: str) -> None:
+    assert render(template).text == text
+
+
+@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@pytest.mark.parametrize(
+    "evil",
+    ["' OR 1=1 --", "\\' OR 1=1 --", "\\", "'';DROP TABLE x", '"', "/*", "*/", "$$", "{{ x }}", "😀é", "1; x", "-1--"],
+)
+@pytest.mark.parametrize(
+    "template", ["a = {{ url_param('p') }}", "a = '{{ url_param('p') }}'", "a = 'x{{ url_param('p') }}y'"]
+)
+def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str, dialect: str) -> None:
+    text = render(template, TemplateValues(dialect=dialect, url_params={"p": evil})).text
+    tree = sqlglot.parse_one(text, read=dialect)
+    assert isinstance(tree, sqlglot.exp.EQ)
+    assert isinstance(tree.expression, sqlglot.exp.Literal)
+    assert tree.expression.name == (f"x{evil}y" if "x{{" in template else evil)
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "SELECT * FROM sales_{{ url_param('region') }}",
+        "\"{{ url_param('region') }}\"",
+        "$$ {{ url_param('evil') }} $$",
+        "E'{{ url_param('slash') }}'",
+        "{{ url_param('region') }}{{ url_param('region') }}",
+        "{{ url_param('region')[0:1] }}",
+        "'{{ url_param('region') }}",
+    ],
+)
+def test_a_users_value_is_refused_where_it_would_be_sql(template: str) -> None:
+    with pytest.raises(TemplateError):
+        render(template)
+
+
+def test_an_author_may_ask_for_the_value_as_it_is() -> None:
+    assert render("{{ url_param('evil', escape_result=false) }}").text == "' OR 1=1 --"
+
+
+def test_a_backslash_without_a_known_engine_is_refused() -> None:
+    with pytest.raises(TemplateError, match="needs a known engine"):
+        render("{{ url_param('p') }}", TemplateValues(url_params={"p": "\\"}))
+
+
+@pytest.mark.parametrize("value", ["a\x00b", "\x01v1\x02", "\ud800"])
+def test_control_characters_in_a_value_are_refused(value: str) -> None:
+    with pytest.raises(TemplateError, match="control characters"):
+        render("{{ url_param('p') }}", TemplateValues(url_params={"p": value}))
+
+
+def test_what_was_used_is_told_for_the_cache_key() -> None:
+    used = render("{{ url_param('region') }} = {{ url_param('region') }} {{ current_user_id() }}").used_values
+    assert used == (("url_param:region", "EU"), ("current_user_id", "7"))
+    assert render("{{ url_param('region', add_to_cache_keys=false) }}").used_values == ()
+    assert render("{{ cache_key_wrapper('x') }}").used_values == (("cache_key_wrapper", "x"),)
+
+
+def test_filters_that_a_template_takes_over_are_told() -> None:
+    rendered = render("{{ filter_values('country', remove_filter=True)|where_in }} {{ get_filters('age')|length }}")
+    assert rendered.removed_filters == ("country",)
+    assert render("{{ filter_values('none', remove_filter=True)|where_in }}").removed_filters == ()
+
+
+def test_the_identity_cannot_be_shadowed() -> None:
+    params = {"current_user_id": 1, "url_param": 1, "current_username": "admin"}
+    values = TemplateValues(user_id=7, username="u", template_params=params, url_params=params)
+    assert render("{{ current_user_id() }} '{{ current_username() }}'", values).text == "7 'u'"
+    with pytest.raises(TemplateError, match="cannot give 'current_user_id' another meaning"):
+        render("{% set current_user_id = 1 %}{{ current_user_id }}")
+    with pytest.raises(TemplateError, match="another meaning"):
+        render("{% for current_username in ['admin'] %}{{ current_username }}{% endfor %}")
+
+
+@pytest.mark.parametrize(
+    ("template", "missing"),
+    [
+        ("{{ nosuch }}", "'nosuch' is undefined"),
+        ("{{ nosuch() }}", "'nosuch' is undefined"),
+        ("{{ nosuch.x }}", "'nosuch' is undefined"),
+        ("{{ nosuch['x'] }}", "'nosuch' is undefined"),
+        ("{% if nosuch > 1 %}{% endif %}", "'nosuch' is undefined"),
+        ("{{ url_param('missing') }}", "no value; give it a default"),
+        ("{{ none }}", "no value"),
+        ("{{ filter[99] }}", "no such item"),
+        ("{{ get_filters('gone')[0].val }}", "no 'val'"),
+    ],
+)
+def test_what_has_no_value_is_told(template: str, missing: str) -> None:
+    with pytest.raises(MissingTemplateValueError, match=missing) as caught:
+        render(template)
+    assert caught.value.error_type is ErrorType.MISSING_TEMPLATE_PARAMS_ERROR
+
+
+@pytest.mark.parametrize("template", ["1\n{{ x", "1\n{% if %}", "1\n{{ 'a' ~ }}", "1\n{% endfor %}", "1\n{% nosuch %}"])
+def test_a_syntax_error_tells_its_line(template: str) -> None:
+    with pytest.raises(TemplateError, match=r"^dataset 'd': the template is not valid in line 2") as caught:
+        TemplateRenderer().render(template, VALUES, place="dataset 'd'")
+    assert caught.value.error_type is ErrorType.INVALID_TEMPLATE_PARAMS_ERROR
+
+
+def test_a_list_must_be_written_with_a_filter() -> None:
+    with pytest.raises(TemplateError, match=r"use \|where_in, or join"):
+        render("{{ filter_values('country') }}")
+
+
+def test_compiled_templates_are_kept_within_bounds() -> None:
+    renderer = TemplateRenderer(cache_size=2)
+    assert [renderer.render(f"{{{{ {n} }}}}", VALUES).text for n in (1, 2, 3, 1, 3)] == ["1", "2", "3", "1", "3"]
