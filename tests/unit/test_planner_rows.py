@@ -321,6 +321,52 @@ def test_the_predicate_of_the_dataset_applies_when_the_query_wants_it() -> None:
     assert plan({**GROUPED, "apply_fetch_values_predicate": True}).where == ()
 
 
+# ------------------------------------------------------------------------------------------------------- aggregation
+def sql(text: str) -> dict[str, Any]:
+    return {"expressionType": "SQL", "sqlExpression": text, "label": "x"}
+
+
+@pytest.mark.parametrize(
+    "text", ["quantity", "SUM(price) / quantity", "UPPER(thing)", "quantity + 1", "MAX(id, quantity)"]
+)
+def test_a_metric_does_not_pick_the_value_of_any_row(text: str) -> None:
+    """SQLite would answer; the others refuse."""
+    for query in (
+        {**GROUPED, "metrics": [sql(text)]},
+        {**GROUPED, "orderby": [[sql(text), True]]},
+        {**GROUPED, "series_columns": ["city"], "series_limit": 1, "series_limit_metric": sql(text)},
+        {**GROUPED, "extras": {"having": f"{text} IS NOT NULL"}},
+    ):
+        with pytest.raises(FragmentError, match="neither grouped nor inside an aggregate"):
+            plan(query)
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["SUM(price) / COUNT(*)", "COUNT(*) * 2", "UPPER(city)", "MAX(city) || country", "my_aggregate(quantity)", "7"],
+)
+def test_a_metric_may_use_what_is_grouped_aggregated_or_the_engine_s_own(text: str) -> None:
+    assert "x" in [output.label for output in plan({**GROUPED, "metrics": [sql(text)]}).outputs]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COUNT(*) FILTER (WHERE quantity > 1)",
+        "PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY quantity)",
+        "SUM(quantity) FILTER (WHERE city = 'x') / COUNT(*)",
+        "SUM(SUM(quantity)) OVER (ORDER BY city)",
+    ],
+)
+def test_filters_and_orders_of_aggregates_belong_to_them(text: str) -> None:
+    assert plan({**GROUPED, "metrics": [sql(text)]}, view=view_of("postgresql")).outputs
+
+
+def test_a_metric_may_repeat_a_grouped_expression() -> None:
+    column = {"label": "shout", "sqlExpression": "UPPER(thing)"}
+    assert plan({"columns": [column], "metrics": [sql("UPPER(thing) || COUNT(*)")]}).outputs
+
+
 # ------------------------------------------------------------------------------------------------------- fingerprint
 def test_equal_queries_have_equal_plans_and_fingerprints() -> None:
     query = {**GROUPED, "filters": [{"col": "city", "op": "IN", "val": ["a", "b"]}], "extras": {"where": "id > 1"}}

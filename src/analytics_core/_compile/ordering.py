@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import resolve_column
 from analytics_core._compile.metrics import metric_label, resolve_metric
 from analytics_core._compile.plan import OrderTerm, Origin, OriginKind, Output, OutputRole
@@ -65,7 +66,9 @@ def _unselected(
     if isinstance(item, AdhocMetric) or (isinstance(item, str) and item in scope.view.metrics):
         if not grouped:
             raise QueryError(f"{place}: raw rows cannot be ordered by a metric; give metrics, or order by a column")
-        return resolve_metric(scope, item, place=place)
+        metric = resolve_metric(scope, item, place=place)
+        check_aggregated([metric], outputs, dialect=scope.view.spec.dialect)
+        return metric
     if isinstance(item, str) and scope.view.find_column(item) is None:
         known = [*scope.view.columns, *scope.view.metrics, *(output.label for output in outputs)]
         raise UnknownColumnError(item, dataset=scope.view.dataset.table_name, known=known)

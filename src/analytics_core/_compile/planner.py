@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analytics_core._compile.aggregation import check_aggregated, check_having
 from analytics_core._compile.columns import axis_name, is_axis, parse_grain, resolve_column, timestamp_output
 from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
@@ -62,7 +63,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     rules = plan_row_filters(scope, request.row_filters)
     where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
     having = (*filters.having, *_having(query, scope))
-    _check_having(having, grouped=grouped)
+    _check_having(having, plain, scope, grouped=grouped)
     inner = _series_where(query, scope, request, temporal, axis=axis, where=where, bounds=bounds)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
@@ -118,6 +119,7 @@ def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) ->
     if not outputs:
         raise EmptyQueryError("the query asks for nothing: give columns, metrics or both")
     check_labels(outputs)
+    check_aggregated(metrics, columns, dialect=scope.view.spec.dialect)
     return outputs
 
 
@@ -169,9 +171,10 @@ def _having(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
     return (Clause(Condition(fragment), Origin(OriginKind.PAYLOAD, "extras.having")),)
 
 
-def _check_having(having: tuple[Clause, ...], *, grouped: bool) -> None:
+def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], scope: Scope, *, grouped: bool) -> None:
     if having and not grouped:
         raise EmptyQueryError(f"{having[0].origin.place}: a condition on metrics needs a grouped query; give metrics")
+    check_having(having, outputs, dialect=scope.view.spec.dialect)
 
 
 def _series_where(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import column_label
 from analytics_core._compile.metrics import resolve_metric
 from analytics_core._compile.plan import (
@@ -71,7 +72,10 @@ def series_positions(query: ChartDataQueryObject, outputs: Sequence[Output]) -> 
 
 def _metric(query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output]) -> PlanExpr | None:
     if query.series_limit_metric:
-        return resolve_metric(scope, query.series_limit_metric, place="series_limit_metric").expr
+        chosen = resolve_metric(scope, query.series_limit_metric, place="series_limit_metric")
+        series = [outputs[position] for position in series_positions(query, outputs)]
+        check_aggregated([chosen], series, dialect=scope.view.spec.dialect)
+        return chosen.expr
     metrics = [output.expr for output in outputs if output.role is OutputRole.METRIC]
     return metrics[0] if metrics else None
 
