@@ -6,9 +6,9 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.acceptance.same_rows import differences_between
 
 from analytics_core.errors import QueryError
-from tests.acceptance.same_rows import differences_between
 
 GROUPED = {"metrics": ["n"]}
 RAW = {"metrics": None}
