@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.levels import level_place
 from analytics_core._frames.operations.separators import SEPARATOR, escaped, label_index, unescaped
 from analytics_core._frames.text_values import text_value
 from analytics_core.errors import PostProcessingError
@@ -32,21 +33,11 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
 
 
 def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
-    places = {_level(columns, level) for level in dropped}
+    places = {level_place(columns, level, option="drop_levels") for level in dropped}
     kept = [place for place in range(columns.nlevels) if place not in places]
     if not kept:
         raise PostProcessingError("drop_levels: one level of the labels must be left")
     return kept
-
-
-def _level(columns: pd.Index[Any], level: int | str) -> int:
-    names = list(columns.names)
-    if isinstance(level, str) and names.count(level) == 1:
-        return names.index(level)
-    if isinstance(level, int) and -len(names) <= level < len(names):
-        return level % len(names)
-    known = ", ".join(f"{place} ({name})" if name is not None else str(place) for place, name in enumerate(names))
-    raise PostProcessingError(f"drop_levels: the labels have no level {level!r}; they have: {known}")
 
 
 def _joined(label: Hashable, kept: Sequence[int]) -> str:

@@ -1,0 +1,47 @@
+"""`aggregate`: one row for each group of rows, with the aggregates asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pandas as pd
+
+from analytics_core._frames.operations.aggregators import aggregated
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import require_columns, require_flat
+from analytics_core._frames.operations.grouping import group_rows
+from analytics_core.errors import PostProcessingError
+from analytics_core.models.postprocessing import AggregateOptions
+
+
+def apply(frame: pd.DataFrame, options: AggregateOptions) -> pd.DataFrame:
+    """Return the groups in the order of their keys, keys first; without `groupby` one row.
+
+    Null is a key like others and comes last.
+
+    Raises:
+        PostProcessingError: a column is missing, a name is used twice, or an operator needs numbers.
+    """
+    _check(frame, options)
+    groups = group_rows([frame[name] for name in options.groupby], length=len(frame))
+    made: dict[str, Any] = {name: groups.keys(frame[name]).array for name in options.groupby}
+    for name, spec in options.aggregates.items():
+        source = frame[spec.column or name]
+        made[name] = aggregated(source, spec, groups.codes, groups.size, option=f"aggregates.{name}")
+    return pd.DataFrame(made, index=pd.RangeIndex(groups.size))
+
+
+def _check(frame: pd.DataFrame, options: AggregateOptions) -> None:
+    require_flat(frame)
+    if not options.aggregates:
+        raise PostProcessingError(
+            'aggregates: give at least one, such as {"total": {"column": "x", "operator": "sum"}}'
+        )
+    require_columns(frame, options.groupby, option="groupby")
+    for name, spec in options.aggregates.items():
+        require_columns(frame, [spec.column or name], option=f"aggregates.{name}.column")
+        if name in options.groupby:
+            raise PostProcessingError(f"aggregates: {name!r} is the name of a group column too; choose another")
+
+
+OPERATION = Operation(name="aggregate", options=AggregateOptions, apply=apply)

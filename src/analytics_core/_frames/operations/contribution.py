@@ -1,0 +1,111 @@
+"""`contribution`: what share of a total each value is."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import (
+    Array,
+    is_numeric,
+    labels,
+    numbers,
+    require_numeric,
+    require_unique_columns,
+)
+from analytics_core.errors import PostProcessingError
+from analytics_core.models.postprocessing import ContributionOptions, Orientation
+
+
+def apply(frame: pd.DataFrame, options: ContributionOptions) -> pd.DataFrame:
+    """Return the frame with shares in place of the values of `columns` (all numeric ones without it).
+
+    With `rename_columns` the shares are new columns on the right. A null counts 0 in totals; its own share is 0 of a
+    column and null of a row. Rows add up by time shift: a column belongs to the shift that its name ends with.
+
+    Raises:
+        PostProcessingError: a column is missing or holds no numbers, or the lists differ in length.
+    """
+    require_unique_columns(frame)
+    places = _places(frame, options.columns)
+    names = _names(frame, places, options.rename_columns)
+    values = {place: numbers(frame.iloc[:, place]).astype(np.float64, copy=False) for place in places}
+    with np.errstate(all="ignore"):
+        if options.orientation is Orientation.COLUMN:
+            shares = _of_columns(frame, values, options.contribution_totals)
+        else:
+            shares = _of_rows(frame, values, options.time_shifts)
+    return _with_shares(frame, shares, names)
+
+
+def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[int]:
+    present = labels(frame)
+    if not columns:
+        return [place for place in range(len(present)) if is_numeric(frame.iloc[:, place], booleans=False)]
+    require_numeric(frame, columns, option="columns")
+    return [place for name in columns for place, label in enumerate(present) if label == name]
+
+
+def _names(frame: pd.DataFrame, places: Sequence[int], renames: Sequence[str]) -> list[Hashable]:
+    if not renames:
+        return [frame.columns[place] for place in places]
+    if len(renames) != len(places):
+        raise PostProcessingError(
+            f"rename_columns: give one name for each column, {len(places)} and not {len(renames)}"
+        )
+    if frame.columns.nlevels > 1:
+        rest = [frame.columns[place][1:] for place in places]
+        return [(name, *levels) for name, levels in zip(renames, rest, strict=True)]
+    return list(renames)
+
+
+def _of_columns(
+    frame: pd.DataFrame, values: Mapping[int, Array], totals: Mapping[str, float | None] | None
+) -> list[Array]:
+    present = labels(frame)
+    shares = []
+    for place, column in values.items():
+        held = np.nan_to_num(column, nan=0.0, posinf=np.inf, neginf=-np.inf) if np.isnan(column).any() else column
+        total = held.sum() if not totals else _given_total(totals, present[place])
+        shares.append(held / total)
+    return shares
+
+
+def _given_total(totals: Mapping[str, float | None], label: Hashable) -> float:
+    """Return the total that the caller gave for a column; without one its shares are null."""
+    total = totals.get(str(label))
+    return np.nan if total is None else float(total)
+
+
+def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[str]) -> list[Array]:
+    present = labels(frame)
+    shift_of = {place: _shift(str(present[place]), shifts) for place in values}
+    totals: dict[str | None, Array] = {}
+    for place, column in values.items():
+        held = np.where(np.isnan(column), 0.0, column)
+        shift = shift_of[place]
+        totals[shift] = totals[shift] + held if shift in totals else held
+    return [column / totals[shift_of[place]] for place, column in values.items()]
+
+
+def _shift(label: str, shifts: Sequence[str]) -> str | None:
+    return next((shift for shift in shifts if label.endswith(shift)), None)
+
+
+def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[Hashable]) -> pd.DataFrame:
+    """Return the frame with the shares under their names: in place of columns that are there, else on the right."""
+    made = dict(zip(names, shares, strict=True))
+    kept = {place: frame.iloc[:, place].array for place, label in enumerate(frame.columns) if label not in made}
+    at = {label: place for place, label in enumerate(frame.columns)}
+    added = [label for label in made if label not in at]
+    columns = [kept[place] if place in kept else made[label] for label, place in at.items()]
+    columns += [made[label] for label in added]
+    result = pd.DataFrame(dict(enumerate(columns)), index=frame.index, copy=False)
+    result.columns = frame.columns.append(pd.Index(added)) if added else frame.columns
+    return result
+
+
+OPERATION = Operation(name="contribution", options=ContributionOptions, apply=apply)

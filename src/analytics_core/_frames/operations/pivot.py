@@ -1,0 +1,168 @@
+"""`pivot`: the values of some columns become columns, with aggregates in the cells.
+
+Every row gets the number of its cell, and every aggregate runs over all cells at once (`aggregators`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._frames.operations.aggregators import aggregated
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import Array, require_columns, require_flat
+from analytics_core._frames.operations.grouping import Groups, group_rows
+from analytics_core._frames.operations.pivot_blocks import Block, Key, joined, scattered
+from analytics_core.errors import LimitError, PostProcessingError
+from analytics_core.models.postprocessing import PivotOptions
+
+MOST_COLUMNS = 100_000
+MOST_CELLS = 20_000_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Grid:
+    """The rows that are in the table, and where each goes: its row and its column there."""
+
+    frame: pd.DataFrame
+    rows: Groups
+    columns: Groups
+    keys: tuple[Key, ...]
+
+
+def apply(frame: pd.DataFrame, options: PivotOptions) -> pd.DataFrame:
+    """Return the table: `index` as the index, columns of (metric, value ...) levels, metrics in the order of names.
+
+    Raises:
+        PostProcessingError: a column is missing, an option lacks, or an operator needs numbers.
+        LimitError: the table would have more than 100,000 columns or 20,000,000 cells.
+    """
+    _check(frame, options)
+    grid = _grid(frame, options)
+    _check_size(grid, len(options.aggregates))
+    blocks = [_block(grid, name, options) for name in sorted(options.aggregates)]
+    if options.metric_fill_value is not None:
+        blocks = [block.filled(options.metric_fill_value) for block in blocks]
+    by_value = grid.keys if options.combine_value_with_metric else None
+    return joined(blocks, index=_index(grid, options), names=options.columns, by_value=by_value)
+
+
+def _check(frame: pd.DataFrame, options: PivotOptions) -> None:
+    require_flat(frame)
+    if not options.index:
+        raise PostProcessingError("index: give at least one column whose values become the rows")
+    if not options.aggregates:
+        raise PostProcessingError(
+            'aggregates: give at least one, such as {"total": {"column": "x", "operator": "sum"}}'
+        )
+    require_columns(frame, options.index, option="index")
+    require_columns(frame, options.columns, option="columns")
+    for name, spec in options.aggregates.items():
+        require_columns(frame, [spec.column or name], option=f"aggregates.{name}.column")
+    across_and_down = [*options.index, *options.columns]
+    twice = [name for name in across_and_down if across_and_down.count(name) > 1]
+    if twice:
+        raise PostProcessingError(f"index, columns: {twice[0]!r} is named twice; a column goes down or across, once")
+
+
+# ------------------------------------------------------------------------------------------------------ rows and keys
+def _grid(frame: pd.DataFrame, options: PivotOptions) -> _Grid:
+    keys = [frame[name] for name in options.columns]
+    if options.column_fill_value:
+        keys = [_filled(key, options.column_fill_value) for key in keys]
+    else:
+        frame, keys = _with_all_keys(frame, keys)
+    columns = group_rows(keys, length=len(frame))
+    labels = zip(*(columns.keys(key).tolist() for key in keys), strict=True) if keys else [()]
+    rows = group_rows([frame[name] for name in options.index], length=len(frame))
+    return _Grid(frame=frame, rows=rows, columns=columns, keys=tuple(labels))
+
+
+def _filled(key: pd.Series[Any], fill: str) -> pd.Series[Any]:
+    missing = key.isna()
+    return key.astype(object).mask(missing, fill) if missing.any() else key
+
+
+def _with_all_keys(frame: pd.DataFrame, keys: Sequence[pd.Series[Any]]) -> tuple[pd.DataFrame, list[pd.Series[Any]]]:
+    """Return the rows whose keys are all there."""
+    missing = np.zeros(len(frame), dtype=bool)
+    for key in keys:
+        missing |= key.isna().to_numpy()
+    if not missing.any():
+        return frame, list(keys)
+    return frame[~missing], [key[~missing] for key in keys]
+
+
+def _check_size(grid: _Grid, metrics: int) -> None:
+    columns = grid.columns.size * metrics
+    cells = grid.rows.size * columns
+    if columns > MOST_COLUMNS or cells > MOST_CELLS:
+        raise LimitError(
+            f"the table would have {columns:,} columns and {cells:,} cells; at most {MOST_COLUMNS:,} columns and "
+            f"{MOST_CELLS:,} cells are made: group by fewer columns, or limit the series of the query"
+        )
+
+
+# ------------------------------------------------------------------------------------------------------------- values
+def _block(grid: _Grid, name: str, options: PivotOptions) -> Block:
+    """Return the columns of one metric, with its totals when they are asked for."""
+    shape = (grid.rows.size, grid.columns.size)
+    cells = grid.rows.codes * shape[1] + grid.columns.codes
+    values = _aggregated_cells(grid, name, options, cells, shape)
+    block = Block(metric=name, keys=grid.keys, values=values)
+    if options.drop_missing_columns:
+        block = block.without_missing_columns()
+    if not options.marginal_distributions:
+        return block
+    return _with_totals(block, grid, name, options)
+
+
+def _aggregated_cells(grid: _Grid, name: str, options: PivotOptions, cells: Array, shape: tuple[int, int]) -> Array:
+    """Return the aggregate of every cell that has rows, null for the others."""
+    spec = options.aggregates[name]
+    held = np.flatnonzero(np.bincount(cells, minlength=shape[0] * shape[1]))
+    if len(held) < shape[0] * shape[1]:
+        dense = np.empty(shape[0] * shape[1], dtype=np.int64)
+        dense[held] = np.arange(len(held))
+        cells = dense[cells]
+    made = aggregated(grid.frame[spec.column or name], spec, cells, len(held), option=f"aggregates.{name}")
+    return scattered(made, held, shape)
+
+
+def _with_totals(block: Block, grid: _Grid, name: str, options: PivotOptions) -> Block:
+    """Return the block with a row of totals, and a column of them when there are columns: aggregates over all rows."""
+    total = options.marginal_distribution_name
+    down = _aggregated_cells(grid, name, options, grid.columns.codes, (1, grid.columns.size))
+    below = block.with_row(down[:, block.places(grid.keys)])
+    if not options.columns:
+        return below
+    across = _aggregated_cells(grid, name, options, grid.rows.codes, (grid.rows.size, 1))
+    corner = _aggregated_cells(grid, name, options, np.zeros_like(grid.rows.codes), (1, 1))
+    key = (total, *[""] * (len(options.columns) - 1))
+    if key in grid.keys:
+        raise PostProcessingError(f"marginal_distribution_name: {total!r} is a value of the columns; choose another")
+    return below.with_column(key, across, corner)
+
+
+def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
+    keys = [grid.rows.keys(grid.frame[name]) for name in options.index]
+    if options.marginal_distributions:
+        total = options.marginal_distribution_name
+        if total in set(keys[0].tolist()):
+            raise PostProcessingError(f"marginal_distribution_name: {total!r} is a value of the index; choose another")
+        keys = [_with_last(key, "" if place else total) for place, key in enumerate(keys)]
+    if len(keys) == 1:
+        index: pd.Index[Any] = pd.Index(keys[0].array, name=options.index[0])
+        return index
+    return pd.MultiIndex.from_arrays([key.array for key in keys], names=list(options.index))
+
+
+def _with_last(key: pd.Series[Any], last: str) -> pd.Series[Any]:
+    return pd.Series([*key.tolist(), last], dtype=object)
+
+
+OPERATION = Operation(name="pivot", options=PivotOptions, apply=apply)

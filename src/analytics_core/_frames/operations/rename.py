@@ -1,0 +1,60 @@
+"""`rename`: new labels for columns."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from typing import Any
+
+import pandas as pd
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import listed
+from analytics_core._frames.operations.levels import level_place
+from analytics_core._frames.operations.separators import label_index
+from analytics_core.errors import PostProcessingError, nearest
+from analytics_core.models.postprocessing import RenameOptions
+
+
+def apply(frame: pd.DataFrame, options: RenameOptions) -> pd.DataFrame:
+    """Return the frame with new labels at one level of its columns, or at all without `level`.
+
+    Raises:
+        PostProcessingError: a label or the level is not there, or two columns would share a label.
+    """
+    if not options.columns:
+        return frame
+    columns = frame.columns
+    levels = range(columns.nlevels) if options.level is None else [level_place(columns, options.level, option="level")]
+    _check_known(columns, levels, options.columns)
+    result = frame.copy(deep=False)
+    result.columns = _renamed(columns, levels, options.columns)
+    if columns.is_unique and not result.columns.is_unique:
+        twice = result.columns[result.columns.duplicated()]
+        raise PostProcessingError(f"columns: the label exists already: {listed(twice)}; choose another")
+    return result
+
+
+def _check_known(columns: pd.Index[Any], levels: Any, renames: Mapping[str, str | None]) -> None:
+    known = {label for level in levels for label in columns.get_level_values(level)}
+    for name in renames:
+        if name not in known:
+            close = nearest(name, [str(label) for label in known])
+            hint = f"; did you mean {close[0]!r}?" if close else ";"
+            raise PostProcessingError(f"columns: there is no label {name!r}{hint} The labels are: {listed(known)}")
+
+
+def _renamed(columns: pd.Index[Any], levels: Any, renames: Mapping[str, str | None]) -> pd.Index[Any]:
+    if columns.nlevels == 1:
+        return label_index((_new(label, renames) for label in columns), name=columns.name)
+    parts = [
+        label_index(_new(part, renames) if place in levels else part for part in columns.get_level_values(place))
+        for place in range(columns.nlevels)
+    ]
+    return pd.MultiIndex.from_arrays(parts, names=columns.names)
+
+
+def _new(label: Hashable, renames: Mapping[str, str | None]) -> Hashable:
+    return renames[label] if isinstance(label, str) and label in renames else label
+
+
+OPERATION = Operation(name="rename", options=RenameOptions, apply=apply)
