@@ -41,7 +41,7 @@ POSTGRES = [
 MARIADB = [
     "i DIV j", "i MOD j", "MOD(i, 3)", "3 * MOD(i, 3)", "-MOD(i, 3)", "i || j", "i && j", "!i", "i XOR j", "i <=> j",
     "CONCAT(s, '-', i)", "CONCAT_WS(',', s, i)", "IF(i > 0, 1, 2)", "IFNULL(j, 0)", "ISNULL(j)", "s REGEXP '^A'",
-    "s RLIKE 'b'", "s NOT REGEXP '^A'", "s NOT REGEXP '^A' = b", "s REGEXP BINARY '^a'",
+    "s RLIKE 'b'", "s NOT REGEXP '^A'", "(s NOT REGEXP '^A') = b", "s REGEXP BINARY '^a'",
     "REGEXP_REPLACE(s, '[a-z]', 'x')", "s SOUNDS LIKE 'abcd'", "i = s SOUNDS LIKE 'abcd'",
     "DATE_FORMAT(ts, '%Y-%m-%d %H:%i:%s')", "DATE_FORMAT(ts, '%M %W %e')", "ts + INTERVAL 1 DAY",
     "ts - INTERVAL '1:30' HOUR_MINUTE", "DATE_ADD(ts, INTERVAL 1 MONTH)", "DATE_SUB(d, INTERVAL i DAY)",
@@ -62,8 +62,8 @@ MARIADB = [
     "FIND_IN_SET('d', s)", "JSON_EXTRACT('{\"k\": 7}', '$.k')", "JSON_VALUE('{\"k\": 7}', '$.k')",
     "JSON_UNQUOTE(JSON_EXTRACT('{\"k\": \"v\"}', '$.k'))", "(i, j) IN ((7, 2))", "i IN (7, 3) = b", "i IS TRUE",
     "b IS NOT TRUE", "CONVERT_TZ(ts, '+00:00', '+02:00')", "TIME_TO_SEC('10:00:00')", "SEC_TO_TIME(60)",
-    "i NOT IN (7) = 0", "UTC_DATE() IS NULL", "UTC_TIMESTAMP IS NULL", "CURDATE() IS NULL", "INET_ATON('10.0.0.1')",
-    "BIT_COUNT(7)",
+    "(i NOT IN (7)) = 0", "i = j >= 0", "(i < j) IS NULL", "-1 = i >= j", "UTC_DATE() IS NULL", "UTC_TIMESTAMP IS NULL",
+    "CURDATE() IS NULL", "INET_ATON('10.0.0.1')", "BIT_COUNT(7)",
 ]  # fmt: skip
 
 

@@ -168,12 +168,17 @@ def test_parameters_and_constructs_of_one_dialect_are_refused(on: str, text: str
         parse(text, on)
 
 
-@pytest.mark.parametrize(
-    "text", ["a = b NOT IN (1)", "a NOT IN (1) = b", "a IS NOT NULL = b", "a < b NOT BETWEEN 1 AND 2"]
-)
-def test_what_sqlite_would_group_in_its_own_way_needs_parentheses(text: str) -> None:
+@pytest.mark.parametrize("on", ["sqlite", "mysql"])
+@pytest.mark.parametrize("text", ["a = b NOT IN (1)", "a NOT IN (1) = b", "a IS NOT NULL = b"])
+def test_what_an_engine_would_group_in_its_own_way_needs_parentheses(text: str, on: str) -> None:
     with pytest.raises(FragmentError, match="put parentheses"):
-        parse(text, "sqlite")
+        parse(text, on)
+
+
+def test_sqlite_binds_concatenation_closer_than_the_parser_knows() -> None:
+    with pytest.raises(FragmentError, match="put parentheses"):
+        parse("a || b * 2", "sqlite")
+    assert parse("a || (b * 2)", "sqlite").sql == '"t"."a" || ("t"."b" * 2)'
 
 
 @pytest.mark.parametrize("on", ENGINES)

@@ -29,7 +29,7 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
     """
     names = set(called)
     by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in names]
-    grouping = _sqlite_mixed_comparisons if dialect == "sqlite" else _closed_operand
+    grouping = _mixed_comparisons if dialect in _OWN_GROUPING else _closed_operand
     repairs = (*_EVERYWHERE, grouping, *_REPAIRS.get(dialect, ()), *by_call)
     for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
         for repair in repairs:
@@ -45,19 +45,37 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
 
 
 def refuse_new_groups(dialect: str, before: Sequence[Token], after: Sequence[Token], refuse: Refuse) -> None:
-    """Refuse text that got parentheses of the parser's own on SQLite, which groups comparisons unlike the parser.
+    """Refuse text that got parentheses of the parser's own where the engine groups comparisons in another way.
 
-    `a = b IS NULL IN (1)` has one level from left to right there, and several elsewhere.
+    SQLite and MariaDB read `a = b IS NULL IN (1)` with other levels than the parser, which follows PostgreSQL.
     """
-    casts = sum(token.token_type is TokenType.DCOLON for token in before)
-    if dialect == "sqlite" and _groups(after) > _groups(before) + casts:
+    if dialect in _OWN_GROUPING and _groups(after) > _groups(before) + _allowance(before):
         raise refuse(_MIXED)
 
 
 def _groups(tokens: Sequence[Token]) -> int:
-    return sum(token.token_type is TokenType.L_PAREN for token in tokens)
+    """Count the parentheses that group: those of a call or a list follow a name or IN."""
+    found = 0
+    for position, token in enumerate(tokens):
+        if token.token_type is TokenType.L_PAREN:
+            previous = tokens[position - 1] if position else None
+            found += previous is None or not (previous.text[-1:].isalnum() and previous.text.upper() not in _OPENERS)
+    return found
 
 
+def _allowance(tokens: Sequence[Token]) -> int:
+    """Count what the repairs and the writer close rightly: MOD(a, b) becomes (a % b), REGEXP a comparison."""
+    return sum(token.text.upper() in _CLOSED_WORDS for token in tokens)
+
+
+_OWN_GROUPING: Final = frozenset({"sqlite", "mysql"})
+_CLOSED_WORDS: Final = frozenset({"MOD", "TO_DAYS", "ISNULL", "REGEXP", "RLIKE", "REGEXP_LIKE", "SOUNDS", "!"})
+_OPENERS: Final = frozenset(
+    {
+        "AND", "OR", "NOT", "XOR", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN", "LIKE", "IS", "DIV", "MOD", "GLOB",
+        "REGEXP", "RLIKE", "MATCH", "SELECT", "WHERE", "HAVING", "ON", "BY", "DISTINCT", "FROM", "TRUE", "FALSE", "NULL",
+    }
+)  # fmt: skip
 _MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
 Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
 
@@ -112,35 +130,42 @@ def _sqlite_cast(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
 def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     """Put parentheses where the parser made one operator of another: `a NOT IN (1) = b` is not `NOT a IN (1) = b`."""
     parent = node.parent
-    if isinstance(node, exp.Not):
-        loose = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
-    elif isinstance(node, exp.Mod):
-        loose = isinstance(parent, exp.Neg)
-    else:
-        loose = isinstance(node, _COMPARISONS) and isinstance(parent, _COMPARISONS) and parent.expression is node
-    return exp.Paren(this=node.copy()) if loose else None
+    beside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
+    return exp.Paren(this=node.copy()) if isinstance(node, exp.Not) and beside else None
+
+
+def _closed_mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Close what MOD(a, b) becomes after a minus: `-(a % b)`."""
+    return exp.Paren(this=node.copy()) if isinstance(node, exp.Mod) and isinstance(node.parent, exp.Neg) else None
+
+
+def _mysql_sounds_like(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Close the comparison that SOUNDS LIKE becomes."""
+    made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
+    beside = isinstance(node.parent, exp.Binary) and not isinstance(node.parent, exp.Connector)
+    return exp.Paren(this=node.copy()) if made and beside else None
 
 
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
 
 
-_SQLITE_LEVEL: Final = (
+_ONE_LEVEL: Final = (
     *_COMPARISONS, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Is, exp.In, exp.Between, exp.Like, exp.ILike, exp.Glob,
     exp.Match, exp.RegexpLike,
 )  # fmt: skip
 
 
-def _sqlite_mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
-    """Refuse what SQLite groups unlike the parser: `a = b NOT IN (1)` is `(a = b) NOT IN (1)` there.
+def _mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
+    """Refuse what these engines group unlike the parser: `a = b NOT IN (1)` is `(a = b) NOT IN (1)` on SQLite.
 
-    Without a NOT the text is written as it was, and SQLite groups it as it always did.
+    Without a NOT the text is written in its own order, and the engine groups it as it always did.
     """
     if not isinstance(node, exp.Not):
         return None
     beside = isinstance(node.parent, exp.Binary | exp.Neg | exp.Between) and not isinstance(node.parent, exp.Connector)
     inner = node.this
-    chained = isinstance(inner, _SQLITE_LEVEL) and any(
-        isinstance(operand, (exp.Not, *_SQLITE_LEVEL))
+    chained = isinstance(inner, _ONE_LEVEL) and any(
+        isinstance(operand, (exp.Not, *_ONE_LEVEL))
         for key, operand in inner.args.items()
         if key in ("this", "expression", "low", "high")
     )
@@ -194,9 +219,9 @@ _SQLITE_NUMERIC: Final = frozenset(
         exp.DataType.Type.TIME, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON,
     }
 )  # fmt: skip
-_EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin)
+_EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin, _closed_mod)
 _REPAIRS: Final[Mapping[str, tuple[Repair, ...]]] = {
-    "mysql": (_mysql_regexp, _mysql_median, _mysql_utc, _mysql_timestamp_add),
+    "mysql": (_mysql_sounds_like, _mysql_regexp, _mysql_median, _mysql_utc, _mysql_timestamp_add),
     "duckdb": (_duckdb_date_add,),
     "sqlite": (_sqlite_cast,),
 }
