@@ -1,0 +1,11 @@
+"""The forecasting model: numpy in, numpy out (contract, operation `forecast`).
+
+`forecast_series` is the whole road: grid, season, members, combination, interval. It does no I/O, reads no clock and
+keeps no state; the same numbers give the same bits. docs/explanation/forecast.md says why it is built this way.
+"""
+
+from analytics_core._forecast.calendars import future_moments
+from analytics_core._forecast.forecast import forecast_series
+from analytics_core._forecast.types import ForecastModel, ForecastResult, Seasonality
+
+__all__ = ["ForecastModel", "ForecastResult", "Seasonality", "forecast_series", "future_moments"]

@@ -1,0 +1,130 @@
+"""Grains as steps: the number of the step a moment falls into, and the moments that follow the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from analytics_core._forecast.types import Moments
+from analytics_core.errors import LimitError
+from analytics_core.models.enums import TimeGrain
+
+DAY_S = 86_400
+WEEK_S = 7 * DAY_S
+_US = 1_000_000
+
+STEP_SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
+    {
+        TimeGrain.SECOND: 1,
+        TimeGrain.FIVE_SECONDS: 5,
+        TimeGrain.THIRTY_SECONDS: 30,
+        TimeGrain.MINUTE: 60,
+        TimeGrain.FIVE_MINUTES: 300,
+        TimeGrain.TEN_MINUTES: 600,
+        TimeGrain.FIFTEEN_MINUTES: 900,
+        TimeGrain.THIRTY_MINUTES: 1_800,
+        TimeGrain.HOUR: 3_600,
+        TimeGrain.TWO_HOURS: 7_200,
+        TimeGrain.FOUR_HOURS: 14_400,
+        TimeGrain.SIX_HOURS: 21_600,
+        TimeGrain.EIGHT_HOURS: 28_800,
+        TimeGrain.TEN_HOURS: 36_000,
+        TimeGrain.TWELVE_HOURS: 43_200,
+        TimeGrain.DAY: DAY_S,
+        TimeGrain.WEEK: WEEK_S,
+        TimeGrain.WEEK_STARTING_SUNDAY: WEEK_S,
+        TimeGrain.WEEK_STARTING_MONDAY: WEEK_S,
+        TimeGrain.WEEK_ENDING_SATURDAY: WEEK_S,
+        TimeGrain.WEEK_ENDING_SUNDAY: WEEK_S,
+    }
+)
+"""Length in seconds of the grains whose steps are all equally long."""
+
+STEP_MONTHS: Mapping[TimeGrain, int] = MappingProxyType({TimeGrain.MONTH: 1, TimeGrain.QUARTER: 3, TimeGrain.YEAR: 12})
+"""Length in months of the others."""
+
+_LABEL_DAYS: Mapping[TimeGrain, int] = MappingProxyType(
+    {
+        TimeGrain.WEEK_STARTING_SUNDAY: -4,
+        TimeGrain.WEEK_STARTING_MONDAY: -3,
+        TimeGrain.WEEK_ENDING_SATURDAY: 2,
+        TimeGrain.WEEK_ENDING_SUNDAY: 3,
+    }
+)
+"""Some day that labels a week of the anchored grains, in days since 1970-01-01 (a Thursday)."""
+
+_FIRST_DAYS: Mapping[TimeGrain, int] = MappingProxyType(
+    {TimeGrain.WEEK: -3, TimeGrain.WEEK_STARTING_SUNDAY: -4, TimeGrain.WEEK_STARTING_MONDAY: -3}
+    | {TimeGrain.WEEK_ENDING_SATURDAY: -4, TimeGrain.WEEK_ENDING_SUNDAY: -3}
+)
+"""Some first day of a week, in the same count."""
+
+
+def step_numbers(moments: Moments, grain: TimeGrain) -> NDArray[np.int64]:
+    """Return the number of the grain's step that each moment falls into; moments need no order, none may be NaT.
+
+    Moments a fixed distance from the grain's own marks (days that begin at 05:00 UTC) are counted around that
+    distance, so that an hour of daylight saving time does not put two days into one step.
+    """
+    if grain in STEP_MONTHS:
+        return _month_numbers(moments) // STEP_MONTHS[grain]
+    step = STEP_SECONDS[grain] * _US
+    ticks = moments.astype("datetime64[us]").astype(np.int64) - _FIRST_DAYS.get(grain, 0) * DAY_S * _US
+    residues, counts = np.unique(ticks % step, return_counts=True)
+    common = int(np.argmax(counts))
+    if 2 * int(counts[common]) < ticks.size:
+        return ticks // step
+    return (ticks - int(residues[common]) + step // 2) // step
+
+
+def future_moments(last: np.datetime64, grain: TimeGrain, periods: int) -> Moments:
+    """Return the `periods` moments that follow `last` in steps of `grain`, as datetime64[us].
+
+    Months, quarters and years keep the day and the time of `last`; a last day of the month stays the last day. Weeks
+    with an anchor continue with their own label day, whatever day `last` is. Other grains add their length.
+
+    Raises:
+        LimitError: the moments would leave the years 1 to 9999.
+    """
+    count = np.arange(1, periods + 1, dtype=np.int64)
+    moment = last.astype("datetime64[us]")
+    _require_known_years(moment, grain, periods)
+    if grain in STEP_MONTHS:
+        return _months_after(moment, count * STEP_MONTHS[grain])
+    first = _label_of_week(moment, grain) if grain in _LABEL_DAYS else moment
+    following: Moments = first + (count * STEP_SECONDS[grain]).astype("timedelta64[s]")
+    return following
+
+
+def _require_known_years(moment: np.datetime64, grain: TimeGrain, periods: int) -> None:
+    seconds = STEP_SECONDS.get(grain) or STEP_MONTHS[grain] * 31 * DAY_S
+    left = (np.datetime64("9999-12-31", "s") - moment.astype("datetime64[s]")).astype(np.int64)
+    if periods * seconds > int(left):
+        raise LimitError(f"{periods} periods of {grain.value} lead past the year 9999; ask for fewer periods")
+
+
+def _label_of_week(moment: np.datetime64, grain: TimeGrain) -> np.datetime64:
+    """The label of the week that holds `moment`: its first day, or its last."""
+    day = int(moment.astype("datetime64[D]").astype(np.int64))
+    first_day = day - (day - _FIRST_DAYS[grain]) % 7
+    label_day = first_day + _LABEL_DAYS[grain] - _FIRST_DAYS[grain]
+    return np.datetime64(label_day * DAY_S * _US, "us")
+
+
+def _month_numbers(moments: Moments) -> NDArray[np.int64]:
+    return moments.astype("datetime64[M]").astype(np.int64)
+
+
+def _months_after(moment: np.datetime64, months: NDArray[np.int64]) -> Moments:
+    month = moment.astype("datetime64[M]")
+    day_of_month = moment.astype("datetime64[D]") - month.astype("datetime64[D]")
+    targets = month + months.astype("timedelta64[M]")
+    last_days = (targets + np.timedelta64(1, "M")).astype("datetime64[D]") - np.timedelta64(1, "D")
+    is_month_end = (moment.astype("datetime64[D]") + np.timedelta64(1, "D")).astype("datetime64[M]") != month
+    days = last_days if is_month_end else np.minimum(targets.astype("datetime64[D]") + day_of_month, last_days)
+    time_of_day = moment - moment.astype("datetime64[D]")
+    following: Moments = days.astype("datetime64[us]") + time_of_day
+    return following

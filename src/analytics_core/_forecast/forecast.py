@@ -1,0 +1,99 @@
+"""The road of a forecast: rows to grid, grid to model, model back to rows."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from analytics_core._forecast.calendars import future_moments
+from analytics_core._forecast.grid import Grid, lay_on_grid
+from analytics_core._forecast.named import project_named
+from analytics_core._forecast.periods import Period, choose_periods
+from analytics_core._forecast.projection import Projection, project
+from analytics_core._forecast.types import Floats, ForecastModel, ForecastResult, Moments, Seasonality
+from analytics_core.errors import LimitError
+from analytics_core.models.enums import TimeGrain
+
+
+def forecast_series(
+    y: Floats,
+    *,
+    moments: Moments,
+    grain: TimeGrain,
+    periods: int,
+    confidence: float,
+    seasonality: Seasonality,
+    model: ForecastModel = "auto",
+) -> ForecastResult:
+    """Return fits over the history of one series and its forecast for `periods` further steps of `grain`.
+
+    Args:
+        y: the values; NaN and infinite ones count as not observed.
+        moments: when each was observed, naive UTC (for a grain of a day or more: local days are better), any order.
+            Of rows with the same moment, and of rows in one step of the grain, the last one counts.
+        grain: how long a step is.
+        periods: how many steps to forecast; 0 gives the fits alone.
+        confidence: the part of future values that the interval should hold, between 0 and 1 exclusive.
+        seasonality: which seasons to look for.
+        model: `auto` for the combination described in docs/explanation/forecast.md, or a textbook model.
+
+    Raises:
+        LimitError: `periods` is negative or leads past the year 9999, or `confidence` is not between 0 and 1.
+    """
+    _require_sane(y, moments, periods=periods, confidence=confidence)
+    grid = lay_on_grid(np.asarray(y, dtype=float), moments, grain)
+    future = future_moments(grid.moments[-1], grain, periods) if grid.moments.size else grid.moments
+    every = np.concatenate([grid.moments, future])
+    if not grid.values.size:
+        return _nothing_observed(every, history=grid.moments.size)
+    chosen, notes = choose_periods(grain, seasonality, points=grid.values.size)
+    steps = np.concatenate([grid.positions, grid.positions[-1] + 1 + np.arange(future.size)])
+    horizon = max(int(steps[-1]) + 1 - grid.values.size, 0)
+    scale = _power_of_two(grid.values)
+    projection, more_notes = _run(model, grid.values / scale, chosen, horizon=horizon, confidence=confidence)
+    rows = np.maximum(steps, 0)
+    return ForecastResult(
+        moments=every,
+        yhat=projection.center[rows] * scale,
+        lower=projection.lower[rows] * scale,
+        upper=projection.upper[rows] * scale,
+        history=grid.moments.size,
+        notes=(*_grid_notes(grid), *notes, *more_notes),
+    )
+
+
+def _run(
+    model: ForecastModel, values: Floats, chosen: tuple[Period, ...], *, horizon: int, confidence: float
+) -> tuple[Projection, tuple[str, ...]]:
+    if model != "auto":
+        return project_named(model, values, chosen, horizon=horizon, confidence=confidence)
+    return project(values, chosen, horizon=horizon, confidence=confidence), ()
+
+
+def _require_sane(y: Floats, moments: Moments, *, periods: int, confidence: float) -> None:
+    if len(y) != len(moments):
+        raise LimitError(f"a forecast needs a moment for each value: {len(y)} values, {len(moments)} moments")
+    if periods < 0:
+        raise LimitError(f"periods must be 0 or more, not {periods}")
+    if not 0 < confidence < 1:
+        raise LimitError(f"the confidence of a forecast must lie between 0 and 1, such as 0.8, not {confidence}")
+
+
+def _power_of_two(values: Floats) -> float:
+    """A power of two near the largest value: dividing by it loses no bit and keeps squares from overflowing."""
+    largest = float(np.nanmax(np.abs(values)))
+    return math.ldexp(1.0, min(max(math.frexp(largest)[1], -1000), 1000)) if largest else 1.0
+
+
+def _nothing_observed(moments: Moments, *, history: int) -> ForecastResult:
+    unknown = np.full(moments.size, np.nan)
+    return ForecastResult(
+        moments=moments, yhat=unknown, lower=unknown, upper=unknown, history=history, notes=("no value was observed",)
+    )
+
+
+def _grid_notes(grid: Grid) -> tuple[str, ...]:
+    if grid.is_regular:
+        return ()
+    return ("the rows lie too far apart for the time grain and were taken as evenly spaced",)

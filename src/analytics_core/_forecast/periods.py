@@ -1,0 +1,116 @@
+"""Which seasonal periods a grain may have, and what the caller's options make of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from analytics_core._forecast.calendars import DAY_S, STEP_MONTHS, STEP_SECONDS, WEEK_S
+from analytics_core._forecast.types import Seasonality, SeasonOption
+from analytics_core.models.enums import TimeGrain
+
+YEAR_S = 365.25 * DAY_S
+MONTH_S = YEAR_S / 12
+
+ENOUGH_EVIDENCE = 1.5
+STRONG_EVIDENCE = 3.0
+"""What the variance ratio of a detected season must exceed; the month needs more, since paydays do not keep to it."""
+
+MOST_PHASES = 400
+MOST_HARMONICS = 24
+"""Longer periods are described by harmonics: a mean for each of 1440 minutes of the day would be mostly noise."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Period:
+    """One season to fit.
+
+    Attributes:
+        steps: its length in steps of the grain; not always whole.
+        harmonics: how many harmonics describe it; None takes a mean for each phase.
+        is_forced: whether it stays whatever the evidence.
+        evidence: the variance ratio below which a detected season is dropped.
+    """
+
+    steps: float
+    harmonics: int | None
+    is_forced: bool = False
+    evidence: float = ENOUGH_EVIDENCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Season:
+    """A season of the calendar: its name, the caller's option for it and the harmonics it has by default."""
+
+    name: str
+    option: SeasonOption
+    seconds: float
+    forced_harmonics: int | None
+    detected_harmonics: int | None
+    evidence: float = ENOUGH_EVIDENCE
+
+
+def choose_periods(
+    grain: TimeGrain, seasonality: Seasonality, *, points: int
+) -> tuple[tuple[Period, ...], tuple[str, ...]]:
+    """Return the periods to try on `points` points, shortest first, and a note for each option not honoured."""
+    step = STEP_SECONDS.get(grain) or STEP_MONTHS[grain] * MONTH_S
+    periods: list[Period] = []
+    notes: list[str] = []
+    for season in _seasons(grain, seasonality):
+        steps = season.seconds / step
+        misfit = _misfit(steps, points)
+        if misfit and season.option:
+            notes.append(f"{season.name}_seasonality is left out: {misfit}")
+        if not misfit and season.option is not False and season.option != 0 and _may_have(grain, season):
+            periods.append(_period(season, steps))
+    return tuple(periods), tuple(notes)
+
+
+def _seasons(grain: TimeGrain, asked: Seasonality) -> tuple[_Season, ...]:
+    of_the_year = 6 if STEP_SECONDS.get(grain, 0) <= DAY_S and grain not in STEP_MONTHS else 8
+    whole_year = None if grain in STEP_MONTHS else of_the_year
+    return (
+        _Season(name="daily", option=None, seconds=DAY_S, forced_harmonics=None, detected_harmonics=None),
+        _Season(name="weekly", option=asked.weekly, seconds=WEEK_S, forced_harmonics=None, detected_harmonics=None),
+        _Season(
+            name="monthly",
+            option=asked.monthly,
+            seconds=MONTH_S,
+            forced_harmonics=5,
+            detected_harmonics=5,
+            evidence=STRONG_EVIDENCE,
+        ),
+        _Season(
+            name="yearly",
+            option=asked.yearly,
+            seconds=YEAR_S,
+            forced_harmonics=10,
+            detected_harmonics=whole_year,
+        ),
+    )
+
+
+def _misfit(steps: float, points: int) -> str:
+    if steps < 2:
+        return "the grain is too long to show it"
+    if points < 2 * steps + 1:
+        return f"it needs more than two cycles of {steps:g} steps, and the series has {points}"
+    return ""
+
+
+def _may_have(grain: TimeGrain, season: _Season) -> bool:
+    """Whether this grain shows this season unasked: weeks do not show months."""
+    return bool(season.option) or season.name != "monthly" or STEP_SECONDS.get(grain, WEEK_S) <= DAY_S
+
+
+def _period(season: _Season, steps: float) -> Period:
+    """The season as a period; one too long for a mean of each phase is described by harmonics."""
+    forced = season.option is not None
+    wanted = season.forced_harmonics if forced else season.detected_harmonics
+    if forced and season.option is not True:
+        wanted = int(season.option or 0)
+    has_phases = abs(steps - round(steps)) < 1e-9 and steps <= MOST_PHASES
+    if wanted is None and not has_phases:
+        wanted = MOST_HARMONICS
+    harmonics = None if wanted is None else min(wanted, int(steps // 2))
+    return Period(steps=steps, harmonics=harmonics, is_forced=forced, evidence=season.evidence)
