@@ -73,7 +73,8 @@ _CLOSED_WORDS: Final = frozenset({"MOD", "TO_DAYS", "ISNULL", "REGEXP", "RLIKE",
 _OPENERS: Final = frozenset(
     {
         "AND", "OR", "NOT", "XOR", "WHEN", "THEN", "ELSE", "CASE", "BETWEEN", "LIKE", "IS", "DIV", "MOD", "GLOB",
-        "REGEXP", "RLIKE", "MATCH", "SELECT", "WHERE", "HAVING", "ON", "BY", "DISTINCT", "FROM", "TRUE", "FALSE", "NULL",
+        "REGEXP", "RLIKE", "MATCH", "SELECT", "WHERE", "HAVING", "ON", "BY", "DISTINCT", "FROM", "TRUE", "FALSE",
+        "NULL",
     }
 )  # fmt: skip
 _MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
