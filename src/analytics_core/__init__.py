@@ -29,6 +29,7 @@ __all__ = [
     "errors",
     "models",
     "ports",
+    "postprocessing",
     "resolve_time_range",
     "testing",
 ]
@@ -40,7 +41,7 @@ _HOMES = {
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",
 }
-_MODULES = ("errors", "models", "ports", "testing")
+_MODULES = ("errors", "models", "ports", "postprocessing", "testing")
 
 
 def __getattr__(name: str) -> Any:

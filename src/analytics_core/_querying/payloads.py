@@ -15,11 +15,12 @@ _LISTED_KEYS = 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AskedQuery:
-    """One query of a context, by its position, and the type of its result."""
+    """One query of a context, by its position, the type of its result, and the totals that another query gave it."""
 
     position: int
     query: ChartDataQueryObject
     result_type: ResultType
+    totals: tuple[tuple[str, float], ...] = ()
 
 
 def asked_queries(context: ChartDataQueryContext) -> tuple[AskedQuery, ...]:

@@ -27,6 +27,7 @@ from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._querying.totals import totals_of, totals_source, with_totals
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
@@ -92,8 +93,16 @@ class QueryRunner:
         context = read.context
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
-        results = [self._answer(read, a, where, call) for a, where in zip(asked, admitted, strict=True)]
-        return ChartData(results=tuple(results), result_type=context.result_type, result_format=context.result_format)
+        first = totals_source(asked)
+        done: dict[int, QueryResult] = {}
+        if first is not None:
+            done[first] = self._answer(read, asked[first], admitted[first], call)
+            asked = tuple(with_totals(a, totals_of(done[first])) for a in asked)
+        for a, where in zip(asked, admitted, strict=True):
+            if a.position not in done:
+                done[a.position] = self._answer(read, a, where, call)
+        results = tuple(done[a.position] for a in asked)
+        return ChartData(results=results, result_type=context.result_type, result_format=context.result_format)
 
     def explain(self, read: ReadContext, call: Call) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
@@ -133,7 +142,7 @@ class QueryRunner:
         minute = call.now.replace(second=0, microsecond=0)
         filters = where.admission.row_filters
         timeout = call.chart_cache_timeout
-        key = (read.digest, asked.position, where.loaded.versions, call.actor, filters, minute, timeout)
+        key = (read.digest, asked.position, asked.totals, where.loaded.versions, call.actor, filters, minute, timeout)
         ready = self._ready.get(key)
         if ready is None:
             ready = self._prepare(read.context, asked, where, call)

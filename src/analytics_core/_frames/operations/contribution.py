@@ -65,19 +65,14 @@ def _names(frame: pd.DataFrame, places: Sequence[int], renames: Sequence[str]) -
 def _of_columns(
     frame: pd.DataFrame, values: Mapping[int, Array], totals: Mapping[str, float | None] | None
 ) -> list[Array]:
+    """Return shares of the given totals; of a column without one, of its own sum."""
     present = labels(frame)
     shares = []
     for place, column in values.items():
-        held = np.nan_to_num(column, nan=0.0, posinf=np.inf, neginf=-np.inf) if np.isnan(column).any() else column
-        total = held.sum() if not totals else _given_total(totals, present[place])
-        shares.append(held / total)
+        held = np.where(np.isnan(column), 0.0, column)
+        given = (totals or {}).get(str(present[place]))
+        shares.append(held / (held.sum() if given is None else given))
     return shares
-
-
-def _given_total(totals: Mapping[str, float | None], label: Hashable) -> float:
-    """Return the total that the caller gave for a column; without one its shares are null."""
-    total = totals.get(str(label))
-    return np.nan if total is None else float(total)
 
 
 def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[str]) -> list[Array]:

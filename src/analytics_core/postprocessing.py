@@ -1,0 +1,306 @@
+"""Post-processing by itself: every operation of the contract as a function on any DataFrame.
+
+    from analytics_core import postprocessing
+
+    table = postprocessing.pivot(
+        orders, index=["day"], columns=["country"], aggregates={"sales": {"operator": "sum"}}
+    )
+
+The keyword arguments bear the names of the contract's options (section Operation options), and null means the same there
+and here. The DataFrame that is given never changes. What an operation gives, and where it departs from what is usual,
+is told in docs/explanation/post-processing.md.
+
+Raises (all functions):
+    PostProcessingError: an option is missing or wrong, or the frame does not serve: the message names operation, option,
+        the valid choices and the columns there are.
+    LimitError: the result would be too large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from analytics_core._frames.pipeline import Step, read_options, run_step
+from analytics_core._frames.registry import Operations
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = [
+    "aggregate",
+    "boxplot",
+    "compare",
+    "contribution",
+    "cum",
+    "diff",
+    "escape_separator",
+    "flatten",
+    "forecast",
+    "geodetic_parse",
+    "geohash_decode",
+    "geohash_encode",
+    "histogram",
+    "pivot",
+    "rank",
+    "rename",
+    "resample",
+    "rolling",
+    "select",
+    "sort",
+    "unescape_separator",
+]
+
+Names = str | Sequence[str]
+"""One column name or several."""
+
+Aggregates = Mapping[str, Mapping[str, Any]]
+"""New columns and how each is made: `{"p90": {"column": "x", "operator": "percentile", "options": {"q": 90}}}`."""
+
+
+def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    operation = Operations()[name]
+    step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
+    return run_step(step, frame)
+
+
+def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:
+    """Return one row for each group of `groupby`, keys first, or one row in all; null is a key like others, and last."""
+    return _run("aggregate", frame, groupby=groupby, aggregates=aggregates)
+
+
+def boxplot(
+    frame: pd.DataFrame,
+    *,
+    whisker_type: str,
+    groupby: Names | None = None,
+    metrics: Names | None = None,
+    percentiles: Sequence[float] | None = None,
+) -> pd.DataFrame:
+    """Return the boxes of metrics for each group: mean, median, whiskers, quartiles, count and outliers.
+
+    `whisker_type` is tukey, min/max or percentile, which needs `percentiles`, a lower and an upper one.
+    """
+    options = {"groupby": groupby, "metrics": metrics, "percentiles": percentiles}
+    return _run("boxplot", frame, whisker_type=whisker_type, **options)
+
+
+def compare(
+    frame: pd.DataFrame,
+    *,
+    source_columns: Names,
+    compare_columns: Names,
+    compare_type: str = "difference",
+    drop_original_columns: bool = False,
+    precision: int = 4,
+) -> pd.DataFrame:
+    """Return the frame with a column `TYPE__SOURCE__COMPARE` for each pair of columns.
+
+    `compare_type` is difference (s - c), percentage ((s - c) / c) or ratio (s / c), the last two rounded to `precision`.
+    """
+    return _run(
+        "compare",
+        frame,
+        source_columns=source_columns,
+        compare_columns=compare_columns,
+        compare_type=compare_type,
+        drop_original_columns=drop_original_columns,
+        precision=precision,
+    )
+
+
+def contribution(
+    frame: pd.DataFrame,
+    *,
+    orientation: str = "column",
+    columns: Names = (),
+    rename_columns: Names = (),
+    time_shifts: Names = (),
+    contribution_totals: Mapping[str, float | None] | None = None,
+) -> pd.DataFrame:
+    """Return shares of each row's or each column's total, in place of the values or under `rename_columns`."""
+    return _run(
+        "contribution",
+        frame,
+        orientation=orientation,
+        columns=columns,
+        rename_columns=rename_columns,
+        time_shifts=time_shifts,
+        contribution_totals=contribution_totals,
+    )
+
+
+def cum(frame: pd.DataFrame, *, columns: Mapping[str, str], operator: str) -> pd.DataFrame:
+    """Return running results of sum, prod, min or max; `columns` maps sources to targets."""
+    return _run("cum", frame, columns=columns, operator=operator)
+
+
+def diff(frame: pd.DataFrame, *, columns: Mapping[str, str], periods: int = 1, axis: int = 0) -> pd.DataFrame:
+    """Return differences from the value `periods` rows (axis 0) or columns (axis 1) before."""
+    return _run("diff", frame, columns=columns, periods=periods, axis=axis)
+
+
+def escape_separator(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with a backslash before every comma in the labels of its columns."""
+    return _run("escape_separator", frame)
+
+
+def flatten(frame: pd.DataFrame, *, reset_index: bool = True, drop_levels: Sequence[int | str] = ()) -> pd.DataFrame:
+    """Return the frame with labels of one level, parts joined by a comma and a blank, and its index as columns."""
+    return _run("flatten", frame, reset_index=reset_index, drop_levels=drop_levels)
+
+
+def forecast(
+    frame: pd.DataFrame,
+    *,
+    time_grain: str,
+    periods: int,
+    confidence_interval: float,
+    daily_seasonality: bool | int | None = None,
+    weekly_seasonality: bool | int | None = None,
+    monthly_seasonality: bool | int | None = None,
+    yearly_seasonality: bool | int | None = None,
+    index: str | None = None,
+) -> pd.DataFrame:
+    """Return `X__yhat`, `X__yhat_lower` and `X__yhat_upper` beside each numeric column, over history and future.
+
+    A seasonality is true, false, a Fourier order, or None: detect it. `index` names the column of moments.
+    """
+    return _run(
+        "forecast",
+        frame,
+        time_grain=time_grain,
+        periods=periods,
+        confidence_interval=confidence_interval,
+        daily_seasonality=daily_seasonality,
+        weekly_seasonality=weekly_seasonality,
+        monthly_seasonality=monthly_seasonality,
+        yearly_seasonality=yearly_seasonality,
+        index=index,
+    )
+
+
+def geodetic_parse(
+    frame: pd.DataFrame, *, geodetic: str, latitude: str, longitude: str, altitude: str | None = None
+) -> pd.DataFrame:
+    """Return the frame with latitude and longitude (and altitude, if named) read from geodetic text."""
+    return _run("geodetic_parse", frame, geodetic=geodetic, latitude=latitude, longitude=longitude, altitude=altitude)
+
+
+def geohash_decode(frame: pd.DataFrame, *, geohash: str, latitude: str, longitude: str) -> pd.DataFrame:
+    """Return the frame with the degrees of the middle of each geohash."""
+    return _run("geohash_decode", frame, geohash=geohash, latitude=latitude, longitude=longitude)
+
+
+def geohash_encode(frame: pd.DataFrame, *, geohash: str, latitude: str, longitude: str) -> pd.DataFrame:
+    """Return the frame with a column of geohashes made of columns of degrees."""
+    return _run("geohash_encode", frame, geohash=geohash, latitude=latitude, longitude=longitude)
+
+
+def histogram(
+    frame: pd.DataFrame,
+    *,
+    column: str,
+    groupby: Names = (),
+    bins: int = 5,
+    cumulative: bool = False,
+    normalize: bool = False,
+) -> pd.DataFrame:
+    """Return how many values of `column` lie in each of `bins` equal parts of their range, for each group."""
+    options = {"groupby": groupby, "bins": bins, "cumulative": cumulative, "normalize": normalize}
+    return _run("histogram", frame, column=column, **options)
+
+
+def pivot(
+    frame: pd.DataFrame,
+    *,
+    index: Names,
+    aggregates: Aggregates,
+    columns: Names = (),
+    column_fill_value: str | None = "<NULL>",
+    metric_fill_value: float | None = None,
+    drop_missing_columns: bool = True,
+    combine_value_with_metric: bool = False,
+    marginal_distributions: bool = False,
+    marginal_distribution_name: str = "All",
+) -> pd.DataFrame:
+    """Return a table with `index` as the index, the values of `columns` across and `aggregates` in the cells."""
+    return _run(
+        "pivot",
+        frame,
+        index=index,
+        aggregates=aggregates,
+        columns=columns,
+        column_fill_value=column_fill_value,
+        metric_fill_value=metric_fill_value,
+        drop_missing_columns=drop_missing_columns,
+        combine_value_with_metric=combine_value_with_metric,
+        marginal_distributions=marginal_distributions,
+        marginal_distribution_name=marginal_distribution_name,
+    )
+
+
+def rank(frame: pd.DataFrame, *, metric: str, group_by: Names = ()) -> pd.DataFrame:
+    """Return the frame with a column `rank`: the percentile rank of `metric`, in all or within each group."""
+    return _run("rank", frame, metric=metric, group_by=group_by)
+
+
+def rename(
+    frame: pd.DataFrame, *, columns: Mapping[str, str | None], level: int | str | None = None, inplace: bool = False
+) -> pd.DataFrame:
+    """Return the frame with new labels; `inplace` is accepted and without effect: the frame given never changes."""
+    return _run("rename", frame, columns=columns, level=level, inplace=inplace)
+
+
+def resample(frame: pd.DataFrame, *, rule: str, method: str, fill_value: float | None = None) -> pd.DataFrame:
+    """Return the frame on even intervals of `rule`; its index holds moments."""
+    return _run("resample", frame, rule=rule, method=method, fill_value=fill_value)
+
+
+def rolling(
+    frame: pd.DataFrame,
+    *,
+    rolling_type: str,
+    window: int,
+    columns: Mapping[str, str] | None = None,
+    min_periods: int | None = None,
+    center: bool = False,
+    win_type: str | None = None,
+    rolling_type_options: Mapping[str, Any] | None = None,
+) -> pd.DataFrame:
+    """Return results over the last `window` rows; `columns` maps sources to targets."""
+    return _run(
+        "rolling",
+        frame,
+        rolling_type=rolling_type,
+        window=window,
+        columns=columns,
+        min_periods=min_periods,
+        center=center,
+        win_type=win_type,
+        rolling_type_options=rolling_type_options,
+    )
+
+
+def select(
+    frame: pd.DataFrame, *, columns: Names = (), exclude: Names = (), rename: Mapping[str, str] | None = None
+) -> pd.DataFrame:
+    """Return `columns` (all without it) but `exclude`, renamed; every option speaks of the names before renaming."""
+    return _run("select", frame, columns=columns, exclude=exclude, rename=rename)
+
+
+def sort(
+    frame: pd.DataFrame,
+    *,
+    columns: Mapping[str, bool] | None = None,
+    by: Names = (),
+    ascending: bool | Sequence[bool] = True,
+    is_sort_index: bool = False,
+) -> pd.DataFrame:
+    """Return the rows in order, nulls last: of `columns` (name to ascending), of `by`, or of the index."""
+    return _run("sort", frame, columns=columns, by=by, ascending=ascending, is_sort_index=is_sort_index)
+
+
+def unescape_separator(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame with labels without the backslashes that `flatten` and `escape_separator` write."""
+    return _run("unescape_separator", frame)
