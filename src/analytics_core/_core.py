@@ -288,7 +288,6 @@ def _limits(settings: Settings) -> PlanLimits:
         max_in_values=settings.max_in_values,
         relative_start=settings.relative_start,
         relative_end=settings.relative_end,
-        allow_subqueries=settings.allow_subqueries_in_fragments,
     )
 
 

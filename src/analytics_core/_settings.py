@@ -52,7 +52,6 @@ class Settings:
         relative_start: what an open start of a relative range runs from.
         relative_end: what an open end of a relative range runs to.
         date_range_offsets: whether `time_offsets` may hold date ranges.
-        allow_subqueries_in_fragments: whether custom SQL may hold sub-queries (SECURITY.md 3.3).
         enable_templates: whether `{{ }}` in custom SQL and virtual datasets is rendered.
         data_roots: folders whose files file-based engines may open.
         allowed_drivers: exact driver names beyond the built-in list.
@@ -78,7 +77,6 @@ class Settings:
     relative_start: RelativeTime = RelativeTime.TODAY
     relative_end: RelativeTime = RelativeTime.TODAY
     date_range_offsets: bool = True
-    allow_subqueries_in_fragments: bool = False
     enable_templates: bool = True
     data_roots: tuple[Path, ...] = ()
     allowed_drivers: frozenset[str] = frozenset()

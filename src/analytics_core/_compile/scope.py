@@ -28,7 +28,6 @@ class PlanLimits:
     max_in_values: int = 50_000
     relative_start: RelativeTime = RelativeTime.TODAY
     relative_end: RelativeTime = RelativeTime.TODAY
-    allow_subqueries: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +48,6 @@ class Scope:
             slot=slot,
             place=place,
             names=self.view.names,
-            allow_subqueries=self.limits.allow_subqueries,
         )
 
 
