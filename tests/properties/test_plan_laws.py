@@ -87,7 +87,7 @@ def test_different_plans_have_different_fingerprints(one: dict[str, Any], other:
 def test_a_statement_is_one_query_with_a_sound_select(context: dict[str, Any], engine: str) -> None:
     spec = spec_of(engine)
     made = compile_plan(planned(context, engine), spec)
-    assert MARK not in made.sql + made.display_sql
+    assert MARK not in made.sql
     trees = sqlglot.parse(made.display_sql, dialect=spec.dialect)
     assert len(trees) == 1
     (tree,) = trees

@@ -20,7 +20,7 @@ from analytics_core._engines.spec import ParamStyle
 from analytics_core._gate.guard import check_select
 from analytics_core._records.dataset import DatasetColumn
 from analytics_core._records.row_filter import RowFilter
-from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.errors import QueryError, UnsupportedByEngineError
 
 NAMES = ENGINES.names()
 SERIES = {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 2}
@@ -162,6 +162,14 @@ def test_names_are_quoted_whatever_they_hold(engine: str, name: str) -> None:
     tree = parsed(made.display_sql, engine)
     assert {column.name for column in tree.find_all(exp.Column)} == {name}
     assert [table.name for table in tree.find_all(exp.Table)] == [name]
+
+
+@pytest.mark.parametrize("name", ["\x01p0\x01", "a\x01"])
+def test_a_name_that_looks_like_our_mark_of_a_value_is_refused(name: str) -> None:
+    column = DatasetColumn(column_name=name, type="INTEGER")
+    for fields in ({"columns": (*COLUMNS, column)}, {"table_name": name}, {"schema": name}):
+        with pytest.raises(QueryError, match="control character"):
+            view_of("sqlite", **fields)
 
 
 @pytest.mark.parametrize("engine", NAMES)

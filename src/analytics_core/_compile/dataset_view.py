@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from analytics_core._compile.binds import MARK
 from analytics_core._compile.fragments import FragmentNames
 from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core.errors import QueryError
 
 VIRTUAL_ALIAS = "virtual_table"
 
@@ -42,7 +44,12 @@ class DatasetView:
 
 
 def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSource) -> DatasetView:
-    """Return the view of `dataset` on its engine; `source` is its table or its checked SELECT."""
+    """Return the view of `dataset` on its engine; `source` is its table or its checked SELECT.
+
+    Raises:
+        QueryError: a name holds the control character that marks bound values.
+    """
+    _check_names(dataset, source)
     columns = {column.column_name: column for column in dataset.columns}
     kinds = {
         name: spec.value_kind(column.type) if column.type else ValueKind.UNKNOWN for name, column in columns.items()
@@ -64,6 +71,14 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
             tables=_table_names(source),
         ),
     )
+
+
+def _check_names(dataset: Dataset, source: TableSource | SqlSource) -> None:
+    names = [column.column_name for column in dataset.columns]
+    if isinstance(source, TableSource):
+        names += [source.table, source.schema or "", source.catalog or ""]
+    if any(MARK in name for name in names):
+        raise QueryError(f"dataset {dataset.id}: a name of a table or column holds a control character; rename it")
 
 
 def _table_names(source: TableSource | SqlSource) -> tuple[str, ...]:
