@@ -6,13 +6,13 @@
         orders, index=["day"], columns=["country"], aggregates={"sales": {"operator": "sum"}}
     )
 
-The keyword arguments bear the names of the contract's options (section Operation options), and null means the same there
-and here. The DataFrame that is given never changes. What an operation gives, and where it departs from what is usual,
-is told in docs/explanation/post-processing.md.
+The keyword arguments bear the names of the contract's options (section Operation options); None is the contract's null.
+The DataFrame that is given never changes. What an operation gives, and where it departs from what is usual, is told in
+docs/explanation/post-processing.md.
 
 Raises (all functions):
-    PostProcessingError: an option is missing or wrong, or the frame does not serve: the message names operation, option,
-        the valid choices and the columns there are.
+    PostProcessingError: an option is missing or wrong, or the frame does not serve: the message names operation,
+        option, the valid choices and the columns there are.
     LimitError: the result would be too large.
 """
 
@@ -65,7 +65,7 @@ def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
 
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:
-    """Return one row for each group of `groupby`, keys first, or one row in all; null is a key like others, and last."""
+    """Return one row for each group of `groupby`, keys first, or one row in all; null is a key too, the last."""
     return _run("aggregate", frame, groupby=groupby, aggregates=aggregates)
 
 
@@ -96,7 +96,8 @@ def compare(
 ) -> pd.DataFrame:
     """Return the frame with a column `TYPE__SOURCE__COMPARE` for each pair of columns.
 
-    `compare_type` is difference (s - c), percentage ((s - c) / c) or ratio (s / c), the last two rounded to `precision`.
+    `compare_type` is difference (s - c), percentage ((s - c) / c) or ratio (s / c); the last two are rounded to
+    `precision` digits.
     """
     return _run(
         "compare",

@@ -48,17 +48,32 @@ def _series(column: FrameColumn) -> pd.Series[Any]:
 
 
 def from_pandas(table: pd.DataFrame) -> Frame:
-    """Return the columns of a DataFrame as a frame; the index is dropped, NaN, NaT and NA become null."""
+    """Return the columns of a DataFrame as a frame of Python values; the index is dropped.
+
+    NaN, NaT, NA and infinities become null.
+    """
     columns = [_column(str(name), table.iloc[:, position]) for position, name in enumerate(table.columns)]
     return Frame(columns=tuple(columns))
 
 
 def _column(name: str, series: pd.Series[Any]) -> FrameColumn:
     kind, convert = _kind_of(series)
+    if kind is ValueKind.FLOAT:
+        return FrameColumn(name=name, kind=kind, values=_floats(series))
     missing = series.isna().to_numpy()
     held = series.astype(object).to_list()
     values = [None if absent else convert(value) for value, absent in zip(held, missing, strict=True)]
     return FrameColumn(name=name, kind=kind, values=values)
+
+
+def _floats(series: pd.Series[Any]) -> list[float | None]:
+    import numpy as np
+
+    numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
+    values: list[float | None] = numbers.tolist()
+    for position in np.flatnonzero(~np.isfinite(numbers)).tolist():
+        values[position] = None
+    return values
 
 
 def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
@@ -66,6 +81,8 @@ def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
     from pandas.api import types
 
     dtype = series.dtype
+    if types.is_object_dtype(dtype):
+        return _kind_of_objects(series), _python_value
     if types.is_bool_dtype(dtype):
         return ValueKind.BOOLEAN, bool
     if types.is_integer_dtype(dtype):
@@ -74,14 +91,25 @@ def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
         return ValueKind.FLOAT, float
     if types.is_datetime64_any_dtype(dtype):
         zoned = isinstance(dtype, pd.DatetimeTZDtype)
-        return (ValueKind.TIMESTAMPTZ if zoned else ValueKind.TIMESTAMP), _python_moment
+        return (ValueKind.TIMESTAMPTZ if zoned else ValueKind.TIMESTAMP), _python_value
     return (ValueKind.TEXT if types.is_string_dtype(dtype) else ValueKind.OTHER), _python_value
 
 
-def _python_moment(value: Any) -> Any:
-    return value.to_pydatetime(warn=False)
+def _kind_of_objects(series: pd.Series[Any]) -> ValueKind:
+    """Return TEXT or DECIMAL for objects that are all one of these, else OTHER."""
+    from pandas.api import types
+
+    found = types.infer_dtype(series, skipna=True)
+    return {"string": ValueKind.TEXT, "decimal": ValueKind.DECIMAL}.get(found, ValueKind.OTHER)
 
 
 def _python_value(value: Any) -> Any:
+    """Return a value of NumPy or pandas as Python's own, others as they are; nanoseconds are cut to microseconds."""
+    import pandas as pd
+
+    if isinstance(value, pd.Timestamp):
+        return value.to_pydatetime(warn=False)
+    if isinstance(value, pd.Timedelta):
+        return value.to_pytimedelta()
     item = getattr(value, "item", None)
     return item() if callable(item) else value

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import ValidationError
 
-from analytics_core._frames.frame import Frame
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.operations.base import Operation, OperationOptions
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
@@ -90,7 +92,21 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Frame:
     table = to_pandas(frame)
     for step in steps:
         table = run_step(step, table)
-    return from_pandas(_finished(table))
+    return _with_days(from_pandas(_finished(table)), frame)
+
+
+def _with_days(after: Frame, before: Frame) -> Frame:
+    """Return the frame with columns of days as days again: pandas has moments only."""
+    days = {column.name for column in before.columns if column.kind is ValueKind.DATE}
+    return Frame(columns=tuple(_as_days(column) if column.name in days else column for column in after.columns))
+
+
+def _as_days(column: FrameColumn) -> FrameColumn:
+    values = column.to_list()
+    if not all(value is None or (isinstance(value, datetime) and value.time() == time.min) for value in values):
+        return column
+    days = [None if value is None else value.date() for value in values]
+    return FrameColumn(name=column.name, kind=ValueKind.DATE, values=days)
 
 
 def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:

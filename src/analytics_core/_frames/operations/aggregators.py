@@ -26,13 +26,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.checks import Array, is_numeric, numbers, refuse_column
+from analytics_core._frames.operations.checks import Array, is_numeric, numbers
 from analytics_core._frames.operations.grouping import key_codes
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import AggregateOperator as Op
 from analytics_core.models.postprocessing import AggregateSpec
 
 _LARGEST = 2.0**63
+_MOST_PARTITIONS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,7 +86,10 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
         if is_numeric(column):
             return operator(Cells(values=numbers(column), codes=codes, size=size), q)
         if spec.operator not in _OF_ANYTHING:
-            refuse_column(column.to_frame(), column.name, option=f"{option}.operator {spec.operator.value}")
+            raise PostProcessingError(
+                f"{option}.operator: {spec.operator.value} needs numbers, and column {column.name!r} does not hold them; "
+                f"for this column choose one of: {', '.join(op for op in Op if op in _OF_ANYTHING)}"
+            )
         places = _places(column)
         result = operator(Cells(values=places, codes=codes, size=size), q)
         return _at_places(column, places, result) if spec.operator in _EXTREMES else result
@@ -102,8 +106,9 @@ def _at_places(column: pd.Series[Any], places: Array, wanted: Array) -> Any:
     """Return the values that stand at these places, null for null; the dtype stays."""
     order = np.argsort(places, kind="stable")
     missing = np.isnan(wanted)
-    rows = order[np.minimum(np.searchsorted(places[order], np.where(missing, 0, wanted)), len(order) - 1)]
-    return column.array.take(np.where(missing, -1, rows), allow_fill=True)
+    rows = np.full(len(wanted), -1)
+    rows[~missing] = order[np.searchsorted(places[order], wanted[~missing])]
+    return column.array.take(rows, allow_fill=True)
 
 
 # ------------------------------------------------------------------------------------------------- sums and products
@@ -207,9 +212,24 @@ def _sorted_pair(held: Cells, counts: Array, low: Array, high: Array) -> tuple[A
     """Return the values at two places of every group's sorted values; of an empty group any."""
     if not len(held.values):
         return np.zeros(held.size), np.zeros(held.size)
-    ordered = held.floats()[np.lexsort((held.values, held.codes))]
-    starts, last = np.cumsum(counts) - counts, len(ordered) - 1
-    return ordered[np.clip(starts + low, 0, last)], ordered[np.clip(starts + high, 0, last)]
+    starts, last = np.cumsum(counts) - counts, len(held.values) - 1
+    at_low, at_high = np.clip(starts + low, 0, last), np.clip(starts + high, 0, last)
+    if held.size > _MOST_PARTITIONS:
+        ordered = held.floats()[np.lexsort((held.values, held.codes))]
+    else:
+        ordered = _partitioned(held, starts, at_low - starts, at_high - starts)
+    return ordered[at_low], ordered[at_high]
+
+
+def _partitioned(held: Cells, starts: Array, low: Array, high: Array) -> Array:
+    """Return the values group by group, each group in order only at its two places: faster than sorting all."""
+    small = held.codes.astype(np.int16)  # sorted by counting, and there are fewer groups than it holds
+    ordered = held.floats()[np.argsort(small, kind="stable")]
+    ends = [*starts[1:].tolist(), len(ordered)]
+    for start, end, first, second in zip(starts.tolist(), ends, low.tolist(), high.tolist(), strict=True):
+        if end - start > 1:
+            ordered[start:end].partition((first, second))
+    return ordered
 
 
 # ------------------------------------------------------------------------------------------------------------- counts
@@ -243,6 +263,7 @@ def _strict(operator: Operator) -> Operator:
 
 _EXTREMES: Final = frozenset({Op.MIN, Op.MAX, Op.NANMIN, Op.NANMAX})
 _OF_ANYTHING: Final = _EXTREMES | {Op.COUNT, Op.ARGMIN, Op.ARGMAX}
+
 _OPERATORS: Final[Mapping[Op, Operator]] = {
     Op.AVERAGE: _strict(_mean),
     Op.ARGMIN: _first_least,
