@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.support import awkward, reference
 
 import analytics_core
 from analytics_core.models.enums import TimeGrain
-from tests.support import awkward, reference
 
 ROWS = awkward.rows()
 COLUMNS = ["name", "grp", "flag", "qty"]
@@ -99,7 +99,9 @@ def _filters() -> st.SearchStrategy[list[dict[str, Any]]]:
         _filter(st.just("flag"), st.sampled_from(["IS TRUE", "IS FALSE"]), st.none()),
         _filter(st.just("flag"), st.sampled_from(["==", "!="]), st.booleans()),
         _filter(
-            st.sampled_from(["ts", "name", "grp", "qty", "flag"]), st.sampled_from(["IS NULL", "IS NOT NULL"]), st.none()
+            st.sampled_from(["ts", "name", "grp", "qty", "flag"]),
+            st.sampled_from(["IS NULL", "IS NOT NULL"]),
+            st.none(),
         ),
     )
     return st.lists(one, max_size=3)

@@ -109,6 +109,9 @@ class _Reversed:
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Reversed) and other.value == self.value
 
+    def __hash__(self) -> int:
+        return hash(self.value)
+
 
 def _sort_key(value: Any, *, descending: bool = False) -> tuple[Any, ...]:
     if value is None:
