@@ -44,6 +44,8 @@ class ReflectedColumn:
 class Reflector:
     """Asks databases what they hold, on their read-only connections; any thread may use it.
 
+    `identity` is the user name to ask as, where a database impersonates.
+
     Args:
         connector: gives the engines.
         specs: finds the spec of a database's engine, for its error patterns; None: the built-in engines.
@@ -53,20 +55,28 @@ class Reflector:
         self._connector = connector
         self._specs = specs or default_registry().get
 
-    def schemas(self, database: Database) -> tuple[str, ...]:
+    def schemas(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
         """Return the schema names, sorted."""
-        return self._ask(database, _schemas)
+        return self._ask(database, _schemas, identity)
 
-    def tables(self, database: Database, schema: str | None = None) -> tuple[ReflectedTable, ...]:
+    def tables(
+        self, database: Database, schema: str | None = None, *, identity: str | None = None
+    ) -> tuple[ReflectedTable, ...]:
         """Return tables and views of a schema (None: the default one), sorted by name.
 
         Raises:
             DatabaseError: the database does not answer, or there is no such schema.
         """
-        return self._ask(database, lambda connection: _tables(connection, schema))
+        return self._ask(database, lambda connection: _tables(connection, schema), identity)
 
     def columns(
-        self, database: Database, *, table: str, schema: str | None = None, catalog: str | None = None
+        self,
+        database: Database,
+        *,
+        table: str,
+        schema: str | None = None,
+        catalog: str | None = None,
+        identity: str | None = None,
     ) -> tuple[ReflectedColumn, ...]:
         """Return the columns of a table or view, in their order.
 
@@ -74,12 +84,14 @@ class Reflector:
             DatabaseError: of type TABLE_DOES_NOT_EXIST_ERROR, with the nearest names, when there is no such table.
         """
         full_schema = f"{catalog}.{schema}" if catalog and schema else schema
-        columns = self._ask(database, lambda connection: _columns(connection, table, full_schema))
+        columns = self._ask(database, lambda connection: _columns(connection, table, full_schema), identity)
         if not columns:
-            raise self._no_table(database, table=table, schema=schema)
+            raise self._no_table(database, table=table, schema=schema, identity=identity)
         return columns
 
-    def columns_of_select(self, database: Database, spec: EngineSpec, sql: str) -> tuple[ReflectedColumn, ...]:
+    def columns_of_select(
+        self, database: Database, spec: EngineSpec, sql: str, *, identity: str | None = None
+    ) -> tuple[ReflectedColumn, ...]:
         """Return the columns of one checked SELECT, without reading more than a few rows.
 
         Types come from the engine; what SQLite does not know of an expression is read off the first rows.
@@ -88,12 +100,12 @@ class Reflector:
             DatabaseError: the statement fails.
         """
         text = sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql
-        pairs = self._ask(database, lambda connection: _query_columns(connection, text))
+        pairs = self._ask(database, lambda connection: _query_columns(connection, text), identity)
         return tuple(ReflectedColumn(name=name, type_text=type_text) for name, type_text in pairs)
 
-    def _ask(self, database: Database, question: Callable[[sa.Connection], Result]) -> Result:
+    def _ask(self, database: Database, question: Callable[[sa.Connection], Result], identity: str | None) -> Result:
         """Border to the drivers: answer a question on one connection, or raise the diagnosed error, unchained."""
-        engine: sa.Engine = self._connector.engine(database)
+        engine: sa.Engine = self._connector.engine(database, identity=identity)
         try:
             with engine.connect() as connection, _free_to_reflect(connection):
                 return question(connection)
@@ -101,9 +113,9 @@ class Reflector:
             failure = diagnose(error, self._specs(database.engine))
         raise failure
 
-    def _no_table(self, database: Database, *, table: str, schema: str | None) -> DatabaseError:
+    def _no_table(self, database: Database, *, table: str, schema: str | None, identity: str | None) -> DatabaseError:
         try:
-            known = [found.name for found in self.tables(database, schema)]
+            known = [found.name for found in self.tables(database, schema, identity=identity)]
         except AnalyticsError:  # the list is only a help; without it the error is still right
             known = []
         near = nearest(table, known, most=3)

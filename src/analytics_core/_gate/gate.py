@@ -50,7 +50,7 @@ class Gate:
             dataset=dataset,
             spec=spec,
             row_filters=tuple(filters),
-            identity=actor.username if database.impersonate_user else None,
+            identity=actor.identity_on(database),
         )
 
     def source(self, admission: Admission, sql: str | None) -> TableSource | SqlSource:

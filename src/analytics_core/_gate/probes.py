@@ -59,15 +59,20 @@ class Probes:
         if sql is None:
             self._policy.require_read_table(actor, database, schema=dataset.schema)
             found = self._reflector.columns(
-                database, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog
+                database,
+                table=dataset.table_name,
+                schema=dataset.schema,
+                catalog=dataset.catalog,
+                identity=actor.identity_on(database),
             )
             return _with_kinds(found, spec)
         self._policy.require_query_database(actor, database)
         place = f"dataset {dataset.table_name!r}"
+        identity = actor.identity_on(database)
         source = check_select(sql, spec=spec, place=place)
         if isinstance(source.tree, exp.Query):
             _refuse_twins(source.tree.named_selects, place)
-        columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql), spec)
+        columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql, identity=identity), spec)
         _refuse_twins((column.name for column in columns), place)
         return columns
 
@@ -77,7 +82,8 @@ class Probes:
         statement = Statement(
             sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=("one",), kinds=(ValueKind.INTEGER,)
         )
-        self._runner.run(database, self._registry.get(database.engine), statement, limits=_TRIAL_LIMITS)
+        spec, identity = self._registry.get(database.engine), actor.identity_on(database)
+        self._runner.run(database, spec, statement, limits=_TRIAL_LIMITS, identity=identity)
 
 
 def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:

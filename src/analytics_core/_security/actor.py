@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from analytics_core._records.database import Database
 from analytics_core._records.people import Grant, Role, User
 
 EXTERNAL_MANAGER: Final = ("manages_externally", "true")
@@ -27,6 +28,10 @@ class Actor:
     def username(self) -> str:
         """The user's name, which databases see where they impersonate."""
         return self.user.username
+
+    def identity_on(self, database: Database) -> str | None:
+        """The name to connect with where the database impersonates, else None."""
+        return self.username if database.impersonate_user else None
 
     @property
     def is_admin(self) -> bool:

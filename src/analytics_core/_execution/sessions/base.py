@@ -78,6 +78,7 @@ class Session:
             StatementRefusedError: the statement gives no rows.
             ResultTooLargeError: the byte budget is crossed; the statement was stopped.
         """
+        refuse_unless_reading(request.statement.sql)
         raw = request.connection.connection.driver_connection
         interrupt = getattr(raw, "cancel", None) or request.connection.invalidate
         request.stopper.arm(interrupt, after_s=request.limits.timeout_s, repeat_s=self.repeat_s)

@@ -99,8 +99,10 @@ def sqlite_target(request: OpenRequest) -> str:
     """Return the `file:` URI of a checked request."""
     if request.file is None:
         return f"file:{quote(request.memory_name or '', safe='')}?mode=memory&cache=shared"
-    flags = "".join(f"&{name}={request.url.query[name]}" for name in ("immutable",) if name in request.url.query)
-    return f"{request.file.as_uri()}?mode=ro{flags}"
+    immutable = request.url.query.get("immutable")
+    # Quoted: a value may hold an `&` that would start an option of its own (`vfs`, `mode`).
+    flag = f"&immutable={quote(str(immutable), safe='')}" if immutable is not None else ""
+    return f"{request.file.as_uri()}?mode=ro{flag}"
 
 
 def authorise_reading(action: int, first: str | None, second: str | None, _database: Any, _trigger: Any) -> int:
