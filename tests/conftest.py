@@ -7,11 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
+import hypothesis
 import pytest
 from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
 
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
+
+
+# How long an example takes says nothing about the code: the machine may be busy with other tests.
+hypothesis.settings.register_profile("house", deadline=None)
+hypothesis.settings.load_profile("house")
 
 
 def pytest_configure(config: pytest.Config) -> None:

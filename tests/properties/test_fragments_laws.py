@@ -9,8 +9,8 @@ from sqlglot import exp
 from tests.support.fragments import ENGINES, engine, parse
 
 from analytics_core._compile.fragments import FragmentNames, FragmentSlot
+from analytics_core._compile.fragments.sql_nodes import operators
 from analytics_core._compile.plan import FragmentExpr
-from analytics_core._compile.sql_nodes import operators
 from analytics_core._compile.templates import TemplateRenderer, TemplateValues
 from analytics_core._gate.guard import check_select
 from analytics_core.errors import AnalyticsError

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from sqlglot import exp
 
+from analytics_core._compile.fragments.sql_nodes import aggregates
 from analytics_core._compile.plan import (
     AggregateExpr,
     BucketExpr,
@@ -20,7 +21,6 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
 )
-from analytics_core._compile.sql_nodes import aggregates
 from analytics_core.errors import FragmentError
 
 _GATHERING = (exp.Anonymous, exp.Window, exp.Filter, exp.WithinGroup, exp.Query)

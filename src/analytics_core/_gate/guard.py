@@ -8,10 +8,10 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.own_dialect import refuse_new_groups, restore_meaning
+from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
 from analytics_core._compile.plan import SqlSource
-from analytics_core._compile.sql_nodes import operators, refuse_unknown_nodes
-from analytics_core._compile.sql_text import (
+from analytics_core._compile.fragments.sql_nodes import operators, refuse_unknown_nodes
+from analytics_core._compile.fragments.sql_text import (
     Refuse,
     called_names,
     check_characters,

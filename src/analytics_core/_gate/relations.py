@@ -10,7 +10,7 @@ from sqlglot import exp
 from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
 from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from analytics_core._compile.sql_text import FAULTS
+from analytics_core._compile.fragments.sql_text import FAULTS
 from analytics_core._engines.spec import EngineSpec
 from analytics_core.errors import StatementRefusedError
 

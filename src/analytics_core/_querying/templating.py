@@ -98,6 +98,8 @@ class BoundTemplates:
 
     def taken_over(self, query: ChartDataQueryObject) -> tuple[str, ...]:
         """Return the names of the filters that the templates apply themselves (`remove_filter=True`)."""
+        if not self._removed:
+            return ()
         return tuple(name for name in (column_label(item.col) for item in query.filters) if name in self._removed)
 
     def without_removed_filters(self, query: ChartDataQueryObject) -> ChartDataQueryObject:

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._compile.sql_text import Refuse
+from analytics_core._compile.fragments.sql_text import Refuse
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Identifier, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CharacterSet, exp.Introducer,
@@ -47,7 +47,27 @@ _ROW_MAKING_NAMES: Final = frozenset(
         "posexplode", "posexplode_outer", "explode_outer", "inline_outer", "flatten", "arrayjoin",
     }
 )  # fmt: skip
-_ROWS_BY_DIALECT: Final = frozenset({("postgres", "regexp_matches"), ("redshift", "generate_series")})
+_ROWS_BY_DIALECT: Final = frozenset(
+    {
+        ("postgres", "regexp_matches"), ("redshift", "generate_series"),
+        ("duckdb", "stats"),  # the smallest and largest value of a column, row rules or not
+    }
+)  # fmt: skip
+_POSTGRES_CATALOG: Final = frozenset(
+    {
+        "pg_available_extension_versions", "pg_available_extensions", "pg_config", "pg_cursor",
+        "pg_event_trigger_ddl_commands", "pg_event_trigger_dropped_objects", "pg_extension_update_paths",
+        "pg_get_backend_memory_contexts", "pg_get_catalog_foreign_keys", "pg_get_keywords", "pg_get_multixact_members",
+        "pg_get_publication_tables", "pg_get_replication_slots", "pg_get_shmem_allocations",
+        "pg_get_wal_resource_managers", "pg_lock_status", "pg_mcv_list_items", "pg_options_to_table",
+        "pg_partition_ancestors", "pg_partition_tree", "pg_prepared_statement", "pg_prepared_xact",
+        "pg_show_all_file_settings", "pg_show_all_settings", "pg_show_replication_origin_status", "pg_snapshot_xip",
+        "pg_tablespace_databases", "pg_timezone_abbrevs", "pg_timezone_names",
+    }
+)  # fmt: skip
+_POSTGRES_STATISTICS: Final = "pg_stat_get_"
+"""The functions behind PostgreSQL's catalog views: what others run, and how many rows their tables have."""
+
 _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.In, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Overlaps,
     exp.Distinct, exp.Tuple,
@@ -78,9 +98,13 @@ def _reads(node: exp.Expr, dialect: str) -> bool:
         return True
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT
+        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT or _reads_catalog(name)
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
     return isinstance(node, exp.In) and dialect in ("sqlite", "clickhouse") and node.args.get("field") is not None
+
+
+def _reads_catalog(name: str) -> bool:
+    return name.startswith(_POSTGRES_STATISTICS) or name in _POSTGRES_CATALOG
 
 
 def refuse_misplaced(tree: exp.Expr, refuse: Refuse) -> None:

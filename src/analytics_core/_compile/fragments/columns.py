@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._compile.own_dialect import is_bare_call
+from analytics_core._compile.fragments.own_dialect import is_bare_call
 from analytics_core.errors import UnknownColumnError
 
 _FIELD_DIALECTS: Final = frozenset({"duckdb", "bigquery", "trino", "presto", "spark", "databricks", "clickhouse"})

@@ -11,17 +11,15 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._compile.template_language import STATE, make_environment
-from analytics_core._compile.template_macros import QueryMacros, TemplateFilter, TemplateValues, TimeBounds
-from analytics_core._compile.template_sandbox import MAX_TEXT, RenderState
-from analytics_core._compile.template_text import CONTROL_CHARACTERS, place_values
+from analytics_core._compile.templates.language import STATE, make_environment
+from analytics_core._compile.templates.macros import QueryMacros, TemplateValues
+from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
+from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 if TYPE_CHECKING:
     from jinja2 import Template
     from jinja2.sandbox import SandboxedEnvironment
-
-__all__ = ["Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]
 
 _OPENINGS: Final = ("{{", "{%", "{#")
 _FAULTS: Final = (

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._compile.template_sandbox import MAX_RANGE, Macro, RenderState, check_format
-from analytics_core._compile.template_text import raw_text, user_value
+from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, check_format
+from analytics_core._compile.templates.text import raw_text, user_value
 from analytics_core.errors import TemplateError
 from analytics_core.models.enums import FilterOperator
 

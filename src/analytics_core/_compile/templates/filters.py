@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._compile.template_sandbox import (
+from analytics_core._compile.templates.sandbox import (
     RenderState,
     bounded,
     check_format,
@@ -17,7 +17,7 @@ from analytics_core._compile.template_sandbox import (
     replace_text,
     where_in,
 )
-from analytics_core._compile.template_text import raw_text
+from analytics_core._compile.templates.text import raw_text
 from analytics_core.errors import TemplateError
 
 

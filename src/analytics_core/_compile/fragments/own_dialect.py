@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
-from analytics_core._compile.sql_text import Refuse
+from analytics_core._compile.fragments.sql_text import Refuse
 
 _BARE_CALLS: Final[Mapping[str, frozenset[str]]] = {
     "mysql": frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),

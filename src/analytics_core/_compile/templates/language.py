@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._compile.template_filters import LANGUAGE_FILTERS
-from analytics_core._compile.template_macros import OWN_NAMES
-from analytics_core._compile.template_sandbox import Macro, RenderState, find_attribute, operate, piece
-from analytics_core._compile.template_text import CONTROL_CHARACTERS, UserText, raw_text
+from analytics_core._compile.templates.filters import LANGUAGE_FILTERS
+from analytics_core._compile.templates.macros import OWN_NAMES
+from analytics_core._compile.templates.sandbox import Macro, RenderState, find_attribute, operate, piece
+from analytics_core._compile.templates.text import CONTROL_CHARACTERS, UserText, raw_text
 from analytics_core.errors import TemplateError
 
 if TYPE_CHECKING:

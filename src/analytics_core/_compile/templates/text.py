@@ -13,7 +13,7 @@ from typing import Final, Self
 from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.sql_text import FAULTS
+from analytics_core._compile.fragments.sql_text import FAULTS
 from analytics_core.errors import TemplateError
 
 _VALUE, _TEXT = "v", "t"

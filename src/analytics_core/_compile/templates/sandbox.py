@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
-from analytics_core._compile.template_text import UserText, number_mark, quoted_mark, raw_text
+from analytics_core._compile.templates.text import UserText, number_mark, quoted_mark, raw_text
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 
 MAX_TEXT: Final = 200_000

@@ -14,18 +14,17 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragment_columns import FragmentNames, qualify_columns
-from analytics_core._compile.fragment_kinds import infer_kind
-from analytics_core._compile.own_dialect import refuse_new_groups, restore_meaning
-from analytics_core._compile.plan import FragmentExpr
-from analytics_core._compile.sql_nodes import (
+from analytics_core._compile.fragments.columns import FragmentNames, qualify_columns
+from analytics_core._compile.fragments.kinds import infer_kind
+from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
+from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
     operators,
     reads_relation,
     refuse_misplaced,
     refuse_unknown_nodes,
 )
-from analytics_core._compile.sql_text import (
+from analytics_core._compile.fragments.sql_text import (
     Refuse,
     called_names,
     check_characters,
@@ -34,11 +33,10 @@ from analytics_core._compile.sql_text import (
     refuse_denied,
     write_sql,
 )
+from analytics_core._compile.plan import FragmentExpr
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError
-
-__all__ = ["FragmentNames", "FragmentParser", "FragmentSlot"]
 
 
 class FragmentSlot(StrEnum):

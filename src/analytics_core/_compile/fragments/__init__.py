@@ -1,0 +1,8 @@
+"""Users' SQL: a text becomes exactly one checked expression in the dialect of its engine."""
+
+from __future__ import annotations
+
+from analytics_core._compile.fragments.columns import FragmentNames
+from analytics_core._compile.fragments.parser import FragmentParser, FragmentSlot
+
+__all__ = ["FragmentNames", "FragmentParser", "FragmentSlot"]

@@ -1,0 +1,8 @@
+"""Templates in users' SQL: rendered in a sandbox with a closed set of names, then parsed like any other text."""
+
+from __future__ import annotations
+
+from analytics_core._compile.templates.macros import TemplateFilter, TemplateValues, TimeBounds
+from analytics_core._compile.templates.renderer import Rendered, TemplateRenderer
+
+__all__ = ["Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]
