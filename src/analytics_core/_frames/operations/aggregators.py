@@ -87,7 +87,7 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
             return operator(Cells(values=numbers(column), codes=codes, size=size), q)
         if spec.operator not in _OF_ANYTHING:
             raise PostProcessingError(
-                f"{option}.operator: {spec.operator.value} needs numbers, and column {column.name!r} does not hold them; "
+                f"{option}.operator: {spec.operator.value} needs numbers, which column {column.name!r} does not hold; "
                 f"for this column choose one of: {', '.join(op for op in Op if op in _OF_ANYTHING)}"
             )
         places = _places(column)

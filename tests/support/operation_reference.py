@@ -1,0 +1,151 @@
+"""Aggregates and pivots as plain loops over Python values, and frames to try them on."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from hypothesis import strategies as st
+
+Values = Sequence[float | None]
+
+EVERY_OPERATOR = [
+    "average",
+    "argmin",
+    "argmax",
+    "count",
+    "count_nonzero",
+    "cumsum",
+    "cumprod",
+    "max",
+    "mean",
+    "median",
+    "nansum",
+    "nanmin",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanpercentile",
+    "min",
+    "percentile",
+    "prod",
+    "product",
+    "std",
+    "sum",
+    "var",
+]
+
+
+def aggregate_of(operator: str, rows: Values, q: float = 0) -> float | None:
+    """Return the aggregate of one group, None for null; floats are added in the order of the rows."""
+    held = [value for value in rows if value is not None]
+    strict = operator in ("average", "median", "percentile")
+    if operator == "count":
+        return len(rows)
+    if operator == "count_nonzero":
+        return sum(1 for value in rows if value is None or value != 0)
+    if operator in ("sum", "nansum", "cumsum"):
+        return _folded(held, lambda total, value: total + value, 0)
+    if operator in ("prod", "product", "cumprod"):
+        return _folded(held, lambda total, value: total * value, 1)
+    if not held or (strict and len(held) < len(rows)):
+        return None
+    return _OF_SOME[operator.removeprefix("nan")](rows, held, q)
+
+
+def _folded(held: Sequence[float], step: Callable[[float, float], float], start: float) -> float:
+    total = start
+    for value in held:
+        total = step(total, value)
+    return total
+
+
+def _mean(held: Sequence[float]) -> float:
+    return _folded([float(value) for value in held], lambda total, value: total + value, 0.0) / len(held)
+
+
+def _variance(held: Sequence[float]) -> float:
+    mean = _mean(held)
+    return _folded([(value - mean) * (value - mean) for value in held], lambda a, b: a + b, 0.0) / len(held)
+
+
+def _median(held: Sequence[float]) -> float:
+    ordered = sorted(held)
+    return (float(ordered[(len(held) - 1) // 2]) + float(ordered[len(held) // 2])) / 2
+
+
+_OF_SOME: dict[str, Callable[[Values, Sequence[float], float], float]] = {
+    "average": lambda rows, held, q: _mean(held),
+    "mean": lambda rows, held, q: _mean(held),
+    "median": lambda rows, held, q: _median(held),
+    "percentile": lambda rows, held, q: float(np.percentile(np.array(held, dtype=float), q)),
+    "min": lambda rows, held, q: min(held),
+    "max": lambda rows, held, q: max(held),
+    "std": lambda rows, held, q: math.sqrt(_variance(held)),
+    "var": lambda rows, held, q: _variance(held),
+    "argmin": lambda rows, held, q: rows.index(min(held)),
+    "argmax": lambda rows, held, q: rows.index(max(held)),
+}
+
+
+def pivot_of(frame: pd.DataFrame, index: str, column: str, value: str, operator: str, q: float = 0) -> dict[Any, Any]:
+    """Return the cells that hold something, by (index value, column label); nulls in `column` are `<NULL>`."""
+    cells: dict[Any, list[Any]] = {}
+    for row, across, number in zip(frame[index], frame[column], frame[value], strict=True):
+        key = (None if pd.isna(row) else row, "<NULL>" if pd.isna(across) else across)
+        cells.setdefault(key, []).append(plain(number))
+    made = {key: aggregate_of(operator, rows, q) for key, rows in cells.items()}
+    return {key: value for key, value in made.items() if value is not None}
+
+
+NUMBERS = st.one_of(st.none(), st.integers(-1000, 1000), st.floats(-1e6, 1e6, allow_subnormal=False))
+WHOLE = st.one_of(st.none(), st.integers(-(2**31), 2**31))
+KEYS = st.one_of(st.none(), st.sampled_from(["a", "b", "B", "a, b", "<NULL>", "", "é"]))
+DAYS = st.one_of(st.none(), st.sampled_from(list(pd.date_range("2024-01-01", periods=4))))
+
+
+@st.composite
+def tables(draw: st.DrawFn, *, min_size: int = 0, numbers: st.SearchStrategy[Any] = NUMBERS) -> pd.DataFrame:
+    """Return frames with text `k` (both string storages and objects), moments `d`, floats `x`, whole numbers `n`."""
+    rows = draw(st.lists(st.tuples(KEYS, DAYS, numbers, WHOLE), min_size=min_size, max_size=30))
+    text = draw(
+        st.sampled_from(
+            [
+                pd.StringDtype("python", na_value=np.nan),
+                pd.StringDtype("pyarrow", na_value=np.nan),
+                pd.StringDtype("pyarrow"),
+                "object",
+                "category",
+            ]
+        )
+    )
+    whole = draw(st.sampled_from(["Int64", "float64", "object"]))
+    return pd.DataFrame(
+        {
+            "k": pd.Series([row[0] for row in rows], dtype=text),
+            "d": pd.Series([row[1] for row in rows], dtype="datetime64[us]"),
+            "x": pd.Series([row[2] for row in rows], dtype=draw(st.sampled_from(["float64", "Float64", "object"]))),
+            "n": pd.Series([row[3] for row in rows], dtype=whole),
+        }
+    )
+
+
+def plain(value: Any) -> Any:
+    """Return None for every kind of null, other values as Python's own."""
+    if pd.isna(value):
+        return None
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def same_number(one: Any, other: Any) -> bool:
+    """Tell whether two numbers are equal to the last bit, or both null; 0.0 and -0.0 are equal.
+
+    Whole numbers beyond the reach of floats may be exact on one side and rounded on the other.
+    """
+    one, other = plain(one), plain(other)
+    if one is None or other is None:
+        return one is None and other is None
+    return float(one) == float(other) or (abs(one) > 2**53 and math.isclose(one, other, rel_tol=1e-13))
