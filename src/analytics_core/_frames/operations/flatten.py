@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import listed
 from analytics_core._frames.operations.levels import level_place
 from analytics_core._frames.operations.separators import SEPARATOR, escaped, label_index, unescaped
 from analytics_core._frames.text_values import text_value
@@ -21,12 +22,14 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     Parts of a label are joined by a comma and a blank, commas inside them escaped, nulls left out.
 
     Raises:
-        PostProcessingError: `drop_levels` names a level that is not there, or all of them.
+        PostProcessingError: `drop_levels` names a level that is not there, or all of them; or different labels would
+            read alike.
     """
     result = frame.copy(deep=False)
     kept = _kept_levels(frame.columns, options.drop_levels)
     if frame.columns.nlevels > 1 or options.drop_levels:
         result.columns = label_index(_joined(label, kept) for label in frame.columns)
+        _check_different(result.columns, frame.columns)
     else:
         result.columns = frame.columns.rename(None)
     return with_index_as_columns(result) if options.reset_index else result
@@ -43,6 +46,12 @@ def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[i
 def _joined(label: Hashable, kept: Sequence[int]) -> str:
     parts = label if isinstance(label, tuple) else (label,)
     return SEPARATOR.join(escaped(_text(parts[place])) for place in kept if not _is_null(parts[place]))
+
+
+def _check_different(joined: pd.Index[Any], before: pd.Index[Any]) -> None:
+    if before.is_unique and not joined.is_unique:
+        alike = listed(joined[joined.duplicated()])
+        raise PostProcessingError(f"several columns would be called {alike}; rename them, or keep the levels apart")
 
 
 def _is_null(part: Any) -> bool:
