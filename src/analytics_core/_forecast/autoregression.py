@@ -9,7 +9,7 @@ import numpy as np
 from analytics_core._forecast.smoothing import corrected_aic
 from analytics_core._forecast.types import Floats
 
-HIGHEST_ORDER = 8
+HIGHEST_ORDER = 28
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

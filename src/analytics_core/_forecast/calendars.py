@@ -69,8 +69,10 @@ def step_numbers(moments: Moments, grain: TimeGrain) -> NDArray[np.int64]:
     Moments a fixed distance from the grain's own marks (days that begin at 05:00 UTC) are counted around that
     distance, so that an hour of daylight saving time does not put two days into one step.
     """
+    if not moments.size:
+        return np.empty(0, dtype=np.int64)
     if grain in STEP_MONTHS:
-        return _month_numbers(moments) // STEP_MONTHS[grain]
+        return moments.astype("datetime64[M]").astype(np.int64) // STEP_MONTHS[grain]
     step = STEP_SECONDS[grain] * _US
     ticks = moments.astype("datetime64[us]").astype(np.int64) - _FIRST_DAYS.get(grain, 0) * DAY_S * _US
     residues, counts = np.unique(ticks % step, return_counts=True)
@@ -112,10 +114,6 @@ def _label_of_week(moment: np.datetime64, grain: TimeGrain) -> np.datetime64:
     first_day = day - (day - _FIRST_DAYS[grain]) % 7
     label_day = first_day + _LABEL_DAYS[grain] - _FIRST_DAYS[grain]
     return np.datetime64(label_day * DAY_S * _US, "us")
-
-
-def _month_numbers(moments: Moments) -> NDArray[np.int64]:
-    return moments.astype("datetime64[M]").astype(np.int64)
 
 
 def _months_after(moment: np.datetime64, months: NDArray[np.int64]) -> Moments:

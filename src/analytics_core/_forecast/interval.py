@@ -12,7 +12,10 @@ from analytics_core._forecast.types import Floats
 THEORY_COUNTS_AS = 6
 """The members' theory weighs as much as this many errors of the combination."""
 
-TAILS = 8.0
+ROUNDING = 1e-20
+"""A smaller mean squared error, in units of the mean change, is rounding."""
+
+TAILS = 6.0
 """Degrees of freedom of the errors' shape: between the normal and what outliers would ask for."""
 
 
@@ -23,8 +26,7 @@ def variances(combination: Combination, *, horizon: int, points: int) -> Floats:
     """
     ahead = np.arange(1.0, max(horizon, 1) + 1)
     first = combination.mean_squares[0]
-    if not np.isfinite(first):
-        first = 1.0
+    first = max(float(first), ROUNDING) if np.isfinite(first) else 1.0
     theory = first * combination.growth
     at_steps = combination.steps
     measured = np.where(np.isfinite(combination.mean_squares), combination.mean_squares, theory[at_steps - 1])
@@ -32,7 +34,7 @@ def variances(combination: Combination, *, horizon: int, points: int) -> Floats:
     independent = np.interp(ahead, at_steps, combination.counts / at_steps, right=0.0)
     blended = theory * (independent * ratios + THEORY_COUNTS_AS) / (independent + THEORY_COUNTS_AS)
     growing = np.maximum.accumulate(blended)
-    widened: Floats = growing * (1 + 12 / points + 4 * ahead / points)
+    widened: Floats = growing * (1 + 24 / points + 2 * ahead / points)
     return widened
 
 

@@ -20,7 +20,7 @@ MOST_POINTS = 4_000
 FEWEST_POINTS = 5
 """Fewer observed points get a random walk."""
 
-NO_CHANGE = 1e-12
+NO_CHANGE = 1e-15
 """Changes below this part of the largest value are rounding."""
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics_core._forecast.periods import Period
-from analytics_core._forecast.profile import seasonal_part
+from analytics_core._forecast.profile import Waves, seasonal_part, waves_of
 from analytics_core._forecast.types import Floats
 
 ROUNDS = 2
@@ -40,12 +40,13 @@ class Adjusted:
 
 def adjust_for_seasons(y: Floats, periods: Sequence[Period], *, horizon: int) -> Adjusted:
     """Return `y` (no gaps) without its seasons, and these for `horizon` further steps."""
-    season = _sum_of_seasons(y, periods, horizon=horizon)
+    shapes = [(period, waves_of(period, points=y.size, horizon=horizon)) for period in periods]
+    season = _sum_of_seasons(y, shapes, horizon=horizon)
     added = Adjusted(values=y - season[: y.size], season=season, is_factor=False)
     if not season.any() or not _suits_logs(y):
         return added
     logs = np.log(y)
-    season = _sum_of_seasons(logs, periods, horizon=horizon)
+    season = _sum_of_seasons(logs, shapes, horizon=horizon)
     factor = Adjusted(values=np.exp(logs - season[: y.size]), season=season, is_factor=True)
     return factor if _roughness(factor.values) <= _roughness(added.values) else added
 
@@ -59,11 +60,11 @@ def _roughness(values: Floats) -> float:
     return float(np.abs(np.diff(values, 2)).mean()) if values.size > 2 else 0.0
 
 
-def _sum_of_seasons(y: Floats, periods: Sequence[Period], *, horizon: int) -> Floats:
+def _sum_of_seasons(y: Floats, shapes: Sequence[tuple[Period, Waves | None]], *, horizon: int) -> Floats:
     """Fit the seasons in turn, shortest first, each on what the others leave; again with all of them known."""
-    parts = [np.zeros(y.size + horizon) for _ in periods]
+    parts = [np.zeros(y.size + horizon) for _ in shapes]
     for _ in range(ROUNDS if len(parts) > 1 else 1):
-        for at, period in enumerate(periods):
+        for at, (period, waves) in enumerate(shapes):
             others = sum((part for other, part in enumerate(parts) if other != at), np.zeros(y.size + horizon))
-            parts[at] = seasonal_part(y - others[: y.size], period, horizon=horizon)
+            parts[at] = seasonal_part(y - others[: y.size], period, waves, horizon=horizon)
     return sum(parts, np.zeros(y.size + horizon))
