@@ -1,6 +1,6 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--engines sqlite,duckdb,postgres] [--peer FOLDER]
+    python -m benchmarks ../shared/bench [--parts queries,operations] [--engines sqlite,duckdb,postgres] [--peer FOLDER]
 
 Run it on a quiet machine. The exit code is 1 when a goal is missed.
 """
@@ -16,28 +16,44 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, figures
+from benchmarks import against_peer, figures, operations
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
+PARTS = ("queries", "operations")
+
 
 def main() -> int:
-    """Make the data, measure, print."""
+    """Measure, print."""
     arguments = _arguments()
     workload = load_workload(arguments.bench)
     missed = 0
-    with tempfile.TemporaryDirectory() as folder, private_servers() as servers:
-        urls = make_databases(workload, Path(folder), servers)
-        shutil.copy(Path(folder) / "bench.duckdb", Path(folder) / "bench.duckdb.floor")
-        for figure in _figures(workload, urls, arguments):
-            print(figure.line(), flush=True)
-            missed += isinstance(figure, Ratio) and not figure.met
+    for figure in _figures(workload, arguments):
+        print(figure.line(), flush=True)
+        missed += isinstance(figure, Ratio) and not figure.met
     print(f"\n{missed} goals missed" if missed else "\nall measured goals met")
     return 1 if missed else 0
 
 
-def _figures(workload: Workload, urls: dict[str, str], arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
+def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
+    if "queries" in arguments.parts:
+        yield from _of_queries(workload, arguments)
+    if "operations" in arguments.parts:
+        yield from operations.compare(workload.workloads, workload.folder, arguments.peer)
+
+
+def _of_queries(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
+    """Make the data, measure."""
+    with tempfile.TemporaryDirectory() as folder, private_servers() as servers:
+        urls = make_databases(workload, Path(folder), servers)
+        shutil.copy(Path(folder) / "bench.duckdb", Path(folder) / "bench.duckdb.floor")
+        yield from _on_engines(workload, urls, arguments)
+
+
+def _on_engines(
+    workload: Workload, urls: dict[str, str], arguments: argparse.Namespace
+) -> Iterator[Ratio | Unmeasured]:
     yield from figures.import_cost()
     for engine in (name for name in arguments.engines if name in urls):
         system = System(urls[engine], workload.workloads)
@@ -54,6 +70,7 @@ def _figures(workload: Workload, urls: dict[str, str], arguments: argparse.Names
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("bench", type=lambda text: Path(text).resolve(), help="the folder of the shared harness")
+    parser.add_argument("--parts", type=lambda text: text.split(","), default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
     parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
     return parser.parse_args()

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.peer import Peer, is_ready
+from benchmarks.peer import NO_PEER, Peer, is_ready
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.timing import cost_of
@@ -27,11 +27,12 @@ def compare(
 ) -> Iterator[Ratio | Unmeasured]:
     """Return the ratios to the peer on one engine, or why there are none."""
     if folder is None or not is_ready(folder):
-        why = "no peer; make it with `python -m benchmarks.peer FOLDER`, then `--peer FOLDER`"
-        yield from (Unmeasured(name=f"{name}: {engine}", why=why, stored=STORED[key]) for key, name in NAMES.items())
+        yield from (
+            Unmeasured(name=f"{name}: {engine}", why=NO_PEER, stored=STORED[key]) for key, name in NAMES.items()
+        )
         return
     environment = peer_environment(urls, engine=engine) | {"PEER_METADATA": str(folder / f"metadata-{engine}.db")}
-    peer = Peer(folder, workload.folder, environment, engine=engine)
+    peer = Peer(folder, "peer_worker.py", str(workload.folder), engine, environment=environment)
     rows = workload.workloads.chart_rows
     try:
         small = _medians(system, peer, rows(100), rounds=40, by="cpu_s")
@@ -47,9 +48,9 @@ def compare(
 def _medians(system: System, peer: Peer, context: dict[str, Any], *, rounds: int, by: str) -> float:
     payload = system.payload(context)
     system.json(payload)
-    peer.ask("json", context)
+    peer.ask(work="json", context=context)
     ours, theirs = [], []
     for _ in range(rounds):
         ours.append(getattr(cost_of(lambda: system.json(payload)), by))
-        theirs.append(peer.ask("json", context)[by])
+        theirs.append(peer.ask(work="json", context=context)[by])
     return statistics.median(theirs) / statistics.median(ours)

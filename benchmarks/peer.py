@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 PACKAGES = ("apache-superset==6.1.0", "flask-caching<2.4", "psycopg2-binary", "orjson", "rich", "cachetools")
+NO_PEER = "no peer; make it with `python -m benchmarks.peer FOLDER`, then `--peer FOLDER`"
 CONFIGURATION = """\
 import os
 SECRET_KEY = "for-benchmarks-only-for-benchmarks-only"
@@ -41,15 +42,17 @@ ADMINISTRATOR = [
 
 
 class Peer:
-    """A running peer process for one engine; each call is one line to it and one line back."""
+    """A running process of the peer's interpreter; each call is one line to it and one line back.
 
-    def __init__(self, folder: Path, bench: Path, environment: dict[str, str], *, engine: str) -> None:
-        command = [
-            str(folder / "venv" / "bin" / "python"),
-            str(Path(__file__).with_name("peer_worker.py")),
-            str(bench),
-            engine,
-        ]
+    Args:
+        folder: where `make_peer` made it.
+        worker: the script to run, a file beside this one.
+        arguments: what the script is given.
+        environment: the variables of the process.
+    """
+
+    def __init__(self, folder: Path, worker: str, *arguments: str, environment: dict[str, str]) -> None:
+        command = [str(folder / "venv" / "bin" / "python"), str(Path(__file__).with_name(worker)), *arguments]
         self._log = (folder / "peer.log").open("w")
         self._process = subprocess.Popen(
             command,
@@ -60,11 +63,11 @@ class Peer:
             text=True,
         )
 
-    def ask(self, work: str, context: dict[str, Any]) -> dict[str, float]:
-        """Return `wall_s` and `cpu_s` of one call; `work` is `json` or `sql`."""
+    def ask(self, **request: Any) -> dict[str, float]:
+        """Return `wall_s` and `cpu_s` of one call; the request is what the script reads."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps({"work": work, "context": context}) + "\n")
+        self._process.stdin.write(json.dumps(request) + "\n")
         self._process.stdin.flush()
         for line in self._process.stdout:
             if line.startswith("@@"):

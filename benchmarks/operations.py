@@ -1,0 +1,79 @@
+"""The post-processing operations against the peer's: the two processes take turns on the same frame and options."""
+
+from __future__ import annotations
+
+import copy
+import os
+import statistics
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Final
+
+from analytics_core import postprocessing
+from benchmarks.peer import NO_PEER, Peer, is_ready
+from benchmarks.report import Ratio, Unmeasured
+from benchmarks.timing import cost_of
+
+SIZES: Final = (1_000, 100_000)
+NEVER_SLOWER: Final = 0.95
+GOALS: Final[Mapping[int, Mapping[str, float]]] = {
+    1_000: {"boxplot_tukey": 50, "boxplot_percentile": 50},
+    100_000: {
+        "pivot": 100,
+        "pivot_keep_missing": 100,
+        "geohash_encode": 25,
+        "geohash_decode": 25,
+        "geodetic_parse": 40,
+        "contribution_row": 10,
+        "boxplot_tukey": 8,
+        "boxplot_percentile": 8,
+        "compare_ratio": 6,
+        "cum_sum": 3,
+        "diff": 3,
+        "contribution_column": 3,
+        "aggregate_sum_mean": 3,
+        "aggregate_percentile": 3,
+        "histogram": 3,
+    },
+}
+"""How many times faster than the peer each case of the workload must be; cases without a goal must not be slower."""
+
+_BUDGET_S: Final = 3.0
+_MOST_ROUNDS: Final = 25
+
+
+def compare(workloads: ModuleType, bench: Path, folder: Path | None) -> Iterator[Ratio | Unmeasured]:
+    """Return the ratio of the peer's processor time to ours for each case and size, or why there are none."""
+    if folder is None or not is_ready(folder):
+        yield Unmeasured(name="post-processing: the peer's CPU time over ours", why=NO_PEER)
+        return
+    peer = Peer(folder, "operations_worker.py", str(bench), environment=dict(os.environ))
+    try:
+        for rows in SIZES:
+            for case, operation, kind, options, most in workloads.PP_CASES:
+                if rows <= most:
+                    yield _ratio(peer, case, operation, workloads.FRAMES[kind](rows), options, rows=rows)
+    finally:
+        peer.close()
+
+
+def _ratio(peer: Peer, case: str, operation: str, frame: Any, options: Mapping[str, Any], *, rows: int) -> Ratio:
+    ours: list[float] = []
+    theirs: list[float] = []
+    work = getattr(postprocessing, operation)
+    if rows == SIZES[0]:  # afterwards both are warm
+        work(frame.copy(), **copy.deepcopy(options))
+        peer.ask(case=case, rows=rows)
+    while len(ours) < _MOST_ROUNDS and sum(theirs) < _BUDGET_S:
+        ours.append(cost_of(partial(work, frame.copy(), **copy.deepcopy(options))).cpu_s)
+        theirs.append(peer.ask(case=case, rows=rows)["cpu_s"])
+    mine, other = statistics.median(ours), statistics.median(theirs)
+    return Ratio(
+        name=f"{case}, {rows:,} rows: the peer's CPU time over ours",
+        value=other / mine,
+        goal=GOALS[rows].get(case, NEVER_SLOWER),
+        at_least=True,
+        note=f"{other * 1000:.2f} ms to {mine * 1000:.2f} ms",
+    )
