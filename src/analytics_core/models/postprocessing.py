@@ -10,10 +10,17 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import BeforeValidator, Field, model_validator
+from pydantic import BeforeValidator, Field, Strict, model_validator
 
 from analytics_core.models.base import Bool, Flag, LenientShape, Name, Omittable, Whole
 from analytics_core.models.enums import TimeGrain
+
+Number = Annotated[float, Strict()]
+"""A number; text and Booleans are refused."""
+
+
+On = Annotated[bool, BeforeValidator(lambda value: True if value is None else value), Strict()]
+"""true or false; null means true."""
 
 
 class OperationOptions(LenientShape):
@@ -209,7 +216,7 @@ class DiffOptions(OperationOptions):
 class FlattenOptions(OperationOptions):
     """Options of `flatten`: `drop_levels` names levels of the columns, or counts them from 0."""
 
-    reset_index: Annotated[bool, BeforeValidator(lambda value: True if value is None else value)] = True
+    reset_index: On = True
     drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more)] = ()
 
 
@@ -274,8 +281,8 @@ class PivotOptions(OperationOptions):
     columns: Names = ()
     aggregates: Aggregates = Field(default_factory=dict)
     column_fill_value: Name | None = "<NULL>"
-    metric_fill_value: int | float | None = None
-    drop_missing_columns: Annotated[bool, BeforeValidator(lambda value: True if value is None else value)] = True
+    metric_fill_value: Number | None = None
+    drop_missing_columns: On = True
     combine_value_with_metric: Flag = False
     marginal_distributions: Flag = False
     marginal_distribution_name: Annotated[
@@ -306,7 +313,7 @@ class ResampleOptions(OperationOptions):
 
     rule: Name
     method: Name
-    fill_value: int | float | None = None
+    fill_value: Number | None = None
 
 
 class RollingOptions(OperationOptions):

@@ -1,0 +1,103 @@
+"""Aggregate: groups, nulls, names."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.support.operation_reference import EVERY_OPERATOR
+
+from analytics_core import postprocessing
+from analytics_core.errors import PostProcessingError
+from analytics_core.models.postprocessing import AggregateOperator
+
+
+@pytest.fixture
+def frame() -> pd.DataFrame:
+    return pd.DataFrame({"g": ["a", "a", "a", "b", None], "x": [1.0, 3.0, None, 4.0, 7.0], "n": [1, 2, 3, 4, 5]})
+
+
+def made(frame: pd.DataFrame, operator: str, **options: Any) -> list[Any]:
+    spec = {"column": "x", "operator": operator, "options": {"q": 50}}
+    result = postprocessing.aggregate(frame, groupby="g", aggregates={"made": spec}, **options)
+    return [None if pd.isna(value) else value for value in result["made"]]
+
+
+@pytest.mark.parametrize(
+    ("operator", "of_a_with_a_null"),
+    [
+        ("sum", 4), ("nansum", 4), ("cumsum", 4), ("prod", 3), ("product", 3), ("cumprod", 3),
+        ("mean", 2), ("nanmean", 2), ("average", None), ("median", None), ("nanmedian", 2),
+        ("percentile", None), ("nanpercentile", 2), ("min", 1), ("nanmin", 1), ("max", 3), ("nanmax", 3),
+        ("std", 1), ("var", 1), ("argmin", 0), ("argmax", 1), ("count", 3), ("count_nonzero", 3),
+    ],
+)  # fmt: skip
+def test_each_operator_treats_a_null_as_documented(
+    frame: pd.DataFrame, operator: str, of_a_with_a_null: float | None
+) -> None:
+    assert made(frame, operator)[0] == of_a_with_a_null
+
+
+def test_every_operator_of_the_contract_is_tried_here() -> None:
+    assert sorted(EVERY_OPERATOR) == sorted(AggregateOperator)
+
+
+def test_groups_come_in_order_with_null_as_the_last(frame: pd.DataFrame) -> None:
+    result = postprocessing.aggregate(frame, groupby=["g"], aggregates={"n": {"operator": "sum"}})
+    assert list(result.columns) == ["g", "n"]
+    assert result["g"].tolist()[:2] == ["a", "b"]
+    assert result["g"].isna().tolist() == [False, False, True]
+    assert result["n"].tolist() == [6, 4, 5]
+
+
+def test_without_groupby_there_is_one_row(frame: pd.DataFrame) -> None:
+    result = postprocessing.aggregate(frame, aggregates={"total": {"column": "n", "operator": "sum"}})
+    assert result.to_dict("list") == {"total": [15]}
+
+
+def test_the_column_is_the_aggregates_own_name_unless_given(frame: pd.DataFrame) -> None:
+    result = postprocessing.aggregate(
+        frame, aggregates={"n": {"operator": "max"}, "x": {"operator": "max", "column": "n"}}
+    )
+    assert result.to_dict("list") == {"n": [5], "x": [5]}
+
+
+def test_decimals_are_numbers() -> None:
+    frame = pd.DataFrame({"x": [Decimal("1.5"), None, Decimal("2.5")]})
+    assert postprocessing.aggregate(frame, aggregates={"x": {"operator": "mean"}})["x"].tolist() == [2.0]
+
+
+def test_booleans_count_as_one_and_zero() -> None:
+    frame = pd.DataFrame({"x": [True, True, False]})
+    assert postprocessing.aggregate(frame, aggregates={"x": {"operator": "sum"}})["x"].tolist() == [2]
+
+
+def test_an_empty_frame_gives_nothing_for_groups_and_one_row_for_all(frame: pd.DataFrame) -> None:
+    empty = frame.iloc[:0]
+    sums = {
+        "n": {"operator": "sum"},
+        "m": {"operator": "max", "column": "n"},
+        "c": {"operator": "count", "column": "n"},
+    }
+    assert postprocessing.aggregate(empty, groupby="g", aggregates=sums).shape == (0, 4)
+    whole = postprocessing.aggregate(empty, aggregates=sums)
+    assert whole["n"].tolist() == [0]
+    assert whole["c"].tolist() == [0]
+    assert whole["m"].isna().all()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"aggregates": {}}, "aggregates: give at least one"),
+        ({"groupby": "h", "aggregates": {"n": {"operator": "sum"}}}, "groupby: there is no column 'h'"),
+        ({"aggregates": {"n": {"operator": "sum", "column": "m"}}}, "aggregates.n.column: there is no column 'm'"),
+        ({"groupby": "g", "aggregates": {"g": {"operator": "count"}}}, "'g' is the name of a group column too"),
+        ({"aggregates": {"g": {"operator": "mean"}}}, "mean needs numbers.*choose one of: .*count"),
+    ],
+)
+def test_what_cannot_be_honoured_is_told(frame: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PostProcessingError, match=f"^aggregate: .*{message}"):
+        postprocessing.aggregate(frame, **options)
