@@ -75,7 +75,8 @@ _DUCKDB: Final = """
     postgres_execute postgres_attach mysql_scan mysql_query mysql_execute mysql_attach mssql_scan odbc_scan odbc_query
     iceberg_scan iceberg_metadata iceberg_snapshots delta_scan ducklake_snapshots http_get http_post http_post_form
     read_gsheet read_lines open_prompt load_aws_credentials
-    json_serialize_plan query query_table json_execute_serialized_sql from_substrait from_substrait_json get_substrait get_substrait_json
+    json_serialize_plan query query_table json_execute_serialized_sql from_substrait from_substrait_json
+    get_substrait get_substrait_json
     getenv getvariable current_setting which_secret duckdb_secrets duckdb_settings duckdb_variables
     duckdb_external_file_cache duckdb_temporary_files duckdb_log_contexts duckdb_logs duckdb_logs_parsed
     pragma_database_size pragma_storage_info pragma_user_agent pragma_version pragma_platform

@@ -122,9 +122,7 @@ def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:
         raise type(error)(message, error_type=error.error_type, level=error.level, extra=error.extra) from None
     except MemoryError:
         raise LimitError(f"{step.place}: the result does not fit into memory") from None
-    # The border to pandas, NumPy and plug-ins: what an operation did not foresee is told without their text, which may
-    # hold values of rows.
-    except Exception as error:
+    except Exception as error:  # the border to pandas, NumPy and plug-ins; their text may hold values of rows
         raise PostProcessingError(
             f"{step.place}: the operation does not work on this frame ({type(error).__name__}); "
             f"its columns are: {_columns_of(table)}"

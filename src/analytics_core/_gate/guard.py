@@ -9,7 +9,6 @@ from typing import Final
 from sqlglot import Token, exp
 
 from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
-from analytics_core._compile.plan import SqlSource
 from analytics_core._compile.fragments.sql_nodes import operators, refuse_unknown_nodes
 from analytics_core._compile.fragments.sql_text import (
     Refuse,
@@ -20,6 +19,7 @@ from analytics_core._compile.fragments.sql_text import (
     refuse_denied,
     write_sql,
 )
+from analytics_core._compile.plan import SqlSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
