@@ -107,6 +107,50 @@ class WindowType(StrEnum):
     EXPONENTIAL = "exponential"
 
 
+class RollingType(StrEnum):
+    """What `rolling` makes of a window (contract, `rolling_type`); the last six are in use beside the contract's."""
+
+    AVERAGE = "average"
+    ARGMIN = "argmin"
+    ARGMAX = "argmax"
+    CUMSUM = "cumsum"
+    CUMPROD = "cumprod"
+    MAX = "max"
+    MEAN = "mean"
+    MEDIAN = "median"
+    NANSUM = "nansum"
+    NANMIN = "nanmin"
+    NANMAX = "nanmax"
+    NANMEAN = "nanmean"
+    NANMEDIAN = "nanmedian"
+    NANPERCENTILE = "nanpercentile"
+    MIN = "min"
+    PERCENTILE = "percentile"
+    PROD = "prod"
+    PRODUCT = "product"
+    STD = "std"
+    SUM = "sum"
+    VAR = "var"
+    COUNT = "count"
+    CORR = "corr"
+    COV = "cov"
+    KURT = "kurt"
+    SKEW = "skew"
+    QUANTILE = "quantile"
+
+
+class ResampleMethod(StrEnum):
+    """What `resample` puts at the moments of the new grid."""
+
+    ASFREQ = "asfreq"
+    BFILL = "bfill"
+    FFILL = "ffill"
+    LINEAR = "linear"
+    MEDIAN = "median"
+    MEAN = "mean"
+    SUM = "sum"
+
+
 class AggregateSpec(LenientShape):
     """One aggregate: `operator` over `column`; without a column, over the column of the aggregate's own name.
 
@@ -210,7 +254,9 @@ class DiffOptions(OperationOptions):
 
     columns: NameMap = Field(default_factory=dict)
     periods: Whole = 1
-    axis: Annotated[Whole, Field(ge=0, le=1)] = 0
+    axis: Annotated[
+        Whole, Field(ge=0, le=1), BeforeValidator(lambda value: {"row": 0, "column": 1}.get(str(value), value))
+    ] = 0
 
 
 class FlattenOptions(OperationOptions):
@@ -312,17 +358,21 @@ class ResampleOptions(OperationOptions):
     """Options of `resample`: `rule` is an interval such as `1D`, `15min` or `1MS`."""
 
     rule: Name
-    method: Name
+    method: ResampleMethod
     fill_value: Number | None = None
 
 
 class RollingOptions(OperationOptions):
-    """Options of `rolling`: `window` counts rows, which are days at a daily grain."""
+    """Options of `rolling`: `window` counts rows, which are days at a daily grain.
 
-    rolling_type: Name
-    window: Whole
+    Without `columns` every numeric column is taken. `min_periods` is how many values a window needs; it counts as
+    `window` when null or absent, and as 0 for `count`.
+    """
+
+    rolling_type: RollingType
+    window: Annotated[Whole, Field(ge=1)]
     columns: NameMap = Field(default_factory=dict)
-    min_periods: Whole | None = None
+    min_periods: Annotated[Whole, Field(ge=0)] | None = None
     center: Flag = False
     win_type: WindowType | None = None
     rolling_type_options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = (

@@ -1,0 +1,143 @@
+"""Source columns and what becomes of them: results that replace a column, or stand on the right under a new name."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._frames.operations.checks import is_numeric, labels, listed, numbers, refuse_column, require_columns
+from analytics_core.errors import PostProcessingError
+
+Array = np.ndarray[Any, np.dtype[Any]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Mapped:
+    """One source column: its numbers, and where what becomes of them goes.
+
+    Args:
+        values: the numbers; they may share memory with the frame.
+        home: the place of the column that the result replaces; None for a new column.
+        target: the label of the result.
+    """
+
+    values: Array
+    home: int | None
+    target: Hashable
+
+
+def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
+    """Return the numeric columns that `names` maps to targets; of multi-level columns all under a first-level name.
+
+    Without names, every numeric column is mapped to itself.
+
+    Raises:
+        PostProcessingError: a source is missing, named twice or not numeric, or two results would share a name.
+    """
+    held = list(frame.columns)
+    if not names:
+        series = [frame.iloc[:, place] for place in range(len(held))]
+        own = [place for place, column in enumerate(series) if is_numeric(column, booleans=False)]
+        return [Mapped(values=numbers(series[place]), home=place, target=held[place]) for place in own]
+    require_columns(frame, names, option="columns")
+    _require_distinct(names)
+    home_of: dict[Hashable, int] = {label: place for place, label in enumerate(held)}
+    places = _places_by_name(frame)
+    found = []
+    for source, target in names.items():
+        for place in places[source]:
+            label = _renamed(held[place], target)
+            home = place if source == target else home_of.get(label)
+            found.append(Mapped(values=numeric_column(frame, place, option="columns"), home=home, target=label))
+    return found
+
+
+def numeric_column(frame: pd.DataFrame, place: int, *, option: str) -> Array:
+    """Return the numbers of the column at a place; whole numbers without nulls as int64, others as float64.
+
+    Raises:
+        PostProcessingError: the column does not hold numbers.
+    """
+    series = frame.iloc[:, place]
+    if not is_numeric(series):
+        refuse_column(frame, labels(frame)[place], option=option)
+    return numbers(series)
+
+
+def _require_distinct(names: Mapping[str, str]) -> None:
+    shared = [target for target, count in Counter(names.values()).items() if count > 1]
+    if shared:
+        raise PostProcessingError(f"columns: several columns would be called {listed(shared)}; name each differently")
+
+
+def _places_by_name(frame: pd.DataFrame) -> Mapping[Hashable, list[int]]:
+    places: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(labels(frame)):
+        places.setdefault(name, []).append(place)
+    return places
+
+
+def _renamed(label: Hashable, first: str) -> Hashable:
+    return (first, *label[1:]) if isinstance(label, tuple) else first
+
+
+def with_results(frame: pd.DataFrame, columns: Sequence[Mapped], results: Sequence[Array]) -> pd.DataFrame:
+    """Return a new frame with the results in their places; columns that nothing replaces stay."""
+    replaced: dict[int, Array] = {}
+    added: dict[Hashable, Array] = {}
+    for column, result in zip(columns, results, strict=True):
+        if column.home is None:
+            added[column.target] = result
+        else:
+            replaced[column.home] = result
+    return append_columns(_replaced(frame, replaced), added)
+
+
+def _replaced(frame: pd.DataFrame, arrays: Mapping[int, Array]) -> pd.DataFrame:
+    if len(arrays) < len(frame.columns):
+        result = frame.copy(deep=False)
+        for place, values in arrays.items():
+            # A Series is taken over as it stands, an array would be copied.
+            series: Any = pd.Series(values, index=frame.index, copy=False)
+            result.isetitem(place, series)
+        return result
+    result = pd.DataFrame({place: arrays[place] for place in range(len(arrays))}, index=frame.index, copy=False)
+    result.columns = frame.columns
+    return result
+
+
+def append_columns(frame: pd.DataFrame, added: Mapping[Hashable, Any]) -> pd.DataFrame:
+    """Return a new frame with further columns on the right; of flat columns, one that bears the label is replaced.
+
+    Under multi-level columns, a plain name becomes the first level and the further levels are empty.
+    """
+    result = frame.copy(deep=False)
+    if not added:
+        return result
+    levels = frame.columns.nlevels
+    if levels == 1:
+        for label, values in added.items():
+            result[label] = pd.Series(values, index=frame.index, copy=False)
+        return result
+    extra = pd.DataFrame(dict(enumerate(added.values())), index=frame.index, copy=False)
+    full = [label if isinstance(label, tuple) else (label, *[""] * (levels - 1)) for label in added]
+    extra.columns = pd.MultiIndex.from_tuples(full, names=frame.columns.names)
+    return pd.concat([result, extra], axis="columns")
+
+
+def only_place(frame: pd.DataFrame, name: str, *, option: str) -> int:
+    """Return where the one column of a name stands; of multi-level columns, the one under the first-level name.
+
+    Raises:
+        PostProcessingError: there is no such column, or there are several.
+    """
+    require_columns(frame, [name], option=option)
+    places = _places_by_name(frame)[name]
+    if len(places) > 1:
+        raise PostProcessingError(f"{option}: {len(places)} columns are called {name!r}; flatten or rename them first")
+    return places[0]

@@ -1,0 +1,35 @@
+"""`geohash_encode`: degrees of latitude and longitude become geohashes of 12 characters."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.column_maps import Array, append_columns, numeric_column, only_place
+from analytics_core._frames.operations.geohash import encode
+from analytics_core._frames.operations.texts import refuse_rows, text_series
+from analytics_core.models.postprocessing import GeohashEncodeOptions
+
+
+def apply(frame: pd.DataFrame, options: GeohashEncodeOptions) -> pd.DataFrame:
+    """Return the frame with a column of geohashes; it is null where a latitude or a longitude is.
+
+    Raises:
+        PostProcessingError: a column is missing or holds no numbers, or a value lies outside the globe.
+    """
+    latitude = _degrees(frame, options.latitude, "latitude", 90)
+    longitude = _degrees(frame, options.longitude, "longitude", 180)
+    present = ~(np.isnan(latitude) | np.isnan(longitude))
+    rows = encode(np.where(present, latitude, 0.0), np.where(present, longitude, 0.0))
+    return append_columns(frame, {options.geohash: text_series(rows, present, frame.index)})
+
+
+def _degrees(frame: pd.DataFrame, name: str, option: str, most: int) -> Array:
+    values = numeric_column(frame, only_place(frame, name, option=option), option=option).astype(np.float64, copy=False)
+    fitting = ~(np.abs(values) > most)
+    refuse_rows(fitting, f"Invalid longitude/latitude: column {name!r} must hold degrees from -{most} to {most}")
+    return values
+
+
+OPERATION = Operation(name="geohash_encode", options=GeohashEncodeOptions, apply=apply)
