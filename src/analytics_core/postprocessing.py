@@ -157,15 +157,16 @@ def forecast(
     time_grain: str,
     periods: int,
     confidence_interval: float,
-    daily_seasonality: bool | int | None = None,
     weekly_seasonality: bool | int | None = None,
     monthly_seasonality: bool | int | None = None,
     yearly_seasonality: bool | int | None = None,
     index: str | None = None,
+    model: str = "auto",
 ) -> pd.DataFrame:
     """Return `X__yhat`, `X__yhat_lower` and `X__yhat_upper` beside each numeric column, over history and future.
 
-    A seasonality is true, false, a Fourier order, or None: detect it. `index` names the column of moments.
+    A seasonality is true, false, a Fourier order, or None: detect it. `index` names the column of moments. `model` is
+    auto, ets, theta, mstl or sarimax.
     """
     return _run(
         "forecast",
@@ -173,11 +174,11 @@ def forecast(
         time_grain=time_grain,
         periods=periods,
         confidence_interval=confidence_interval,
-        daily_seasonality=daily_seasonality,
         weekly_seasonality=weekly_seasonality,
         monthly_seasonality=monthly_seasonality,
         yearly_seasonality=yearly_seasonality,
         index=index,
+        model=model,
     )
 
 

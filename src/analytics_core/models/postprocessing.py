@@ -87,6 +87,16 @@ class CumulativeOperator(StrEnum):
     MAX = "max"
 
 
+class ForecastModel(StrEnum):
+    """The method of `forecast`: our own combination, or a textbook model."""
+
+    AUTO = "auto"
+    ETS = "ets"
+    THETA = "theta"
+    MSTL = "mstl"
+    SARIMAX = "sarimax"
+
+
 class WindowType(StrEnum):
     """The weights inside a rolling window (contract, `win_type`)."""
 
@@ -269,17 +279,20 @@ class FlattenOptions(OperationOptions):
 class ForecastOptions(OperationOptions):
     """Options of `forecast`: `periods` counts steps of `time_grain`.
 
-    A seasonality is true, false, a Fourier order, or null: detect it. `index` names the time column.
+    A seasonality is true, false, a Fourier order, or null: detect it. `index` names the time column. `model` is ours:
+    the contract has none.
     """
 
     confidence_interval: Annotated[float, Field(gt=0, lt=1)]
     periods: Annotated[Whole, Field(ge=0)]
     time_grain: TimeGrain
-    daily_seasonality: Bool | Whole | None = None
     weekly_seasonality: Bool | Whole | None = None
     monthly_seasonality: Bool | Whole | None = None
     yearly_seasonality: Bool | Whole | None = None
     index: Name | None = None
+    model: Annotated[ForecastModel, BeforeValidator(lambda value: ForecastModel.AUTO if value is None else value)] = (
+        ForecastModel.AUTO
+    )
 
 
 class GeodeticParseOptions(OperationOptions):

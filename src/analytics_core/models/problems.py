@@ -32,7 +32,9 @@ _EXPECTED: Mapping[str, str] = {
 _BOUNDS: Mapping[str, str] = {
     "string_too_long": "may have {max_length} characters at the most",
     "string_too_short": "must not be empty",
+    "greater_than": "must be more than {gt}",
     "greater_than_equal": "must be {ge} or more",
+    "less_than": "must be less than {lt}",
     "less_than_equal": "must be {le} or less",
     "too_short": "must not be empty",
     "too_long": "may have {max_length} {unit} at the most",

@@ -15,6 +15,7 @@ from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import HistogramOptions
 
 MOST_CELLS = 20_000_000
+_TOO_CLOSE = "bins: the values lie too close together for this many bins; use fewer"
 
 
 def apply(frame: pd.DataFrame, options: HistogramOptions) -> pd.DataFrame:
@@ -37,8 +38,9 @@ def apply(frame: pd.DataFrame, options: HistogramOptions) -> pd.DataFrame:
     kept = frame if held.all() else frame[held]
     groups = group_rows([kept[name] for name in options.groupby], length=len(kept))
     _check_size(groups.size, options.bins)
-    edges = np.histogram_bin_edges(values[held], bins=options.bins)
-    counts = _counts(values[held], edges, groups.codes, groups.size)
+    present = values if held.all() else values[held]
+    edges = _edges(present, options.bins)
+    counts = _counts(present, edges, groups.codes, groups.size)
     table = pd.DataFrame(_finished(counts, options), columns=pd.Index(_labels(edges, options.groupby), dtype=object))
     for place, name in enumerate(options.groupby):
         table.insert(place, name, groups.keys(kept[name]).array)
@@ -53,15 +55,28 @@ def _check_size(groups: int, bins: int) -> None:
         )
 
 
+def _edges(values: Array, bins: int) -> Array:
+    try:
+        return np.histogram_bin_edges(values, bins=bins)
+    except ValueError:
+        raise PostProcessingError(_TOO_CLOSE) from None
+
+
 def _counts(values: Array, edges: Array, codes: Array, size: int) -> Array:
     """Return the number of values in each bin of each group."""
     bins = len(edges) - 1
     width = edges[-1] - edges[0]
-    place = np.minimum(((values - edges[0]) / width * bins).astype(np.int64), bins - 1)
-    # Division may round across an edge: the edges themselves decide.
-    place -= (values < edges[place]) & (place > 0)
-    place += (values >= edges[place + 1]) & (place < bins - 1)
-    return np.bincount(codes * bins + place, minlength=size * bins).reshape(size, bins)
+    share = values - edges[0]
+    share /= width
+    share *= bins
+    place = share.astype(np.int64)
+    np.minimum(place, bins - 1, out=place)
+    # Division may round across an edge: the edges themselves decide. The first bin has no low end, the last no high.
+    lows, highs = np.append(-np.inf, edges[1:-1]), np.append(edges[1:-1], np.inf)
+    place -= values < lows[place]
+    place += values >= highs[place]
+    place += codes * bins
+    return np.bincount(place, minlength=size * bins).reshape(size, bins)
 
 
 def _finished(counts: Array, options: HistogramOptions) -> Array:
@@ -78,7 +93,7 @@ def _labels(edges: Array, taken: Sequence[str]) -> list[str]:
     ends = edges.tolist()
     names = [f"{low} - {high}" for low, high in pairwise(ends)]
     if len({*names, *taken}) < len(names) + len(taken):
-        raise PostProcessingError("bins: the values lie too close together for this many bins; use fewer")
+        raise PostProcessingError(_TOO_CLOSE)
     return names
 
 

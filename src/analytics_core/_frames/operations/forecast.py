@@ -1,0 +1,138 @@
+"""`forecast`: fits over the history of every numeric column, and its future with an interval."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._forecast import ForecastResult, Seasonality, forecast_series
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import (
+    Array,
+    is_numeric,
+    labels,
+    listed,
+    numbers,
+    require_columns,
+    require_flat,
+    require_unique_columns,
+)
+from analytics_core.errors import LimitError, PostProcessingError
+from analytics_core.models.enums import TimeGrain
+from analytics_core.models.postprocessing import ForecastOptions
+
+DEFAULT_INDEX = "__timestamp"
+MOST_PERIODS = 100_000
+_WITHIN_A_DAY = "PT"
+
+
+def apply(frame: pd.DataFrame, options: ForecastOptions) -> pd.DataFrame:
+    """Return the moments, and for each numeric column X `X__yhat`, `X__yhat_lower`, `X__yhat_upper` and X itself.
+
+    Moments come in order and once each (the last row of a moment counts), the future behind them; X is null there.
+    Rows without a moment and columns without numbers are left out.
+
+    Raises:
+        PostProcessingError: there is no column of moments, or none of numbers.
+        LimitError: the future is too long.
+    """
+    require_flat(frame)
+    require_unique_columns(frame)
+    axis = _axis(frame, options.index)
+    series = [name for name in frame.columns if name != axis and is_numeric(frame[name], booleans=False)]
+    if not series:
+        raise PostProcessingError(f"there is no numeric column to forecast; the columns are: {listed(labels(frame))}")
+    _check_periods(options.periods, len(series))
+    held = frame[frame[axis].notna()]
+    _check_one_series(held, axis, series)
+    moments = _naive(held[axis], options.time_grain)
+    made: dict[Any, Any] = {}
+    for name in series:
+        values = numbers(held[name]).astype(np.float64)
+        result = _forecast(values, moments, options)
+        made.setdefault(axis, _like(held[axis], result.moments, options.time_grain))
+        made[f"{name}__yhat"], made[f"{name}__yhat_lower"] = result.yhat, result.lower
+        made[f"{name}__yhat_upper"] = result.upper
+        made[name] = _observed(values, moments, result)
+    return pd.DataFrame(made)
+
+
+def _axis(frame: pd.DataFrame, name: str | None) -> str:
+    """Return the column of moments: the one named, else `__timestamp`, else the first that holds moments."""
+    moments = [label for label in frame.columns if pd.api.types.is_datetime64_any_dtype(frame[label])]
+    if name is None:
+        name = DEFAULT_INDEX if DEFAULT_INDEX in moments else next(iter(moments), None)
+    if name is None:
+        raise PostProcessingError(f"there is no column of moments; the columns are: {listed(labels(frame))}")
+    require_columns(frame, [name], option="index")
+    if name not in moments:
+        raise PostProcessingError(f"index: column {name!r} holds no moments; those that do: {listed(moments)}")
+    return name
+
+
+def _check_periods(periods: int, series: int) -> None:
+    if periods * series > MOST_PERIODS:
+        raise LimitError(
+            f"periods: {periods:,} steps of {series:,} columns are {periods * series:,} values; "
+            f"at most {MOST_PERIODS:,} are forecast"
+        )
+
+
+def _check_one_series(held: pd.DataFrame, axis: str, series: list[str]) -> None:
+    """Refuse groups below each other, which are several series in one column."""
+    others = [name for name in held.columns if name != axis and name not in series]
+    if others and held[axis].duplicated().any():
+        raise PostProcessingError(
+            f"column {others[0]!r} holds no numbers and moments occur more than once: put pivot and flatten before, "
+            "so that each series is a column"
+        )
+
+
+def _naive(axis: pd.Series[Any], grain: TimeGrain) -> Array:
+    """Return moments without a zone: in UTC within a day, else as the days of the zone."""
+    if axis.dt.tz is not None:
+        axis = (axis.dt.tz_convert("UTC") if grain.value.startswith(_WITHIN_A_DAY) else axis).dt.tz_localize(None)
+    return axis.to_numpy(dtype="datetime64[us]")
+
+
+def _like(axis: pd.Series[Any], moments: Array, grain: TimeGrain) -> pd.Series[Any]:
+    """Return moments in the zone of the axis again."""
+    result: pd.Series[Any] = pd.Series(moments)
+    zone = axis.dt.tz
+    if zone is None:
+        return result
+    if grain.value.startswith(_WITHIN_A_DAY):
+        zoned: pd.Series[Any] = result.dt.tz_localize("UTC").dt.tz_convert(zone)
+        return zoned
+    first = np.ones(len(result), dtype=bool)
+    local: pd.Series[Any] = result.dt.tz_localize(zone, ambiguous=first, nonexistent="shift_forward")
+    return local
+
+
+def _forecast(values: Array, moments: Array, options: ForecastOptions) -> ForecastResult:
+    return forecast_series(
+        values,
+        moments=moments,
+        grain=options.time_grain,
+        periods=options.periods,
+        confidence=options.confidence_interval,
+        seasonality=Seasonality(
+            weekly=options.weekly_seasonality,
+            monthly=options.monthly_seasonality,
+            yearly=options.yearly_seasonality,
+        ),
+        model=options.model.value,
+    )
+
+
+def _observed(values: Array, moments: Array, result: ForecastResult) -> Array:
+    """Return what was observed at the moments of the result: of rows of one moment the last, of the future nothing."""
+    observed = np.full(len(result.moments), np.nan)
+    history = result.moments[: result.history]
+    observed[np.searchsorted(history, moments)] = values
+    return observed
+
+
+OPERATION = Operation(name="forecast", options=ForecastOptions, apply=apply)
