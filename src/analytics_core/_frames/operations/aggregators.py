@@ -115,9 +115,10 @@ def _at_places(column: pd.Series[Any], places: Array, wanted: Array) -> Any:
 def _sum(cells: Cells, _q: float) -> Array:
     held = cells.without_nulls()
     sums = np.bincount(held.codes, weights=held.floats(), minlength=held.size)
-    return _whole(
-        held, np.add, 0, bound=np.bincount(held.codes, weights=np.abs(held.floats()), minlength=held.size), floats=sums
-    )
+    if held.values.dtype.kind != "i":
+        return sums
+    bound = np.bincount(held.codes, weights=np.abs(held.floats()), minlength=held.size)
+    return _whole(held, np.add, 0, bound=bound, floats=sums)
 
 
 def _product(cells: Cells, _q: float) -> Array:

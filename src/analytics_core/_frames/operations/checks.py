@@ -27,9 +27,12 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
     Raises:
         PostProcessingError: a name is no column of the frame, or several columns share it.
     """
+    wanted = tuple(names)
+    if not wanted:
+        return
     present = labels(frame)
     known = set(present)
-    for name in names:
+    for name in wanted:
         if name not in known:
             raise PostProcessingError(_no_column(name, known, present, option))
         if frame.columns.nlevels == 1 and len(present) > len(known) and present.count(name) > 1:

@@ -40,10 +40,12 @@ def apply(frame: pd.DataFrame, options: CompareOptions) -> pd.DataFrame:
 def _add(result: pd.DataFrame, frame: pd.DataFrame, source: str, other: str, options: CompareOptions) -> None:
     ours, theirs = _columns_under(frame, source), _columns_under(frame, other)
     name = f"{options.compare_type.value}__{source}__{other}"
-    nothing = np.full(len(frame), np.nan)
-    for rest in dict.fromkeys([*ours, *theirs]):
+    rests = dict.fromkeys([*ours, *theirs])
+    nothing = np.full(len(frame) if len(rests) > min(len(ours), len(theirs)) else 0, np.nan)
+    for rest in rests:
         label = (name, *rest) if rest else name
-        result[label] = _compared(ours.get(rest, nothing), theirs.get(rest, nothing), options)
+        values = _compared(ours.get(rest, nothing), theirs.get(rest, nothing), options)
+        result[label] = pd.Series(values, index=frame.index, copy=False)  # an array would be copied
 
 
 def _columns_under(frame: pd.DataFrame, name: str) -> dict[Rest, Array]:
@@ -63,7 +65,8 @@ def _compared(ours: Array, theirs: Array, options: CompareOptions) -> Array:
         if options.compare_type is CompareType.DIFFERENCE:
             return _difference(ours, theirs)
         change = _difference(ours, theirs) if options.compare_type is CompareType.PERCENTAGE else ours
-        return np.round(np.true_divide(change, theirs), options.precision)
+        shares = np.asarray(np.true_divide(change, theirs))
+        return np.round(shares, options.precision, out=shares)
 
 
 def _difference(ours: Array, theirs: Array) -> Array:

@@ -69,10 +69,15 @@ def _of_columns(
     present = labels(frame)
     shares = []
     for place, column in values.items():
-        held = np.where(np.isnan(column), 0.0, column)
+        held = _nulls_as_0(column)
         given = (totals or {}).get(str(present[place]))
         shares.append(held / (held.sum() if given is None else given))
     return shares
+
+
+def _nulls_as_0(column: Array) -> Array:
+    missing = np.isnan(column)
+    return np.where(missing, 0.0, column) if missing.any() else column
 
 
 def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[str]) -> list[Array]:
@@ -80,9 +85,8 @@ def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[
     shift_of = {place: _shift(str(present[place]), shifts) for place in values}
     totals: dict[str | None, Array] = {}
     for place, column in values.items():
-        held = np.where(np.isnan(column), 0.0, column)
-        shift = shift_of[place]
-        totals[shift] = totals[shift] + held if shift in totals else held
+        total = totals.setdefault(shift_of[place], np.zeros(len(frame)))
+        total += _nulls_as_0(column)
     return [column / totals[shift_of[place]] for place, column in values.items()]
 
 

@@ -55,6 +55,8 @@ def _check_different(joined: pd.Index[Any], before: pd.Index[Any]) -> None:
 
 
 def _is_null(part: Any) -> bool:
+    if isinstance(part, str):
+        return False
     return part is None or (pd.api.types.is_scalar(part) and bool(pd.isna(part)))
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import numbers, require_columns, require_flat, require_numeric
+from analytics_core._frames.operations.checks import Array, numbers, require_columns, require_flat, require_numeric
+from analytics_core._frames.operations.column_maps import append_columns
 from analytics_core._frames.operations.grouping import group_rows
+from analytics_core._frames.operations.ordering import stable_order
 from analytics_core.models.postprocessing import RankOptions
 
 NEW_COLUMN = "rank"
@@ -23,15 +26,29 @@ def apply(frame: pd.DataFrame, options: RankOptions) -> pd.DataFrame:
     require_flat(frame)
     require_numeric(frame, [options.metric], option="metric")
     require_columns(frame, options.group_by, option="group_by")
-    values = pd.Series(numbers(frame[options.metric]), index=frame.index)
-    if options.group_by:
-        groups = group_rows([frame[name] for name in options.group_by], length=len(frame))
-        ranks = values.groupby(groups.codes).rank(pct=True)
-    else:
-        ranks = values.rank(pct=True)
-    result = frame.copy(deep=False)
-    result[NEW_COLUMN] = ranks.to_numpy()
-    return result
+    groups = group_rows([frame[name] for name in options.group_by], length=len(frame))
+    ranks = percentile_ranks(numbers(frame[options.metric]), groups.codes, groups.size)
+    return append_columns(frame, {NEW_COLUMN: ranks})
+
+
+def percentile_ranks(values: Array, codes: Array, size: int) -> Array:
+    """Return the rank of each value among those of its group, divided by how many the group has; NaN of NaN."""
+    if not len(values):
+        return np.empty(0)
+    order = stable_order((codes, values))
+    group, ordered = codes[order], values[order]
+    counts = np.bincount(codes, minlength=size)
+    held = np.bincount(codes[values == values], minlength=size)  # noqa: PLR0124 - only NaN differs from itself
+    starts = np.flatnonzero(np.concatenate(([True], (group[1:] != group[:-1]) | (ordered[1:] != ordered[:-1]))))
+    lengths = np.diff(starts, append=len(values))
+    of_run = group[starts]
+    before = starts - (np.cumsum(counts) - counts)[of_run]
+    with np.errstate(all="ignore"):
+        shares = (before + (lengths + 1) / 2) / held[of_run]
+    shares[np.isnan(ordered[starts])] = np.nan
+    ranks = np.empty(len(values))
+    ranks[order] = np.repeat(shares, lengths)
+    return ranks
 
 
 OPERATION = Operation(name="rank", options=RankOptions, apply=apply)

@@ -26,7 +26,7 @@ def apply(frame: pd.DataFrame, options: SelectOptions) -> pd.DataFrame:
     require_columns(frame, options.rename, option="rename")
     if len(set(options.columns)) < len(options.columns):
         raise PostProcessingError("columns: a column is chosen twice; name each once")
-    result = frame.iloc[:, _places(labels(frame), options)]
+    result = frame.take(_places(labels(frame), options), axis="columns")
     return _renamed(result, options.rename) if options.rename else result
 
 

@@ -11,6 +11,7 @@ import pandas as pd
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import Array, one_column
 from analytics_core._frames.operations.grouping import key_codes
+from analytics_core._frames.operations.ordering import stable_order
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SortOptions
 
@@ -32,9 +33,7 @@ def apply(frame: pd.DataFrame, options: SortOptions) -> pd.DataFrame:
         _key(one_column(frame, name, option="by" if options.by else "columns"), ascending=up)
         for name, up in zip(names, ascending, strict=True)
     ]
-    # The last key of lexsort is the first to count.
-    order = np.lexsort(keys[::-1]) if len(keys) > 1 else np.argsort(keys[0], kind="stable")
-    return _rows(frame, order)
+    return _rows(frame, stable_order(keys))
 
 
 def _keys(options: SortOptions) -> tuple[Sequence[str], Sequence[bool]]:
@@ -66,7 +65,7 @@ def _sorted_index(frame: pd.DataFrame, ascending: Sequence[bool]) -> pd.DataFram
     levels = [pd.Series(index.get_level_values(level).array) for level in range(index.nlevels)]
     ups = list(ascending or (True,)) if len(ascending) > 1 else [*(ascending or (True,))] * index.nlevels
     keys = [_key(level, ascending=up) for level, up in zip(levels, ups, strict=True)]
-    return frame.iloc[np.lexsort(keys[::-1])]
+    return frame.iloc[stable_order(keys)]
 
 
 def _rows(frame: pd.DataFrame, order: Array) -> pd.DataFrame:
