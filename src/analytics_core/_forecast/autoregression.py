@@ -9,8 +9,6 @@ import numpy as np
 from analytics_core._forecast.smoothing import corrected_aic
 from analytics_core._forecast.types import Floats
 
-HIGHEST_ORDER = 28
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Autoregression:
@@ -44,12 +42,12 @@ class Autoregression:
         return np.cumsum(np.square(np.cumsum(answers)))
 
 
-def fit_autoregression(z: Floats) -> Autoregression:
+def fit_autoregression(z: Floats, *, longest_lag: int) -> Autoregression:
     """Return the model of the differences of `z` with the lowest corrected AIC, with or without a mean."""
     changes = np.diff(z)
     best = (np.inf, Autoregression(mean=0.0, weights=np.empty(0)))
     for mean in (0.0, float(changes.mean())):
-        for weights, variance in _burg(changes - mean, min(HIGHEST_ORDER, changes.size // 5)):
+        for weights, variance in _burg(changes - mean, min(longest_lag, changes.size // 5)):
             numbers = weights.size + 1 + (mean != 0.0)
             criterion = corrected_aic(variance * changes.size, changes.size, numbers)
             if criterion < best[0]:

@@ -38,10 +38,10 @@ class Combination:
     growth: Floats
 
 
-def combine(z: Floats, observed: NDArray[np.bool_], *, horizon: int, fit_points: int) -> Combination:
+def combine(z: Floats, observed: NDArray[np.bool_], *, horizon: int, fit_points: int, longest_lag: int) -> Combination:
     """Return the combined forecast of `z`, whose errors count where `observed`, fitted to the last `fit_points`."""
     recent, counted = z[-fit_points:], observed[-fit_points:]
-    members = fit_members(recent)
+    members = fit_members(recent, longest_lag=longest_lag)
     steps = _steps_to_try(horizon, recent.size)
     errors = _errors(recent, counted, members.forecasts(recent, steps.astype(float)), steps)
     weights = _weights(errors)

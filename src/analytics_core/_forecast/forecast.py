@@ -9,7 +9,7 @@ import numpy as np
 from analytics_core._forecast.calendars import future_moments
 from analytics_core._forecast.grid import Grid, lay_on_grid
 from analytics_core._forecast.named import project_named
-from analytics_core._forecast.periods import Period, choose_periods
+from analytics_core._forecast.periods import Period, choose_periods, longest_lag
 from analytics_core._forecast.projection import Projection, project
 from analytics_core._forecast.types import Floats, ForecastModel, ForecastResult, Moments, Seasonality
 from analytics_core.errors import LimitError
@@ -51,7 +51,8 @@ def forecast_series(
     steps = np.concatenate([grid.positions, grid.positions[-1] + 1 + np.arange(future.size)])
     horizon = max(int(steps[-1]) + 1 - grid.values.size, 0)
     scale = _power_of_two(grid.values)
-    projection, more_notes = _run(model, grid.values / scale, chosen, horizon=horizon, confidence=confidence)
+    lag = longest_lag(grain, seasonality)
+    projection, more_notes = _run(model, grid.values / scale, chosen, horizon=horizon, confidence=confidence, lag=lag)
     rows = np.maximum(steps, 0)
     return ForecastResult(
         moments=every,
@@ -64,11 +65,11 @@ def forecast_series(
 
 
 def _run(
-    model: ForecastModel, values: Floats, chosen: tuple[Period, ...], *, horizon: int, confidence: float
+    model: ForecastModel, values: Floats, chosen: tuple[Period, ...], *, horizon: int, confidence: float, lag: int
 ) -> tuple[Projection, tuple[str, ...]]:
     if model != "auto":
         return project_named(model, values, chosen, horizon=horizon, confidence=confidence)
-    return project(values, chosen, horizon=horizon, confidence=confidence), ()
+    return project(values, chosen, horizon=horizon, confidence=confidence, longest_lag=lag), ()
 
 
 def _require_sane(y: Floats, moments: Moments, *, periods: int, confidence: float) -> None:

@@ -34,7 +34,7 @@ def variances(combination: Combination, *, horizon: int, points: int) -> Floats:
     independent = np.interp(ahead, at_steps, combination.counts / at_steps, right=0.0)
     blended = theory * (independent * ratios + THEORY_COUNTS_AS) / (independent + THEORY_COUNTS_AS)
     growing = np.maximum.accumulate(blended)
-    widened: Floats = growing * (1 + 24 / points + 2 * ahead / points)
+    widened: Floats = growing * (1 + 24 / max(points, 12) + 2 * ahead / points)
     return widened
 
 

@@ -39,7 +39,7 @@ class Members:
             [
                 self._theta(z, steps)[:, -1] if horizon else steps,
                 levels[-1] + self.smoothing.reach(steps) * slopes[-1],
-                self.autoregression.forecasts(z[-20:], horizon)[:, -1],
+                self.autoregression.forecasts(z[-self.autoregression.weights.size - 1 :], horizon)[:, -1],
                 np.full(horizon, z[-1]),
             ]
         )
@@ -65,10 +65,12 @@ class Members:
         return levels + half_slopes * (steps[:, None] - 1 + lag)
 
 
-def fit_members(z: Floats) -> Members:
+def fit_members(z: Floats, *, longest_lag: int) -> Members:
     """Return the members fitted to `z`: at least three points without gaps, not all equal."""
     level = fit_level(z)
-    return Members(level=level, smoothing=fit_smoothing(z, level), autoregression=fit_autoregression(z))
+    return Members(
+        level=level, smoothing=fit_smoothing(z, level), autoregression=fit_autoregression(z, longest_lag=longest_lag)
+    )
 
 
 def _slopes_so_far(z: Floats) -> Floats:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from analytics_core._forecast.grid import fill_gaps
-from analytics_core._forecast.periods import Period
+from analytics_core._forecast.periods import STRONG_EVIDENCE, Period
 from analytics_core._forecast.projection import MOST_POINTS, Projection, project
 from analytics_core._forecast.types import Floats
 
@@ -28,6 +28,7 @@ def project_named(
     model: str, values: Floats, periods: Sequence[Period], *, horizon: int, confidence: float
 ) -> tuple[Projection, tuple[str, ...]]:
     """Return the answer of a textbook model, or of the default one with a note when the textbook's cannot be fitted."""
+    periods = [period for period in periods if period.is_forced or period.evidence < STRONG_EVIDENCE]
     filled = fill_gaps(values)[-MOST_POINTS:]
     if filled.size < FEWEST_POINTS or np.ptp(filled) == 0:
         return project(values, periods, horizon=horizon, confidence=confidence), (_instead(model, "it has too little"),)
@@ -95,12 +96,12 @@ def _ets_growth(params: Mapping[str, float], season: int, horizon: int) -> Float
 
 
 def _theta(z: Floats, periods: Sequence[Period], horizon: int) -> _Answer:
-    """The Theta method (theta 2) on the series without its longest season."""
+    """The Theta method (theta 2) on the series without its shortest season."""
     from scipy.signal import lfilter
     from statsmodels.tsa.forecasting.theta import ThetaModel
     from statsmodels.tsa.seasonal import seasonal_decompose
 
-    season = max((round(p.steps) for p in periods), default=0)
+    season = min((round(p.steps) for p in periods), default=0)
     seasonal = seasonal_decompose(z, period=season).seasonal if season else np.zeros(z.size)
     adjusted = z - seasonal
     fit = ThetaModel(adjusted, period=1, deseasonalize=False).fit()

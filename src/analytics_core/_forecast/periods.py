@@ -19,6 +19,9 @@ MOST_PHASES = 400
 MOST_HARMONICS = 24
 """Longer periods are described by harmonics: a mean for each of 1440 minutes of the day would be mostly noise."""
 
+LONGEST_LAG = 28
+"""An autoregression looks back four weeks of days, two years of months, a day of hours at most."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Period:
@@ -49,11 +52,21 @@ class _Season:
     evidence: float = ENOUGH_EVIDENCE
 
 
+def longest_lag(grain: TimeGrain, seasonality: Seasonality) -> int:
+    """Return how far back an autoregression may look: less than half a season switched off.
+
+    With as many lags as a season has waves, an autoregression would draw the season by itself.
+    """
+    step = _step_seconds(grain)
+    off = [season.seconds / step for season in _seasons(grain, seasonality) if _is_off(season)]
+    return min([LONGEST_LAG, *(max(int(steps / 2) - 1, 1) for steps in off if steps >= 2)])
+
+
 def choose_periods(
     grain: TimeGrain, seasonality: Seasonality, *, points: int
 ) -> tuple[tuple[Period, ...], tuple[str, ...]]:
     """Return the periods to try on `points` points, shortest first, and a note for each option not honoured."""
-    step = STEP_SECONDS.get(grain) or STEP_MONTHS[grain] * MONTH_S
+    step = _step_seconds(grain)
     periods: list[Period] = []
     notes: list[str] = []
     for season in _seasons(grain, seasonality):
@@ -61,7 +74,7 @@ def choose_periods(
         misfit = _misfit(steps, points)
         if misfit and season.option:
             notes.append(f"{season.name}_seasonality is left out: {misfit}")
-        if not misfit and season.option is not False and season.option != 0 and _may_have(grain, season):
+        if not misfit and not _is_off(season) and _may_have(grain, season):
             periods.append(_period(season, steps))
     return tuple(periods), tuple(notes)
 
@@ -88,6 +101,14 @@ def _seasons(grain: TimeGrain, asked: Seasonality) -> tuple[_Season, ...]:
             detected_harmonics=whole_year,
         ),
     )
+
+
+def _step_seconds(grain: TimeGrain) -> float:
+    return STEP_SECONDS.get(grain) or STEP_MONTHS[grain] * MONTH_S
+
+
+def _is_off(season: _Season) -> bool:
+    return season.option is not None and not season.option
 
 
 def _misfit(steps: float, points: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from analytics_core._forecast.combine import combine
 from analytics_core._forecast.grid import fill_gaps
 from analytics_core._forecast.interval import quantile, variances
-from analytics_core._forecast.periods import Period
+from analytics_core._forecast.periods import LONGEST_LAG, Period
 from analytics_core._forecast.season import Adjusted, adjust_for_seasons
 from analytics_core._forecast.types import Floats
 
@@ -39,7 +39,9 @@ class Projection:
     upper: Floats
 
 
-def project(values: Floats, periods: Sequence[Period], *, horizon: int, confidence: float) -> Projection:
+def project(
+    values: Floats, periods: Sequence[Period], *, horizon: int, confidence: float, longest_lag: int = LONGEST_LAG
+) -> Projection:
     """Return fits and forecasts of `values`, which begin and end with an observed one; NaN marks the others."""
     observed = np.isfinite(values)
     filled = fill_gaps(values)
@@ -55,7 +57,7 @@ def project(values: Floats, periods: Sequence[Period], *, horizon: int, confiden
         return Projection(center=center, lower=center, upper=center)
     points = min(z.size, MOST_POINTS)
     origin = float(z[-1])
-    combination = combine((z - origin) / scale, observed, horizon=horizon, fit_points=points)
+    combination = combine((z - origin) / scale, observed, horizon=horizon, fit_points=points, longest_lag=longest_lag)
     spread = np.sqrt(variances(combination, horizon=horizon, points=points))
     center = origin + scale * np.concatenate([combination.fits, combination.path])
     reach = scale * quantile(confidence, points=points) * np.concatenate([np.full(z.size, spread[0]), spread[:horizon]])
