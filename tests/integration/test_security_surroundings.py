@@ -19,13 +19,16 @@ from urllib.parse import quote
 import pyarrow as pa
 import pytest
 import sqlalchemy as sa
-from tests.support.execution import REGISTRY, database, make_sqlite_file, settings, target
+from tests.support.execution import LIMITS, REGISTRY, database, make_sqlite_file, settings, target
 from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
+from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
@@ -182,6 +185,31 @@ def test_no_file_is_made_or_changed_anywhere(engine: str, tmp_path: Path) -> Non
     assert run.stdout == "ended\n", run.stderr
     assert {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()} == before
     assert {path for path in tmp_path.rglob("*") if path.is_dir()} == set(places.values())
+
+
+# -------------------------------------------------------------------------------------------------------- second walls
+def test_limits_of_sqlite_hold_without_the_first_wall(tmp_path: Path) -> None:
+    make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
+    with target(f"sqlite:///{tmp_path}/shop.db", tmp_path) as shop:
+        for sql in (
+            f"SELECT {'NOT ' * 2_000}1",
+            f"SELECT 1 {'UNION ALL SELECT 1 ' * 600}",
+            "SELECT length(hex(hex(hex(zeroblob(20000000)))))",
+            f"SELECT 1 /* {'x' * 11_000_000} */",
+        ):
+            with pytest.raises(errors.DatabaseError):
+                shop.rows(sql)
+        assert shop.rows(f"SELECT {'NOT ' * 20}1") == [(1,)]
+        assert shop.rows(f"SELECT count(*) FROM (SELECT 1 {'UNION ALL SELECT 1 ' * 20})") == [(21,)]
+
+
+@pytest.mark.parametrize("sql", ["DELETE FROM orders", "SET x = 1", "/* SELECT */ CALL f()", ""])
+def test_engines_without_a_session_of_their_own_start_queries_only(sql: str) -> None:
+    statement = Statement(sql=sql, parameters=(), display_sql=sql, labels=(), kinds=())
+    untouched: Any = None
+    request = RunRequest(connection=untouched, statement=statement, limits=LIMITS, stopper=Stopper())
+    with pytest.raises(errors.StatementRefusedError):
+        Session().run(request)
 
 
 # ------------------------------------------------------------------------------------------------------- cached bytes
