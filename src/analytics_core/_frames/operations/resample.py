@@ -1,0 +1,175 @@
+"""`resample`: the rows of a time index brought onto a regular grid."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.checks import Array, is_numeric, labels, listed, numbers, refuse_column
+from analytics_core._frames.operations.intervals import parse_interval
+from analytics_core.errors import LimitError, PostProcessingError
+from analytics_core.models.postprocessing import ResampleMethod, ResampleOptions
+
+MOST_CELLS: Final = 20_000_000
+
+Interval = pd.offsets.BaseOffset
+
+
+def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
+    """Return the frame with one row for each moment of the grid; rows without a moment are left out.
+
+    `fill_value` takes the place of every null that is left in a column of numbers.
+
+    Raises:
+        PostProcessingError: the index holds no moments or repeats one, the rule is no interval, or a column holds no
+            numbers where the method needs them.
+        LimitError: the grid would have more than 20,000,000 cells.
+    """
+    interval = parse_interval(options.rule)
+    table = _in_order(frame)
+    if len(table):
+        _require_moderate(table, interval, options.rule)
+        try:
+            table = _METHODS[options.method](table, interval)
+        except (pd.errors.OutOfBoundsDatetime, OverflowError):
+            raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
+    return table if options.fill_value is None else _filled(table, options.fill_value)
+
+
+def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
+    index = frame.index
+    if not isinstance(index, pd.DatetimeIndex):
+        raise PostProcessingError(
+            "Resample operation requires DatetimeIndex: the index of the frame must hold moments; pivot with the time "
+            f"column as index first. The columns are: {listed(labels(frame))}"
+        )
+    table = frame[index.notna()] if index.hasnans else frame.copy(deep=False)
+    return table if table.index.is_monotonic_increasing else table.sort_index(kind="stable")
+
+
+def _require_moderate(table: pd.DataFrame, interval: Interval, rule: str) -> None:
+    """Check how large the grid becomes, before any memory is taken for it."""
+    first, last = (table.index[place].tz_localize(None) for place in (0, -1))
+    try:
+        start = first + interval
+        rows = (last - first) / ((start + interval) - start)
+    except (ValueError, OverflowError):
+        rows = 0.0  # one step leads beyond the calendar: the grid has a row or two
+    if rows * max(len(table.columns), 1) > MOST_CELLS:
+        raise LimitError(
+            f"rule: {rule!r} would make {int(rows):,} rows of {len(table.columns):,} columns; at most {MOST_CELLS:,} "
+            "cells are made: take a longer interval or a shorter time range"
+        )
+
+
+def _asfreq(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    _require_distinct(table.index)
+    return table.resample(interval).asfreq()
+
+
+def _ffill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    """Return for each moment the last value before or at it that is not null."""
+    _require_distinct(table.index)
+    return table.ffill().resample(interval).ffill()
+
+
+def _bfill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    """Return for each moment the first value at or after it that is not null."""
+    _require_distinct(table.index)
+    return table.bfill().resample(interval).bfill()
+
+
+def _linear(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    """Return the values on the straight lines between the observations, wherever in time these lie.
+
+    Before the first observation of a column there is null, after the last its value stays.
+    """
+    _require_distinct(table.index)
+    columns = _numbers_of(table)
+    # The first row and the last make the grid; pandas takes long to look at the others.
+    grid = pd.Series(0, index=table.index[[0, -1]].unique()).resample(interval).asfreq().index
+    known, wanted = pd.DatetimeIndex(table.index).asi8, pd.DatetimeIndex(grid).asi8
+    known, wanted = known - known[0], wanted - known[0]
+    made = {place: _interpolated(known, values, wanted) for place, values in enumerate(columns)}
+    result = pd.DataFrame(made, index=grid, copy=False)
+    result.columns = table.columns
+    return result
+
+
+def _interpolated(known: Array, values: Array, wanted: Array) -> Array:
+    present = ~np.isnan(values)
+    if not present.any():
+        return np.full(len(wanted), np.nan)
+    if not present.all():
+        known, values = known[present], values[present]
+    return np.interp(wanted, known, values, left=np.nan)
+
+
+def _mean(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    return _numeric(table).resample(interval).mean()
+
+
+def _median(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    return _numeric(table).resample(interval).median()
+
+
+def _sum(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    return _numeric(table).resample(interval).sum()
+
+
+_METHODS: Final[Mapping[ResampleMethod, Callable[[pd.DataFrame, Interval], pd.DataFrame]]] = MappingProxyType(
+    {
+        ResampleMethod.ASFREQ: _asfreq,
+        ResampleMethod.BFILL: _bfill,
+        ResampleMethod.FFILL: _ffill,
+        ResampleMethod.LINEAR: _linear,
+        ResampleMethod.MEAN: _mean,
+        ResampleMethod.MEDIAN: _median,
+        ResampleMethod.SUM: _sum,
+    }
+)
+
+
+def _require_distinct(index: pd.Index[Any]) -> None:
+    if not index.is_unique:
+        twice = index[index.duplicated()]
+        raise PostProcessingError(
+            f"method: the index has {len(twice)} rows with the moment of another, such as {twice[0]}; "
+            "use mean, median or sum, or aggregate them first"
+        )
+
+
+def _numeric(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with columns of NumPy numbers only."""
+    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in table.dtypes):
+        return table
+    result = pd.DataFrame(dict(enumerate(_numbers_of(table))), index=table.index)
+    result.columns = table.columns
+    return result
+
+
+def _numbers_of(table: pd.DataFrame) -> list[Array]:
+    columns = [table.iloc[:, place] for place in range(len(table.columns))]
+    for column, label in zip(columns, labels(table), strict=True):
+        if not is_numeric(column):
+            refuse_column(table, label, option="method")
+    return [numbers(column) for column in columns]
+
+
+def _filled(table: pd.DataFrame, fill_value: float) -> pd.DataFrame:
+    """Return the table without nulls in its columns of numbers."""
+    result = table.copy(deep=False)
+    for place in range(len(table.columns)):
+        column = table.iloc[:, place]
+        if column.hasnans and is_numeric(column, booleans=False):
+            filled: Any = column.fillna(fill_value)
+            result.isetitem(place, filled)
+    return result
+
+
+OPERATION = Operation(name="resample", options=ResampleOptions, apply=apply)
