@@ -15,6 +15,7 @@ from tests.support.security_world import (
     FRAGMENT_ROADS,
     GROUP_ROADS,
     HIDDEN,
+    HIDDEN_NUMBER,
     SECRET,
     STATEMENT_ROADS,
     VALUE_ROADS,
@@ -213,7 +214,7 @@ def test_no_condition_or_column_shows_a_hidden_row(world: World, road: str) -> N
     }
     try:
         shown = FRAGMENT_ROADS[road](world, widened[road])
-        assert (HIDDEN in shown, "999" in shown) == (False, False)
+        assert (HIDDEN in shown, str(HIDDEN_NUMBER) in shown) == (False, False)
     finally:
         reset(world)
 

@@ -20,9 +20,10 @@ KEY = "k3y-of-the-audited-core-0123456789"
 SECRET = "s3cr3t-of-the-vault"
 FILE_SECRET = "s3cr3t-of-the-file"
 HIDDEN = "hidden-row-77"
+HIDDEN_NUMBER = 987_654_321
 STATEMENTS = (
     "CREATE TABLE orders (id INTEGER NOT NULL, city VARCHAR(20), quantity INTEGER, visible INTEGER)",
-    f"INSERT INTO orders VALUES (1, 'Bonn', 3, 1), (2, NULL, 5, 1), (999, '{HIDDEN}', 999, 0)",
+    f"INSERT INTO orders VALUES (1, 'Bonn', 3, 1), (2, NULL, 5, 1), ({HIDDEN_NUMBER}, '{HIDDEN}', {HIDDEN_NUMBER}, 0)",
     "CREATE TABLE vault (id INTEGER, secret VARCHAR(40))",
     f"INSERT INTO vault VALUES (1, '{SECRET}')",
 )
@@ -49,6 +50,7 @@ class World:
     folder: Path
     url: str
     made: list[str] = field(default_factory=list)
+    stored: list[str] = field(default_factory=list)
 
     def contents(self) -> dict[str, list[Any]]:
         """Return all rows and all tables of a server's database, as its owner sees them; for files see `files`."""
@@ -70,6 +72,16 @@ class World:
         data = self.core.charts.data({"datasource": {"id": dataset, "type": "table"}, "queries": [dict(query)]})
         data.raise_for_error()
         return data.to_json().decode()
+
+    def change_dataset(self, changes: Mapping[str, Any]) -> None:
+        """Change dataset 1; `reset` undoes it."""
+        self.stored.append("dataset")
+        self.core.datasets.update(1, changes)
+
+    def change_rule(self, clause: str) -> None:
+        """Change the row rule; `reset` undoes it."""
+        self.stored.append("rule")
+        self.rules.clause = clause
 
     def new_name(self) -> str:
         """Return a name for one more dataset."""
@@ -106,12 +118,12 @@ def _payload(query: Callable[[str], Mapping[str, Any]]) -> Callable[[World, str]
 
 def _calculated(world: World, text: str) -> str:
     columns = [{"column_name": name} for name in _COLUMNS]
-    world.core.datasets.update(1, {"columns": [*columns, {"column_name": "made", "expression": text}]})
+    world.change_dataset({"columns": [*columns, {"column_name": "made", "expression": text}]})
     return world.ask({"columns": ["id", "made"]}) + world.ask({"columns": ["made"], "metrics": ["count"]})
 
 
 def _saved_metric(world: World, text: str) -> str:
-    world.core.datasets.update(1, {"metrics": [{"metric_name": "count", "expression": "COUNT(*)"}, _made(text)]})
+    world.change_dataset({"metrics": [{"metric_name": "count", "expression": "COUNT(*)"}, _made(text)]})
     return world.ask({"metrics": ["made"]}) + world.ask({"columns": ["id"], "metrics": ["count"], "orderby": _BY_MADE})
 
 
@@ -124,12 +136,12 @@ def _made(text: str) -> dict[str, str]:
 
 
 def _predicate(world: World, text: str) -> str:
-    world.core.datasets.update(1, {"fetch_values_predicate": text})
+    world.change_dataset({"fetch_values_predicate": text})
     return world.ask({"columns": ["id"], "apply_fetch_values_predicate": True})
 
 
 def _row_rule(world: World, text: str) -> str:
-    world.rules.clause = text
+    world.change_rule(text)
     return world.ask({"metrics": ["count"]})
 
 
@@ -179,7 +191,10 @@ STATEMENT_ROADS: Mapping[str, Callable[[World, str], str]] = {"virtual dataset":
 
 
 def reset(world: World) -> None:
-    """Undo what a road stored."""
+    """Undo what a road stored; the roads of payloads store nothing."""
+    if not world.stored:
+        return
+    world.stored.clear()
     world.rules.clause = "visible = 1"
     world.core.datasets.update(
         1,
