@@ -223,13 +223,16 @@ def _sorted_pair(held: Cells, counts: Array, low: Array, high: Array) -> tuple[A
 
 
 def _partitioned(held: Cells, starts: Array, low: Array, high: Array) -> Array:
-    """Return the values group by group, each group in order only at its two places: faster than sorting all."""
+    """Return the values group by group, right only at the two neighbouring places of each: faster than sorting all."""
     small = held.codes.astype(np.int16)  # sorted by counting, and there are fewer groups than it holds
     ordered = held.floats()[np.argsort(small, kind="stable")]
     ends = [*starts[1:].tolist(), len(ordered)]
     for start, end, first, second in zip(starts.tolist(), ends, low.tolist(), high.tolist(), strict=True):
         if end - start > 1:
-            ordered[start:end].partition((first, second))
+            group = ordered[start:end]
+            group.partition(second)
+            if first < second:
+                group[first] = group[:second].max()  # the one before; far cheaper than parting twice
     return ordered
 
 
@@ -257,6 +260,8 @@ def _strict(operator: Operator) -> Operator:
 
     def strict(cells: Cells, q: float) -> Array:
         held = cells.without_nulls()
+        if held is cells:
+            return operator(cells, q)
         return _null_where(operator(held, q), held.counts() < cells.counts())
 
     return strict

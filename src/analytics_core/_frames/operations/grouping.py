@@ -24,7 +24,7 @@ class Groups:
 
     def keys(self, series: pd.Series[Any]) -> pd.Series[Any]:
         """Return the key of each group: what the column of keys holds in the group's first row."""
-        return series.iloc[self.first]
+        return pd.Series(series.array.take(self.first), dtype=series.dtype, copy=False)
 
 
 def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
@@ -46,11 +46,13 @@ def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
     codes, different = pd.factorize(key)
     codes = codes.astype(np.int64, copy=False)
     order = _sorted_places(different)
-    missing = codes < 0
+    missing = bool(codes.min(initial=0) < 0)
+    if not missing and np.all(order[1:] > order[:-1]):
+        return codes, len(order)  # the values came first in their order
     places = np.empty(len(order) + 1, dtype=np.int64)
     places[order] = np.arange(len(order))
     places[-1] = len(order)  # nulls: their code is -1
-    return places[codes], len(order) + bool(missing.any())
+    return places[codes], len(order) + missing
 
 
 def _sorted_places(different: Any) -> Array:
@@ -82,6 +84,12 @@ def _compressed(codes: Array) -> tuple[Array, int]:
 
 
 def _first_rows(codes: Array, size: int) -> Array:
-    first = np.empty(size, dtype=np.int64)
-    first[codes[::-1]] = np.arange(len(codes) - 1, -1, -1)
+    first = np.full(size, -1)
+    start, end = 0, 4 * size
+    while start < len(codes) and first.min() < 0:  # most often all groups are among the first rows
+        part = codes[start:end]
+        found = np.full(size, -1)
+        found[part[::-1]] = np.arange(start + len(part) - 1, start - 1, -1)
+        first = np.where(first < 0, found, first)
+        start, end = end, 4 * end
     return first
