@@ -28,7 +28,7 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     result = frame.copy(deep=False)
     kept = _kept_levels(frame.columns, options.drop_levels)
     if frame.columns.nlevels > 1 or options.drop_levels:
-        result.columns = label_index(_joined(label, kept) for label in frame.columns)
+        result.columns = label_index(_joined(frame.columns, kept))
         _check_different(result.columns, frame.columns)
     else:
         result.columns = frame.columns.rename(None)
@@ -43,25 +43,30 @@ def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[i
     return kept
 
 
-def _joined(label: Hashable, kept: Sequence[int]) -> str:
-    parts = label if isinstance(label, tuple) else (label,)
-    return SEPARATOR.join(escaped(_text(parts[place])) for place in kept if not _is_null(parts[place]))
+def _joined(columns: pd.Index[Any], kept: Sequence[int]) -> Iterable[str]:
+    """Return the labels in one text each; what occurs in many labels is turned into text once."""
+    if not isinstance(columns, pd.MultiIndex):
+        return (_text(label) or "" for label in columns)
+    # The code of a null is -1: the last of the texts.
+    texts = [[*map(_text, columns.levels[place].tolist()), None] for place in kept]
+    codes = zip(*(columns.codes[place].tolist() for place in kept), strict=True)
+    parts = ([level[code] for level, code in zip(texts, label, strict=True)] for label in codes)
+    return (SEPARATOR.join([part for part in label if part is not None]) for label in parts)
 
 
 def _check_different(joined: pd.Index[Any], before: pd.Index[Any]) -> None:
-    if before.is_unique and not joined.is_unique:
+    if not joined.is_unique and before.is_unique:
         alike = listed(joined[joined.duplicated()])
         raise PostProcessingError(f"several columns would be called {alike}; rename them, or keep the levels apart")
 
 
-def _is_null(part: Any) -> bool:
+def _text(part: Any) -> str | None:
+    """Return a part of a label as escaped text, None for null."""
     if isinstance(part, str):
-        return False
-    return part is None or (pd.api.types.is_scalar(part) and bool(pd.isna(part)))
-
-
-def _text(part: Any) -> str:
-    return text_value(part.to_pydatetime(warn=False) if isinstance(part, pd.Timestamp) else part)
+        return escaped(text_value(part))
+    if part is None or (pd.api.types.is_scalar(part) and bool(pd.isna(part))):
+        return None
+    return escaped(text_value(part.to_pydatetime(warn=False) if isinstance(part, pd.Timestamp) else part))
 
 
 def with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
@@ -77,7 +82,12 @@ def with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
     taken = [name for name in names if name in frame.columns]
     if taken:
         raise PostProcessingError(f"reset_index: a column is called {taken[0]!r} like the index; rename one")
-    return frame.reset_index(names=names)
+    if index.nlevels > 1:
+        return frame.reset_index(names=names)
+    result = frame.copy(deep=False)
+    result.index = pd.RangeIndex(len(frame))
+    result.insert(0, names[0], index.array)
+    return result
 
 
 def _index_name(name: Hashable, place: int, levels: int) -> Hashable:
