@@ -9,7 +9,7 @@ from analytics_core.models.enums import GenericType
 
 
 class ValueKind(StrEnum):
-    """The kind of a column or output, the same on every engine."""
+    """The kind of a column or output, the same on every engine; NUMBERS are lists that post-processing made."""
 
     INTEGER = "integer"
     FLOAT = "float"
@@ -21,6 +21,7 @@ class ValueKind(StrEnum):
     TIMESTAMPTZ = "timestamptz"
     TIME = "time"
     BYTES = "bytes"
+    NUMBERS = "numbers"
     OTHER = "other"
     UNKNOWN = "unknown"
 

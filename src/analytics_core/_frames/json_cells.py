@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
-from analytics_core._frames.json_values import LARGEST_NUMBER, json_value
+from analytics_core._frames.json_values import LARGEST_NUMBER, json_value, json_values
 
 Piece = Any
 """A pyarrow LargeStringArray with one text per row, or a text that stands in every row."""
@@ -36,6 +36,15 @@ def cell_pieces(values: Any, end: str) -> list[Piece]:
         return _text_pieces(array.cast(pa.large_string()), end)
     cells = _typed_cells(array, end)
     return [_cells_of_values(array.to_pylist(), end) if cells is None else cells]
+
+
+def number_list_pieces(values: list[list[Any] | None], end: str) -> list[Piece]:
+    """Return what is the JSON text of each list of numbers and `end`; see `cell_pieces`."""
+    import orjson
+    import pyarrow as pa
+
+    lists = [None if value is None else json_values(value) for value in values]
+    return [pa.array([orjson.dumps(value).decode() + end for value in lists], pa.large_string())]
 
 
 def _typed_cells(array: Any, end: str) -> Any | None:

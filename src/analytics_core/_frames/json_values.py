@@ -7,6 +7,8 @@ decimals                      a number; whole ones follow the rule for integers;
 dates and moments             milliseconds since 1970-01-01 00:00 UTC, rounded down; naive ones are UTC
 bytes                         their UTF-8 text, or `0x` and hexadecimal digits when they are not UTF-8
 lists, maps, sets             their JSON text; moments inside are ISO 8601 text
+lists of numbers that         an array of numbers (columns of kind NUMBERS)
+    post-processing made
 anything else                 its text (times of day and durations, UUIDs ...)
 """
 

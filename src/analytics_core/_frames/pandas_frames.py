@@ -96,11 +96,17 @@ def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
 
 
 def _kind_of_objects(series: pd.Series[Any]) -> ValueKind:
-    """Return TEXT or DECIMAL for objects that are all one of these, else OTHER."""
+    """Return TEXT, DECIMAL or NUMBERS for objects that are all one of these, else OTHER."""
     from pandas.api import types
 
     found = types.infer_dtype(series, skipna=True)
+    if found == "mixed" and all(map(_is_list_of_numbers, series)):
+        return ValueKind.NUMBERS
     return {"string": ValueKind.TEXT, "decimal": ValueKind.DECIMAL}.get(found, ValueKind.OTHER)
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, int | float) for item in value)
 
 
 def _python_value(value: Any) -> Any:

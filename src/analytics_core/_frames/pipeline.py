@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, time
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from pydantic import ValidationError
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.json_values import value_types
 from analytics_core._frames.operations.base import Operation, OperationOptions
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
@@ -18,6 +19,10 @@ from analytics_core.models.problems import schema_error
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+_OBJECTS: Final = (ValueKind.TIME, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
+"""The kinds that pandas has no dtype for."""
 
 
 class Asked(Protocol):
@@ -92,13 +97,23 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Frame:
     table = to_pandas(frame)
     for step in steps:
         table = run_step(step, table)
-    return _with_days(from_pandas(_finished(table)), frame)
+    return _with_kinds(from_pandas(_finished(table)), frame)
 
 
-def _with_days(after: Frame, before: Frame) -> Frame:
-    """Return the frame with columns of days as days again: pandas has moments only."""
-    days = {column.name for column in before.columns if column.kind is ValueKind.DATE}
-    return Frame(columns=tuple(_as_days(column) if column.name in days else column for column in after.columns))
+def _with_kinds(after: Frame, before: Frame) -> Frame:
+    """Return the frame with columns of before in their own kind where pandas has none: days, bytes, lists."""
+    known = {column.name: column for column in before.columns}
+    return Frame(columns=tuple(_in_kind(column, known.get(column.name)) for column in after.columns))
+
+
+def _in_kind(column: FrameColumn, before: FrameColumn | None) -> FrameColumn:
+    if before is None:
+        return column
+    if before.kind is ValueKind.DATE:
+        return _as_days(column)
+    if before.kind in _OBJECTS and value_types(column.to_list()) <= value_types(before.to_list()):
+        return replace(column, kind=before.kind)
+    return column
 
 
 def _as_days(column: FrameColumn) -> FrameColumn:
@@ -106,7 +121,7 @@ def _as_days(column: FrameColumn) -> FrameColumn:
     if not all(value is None or (isinstance(value, datetime) and value.time() == time.min) for value in values):
         return column
     days = [None if value is None else value.date() for value in values]
-    return FrameColumn(name=column.name, kind=ValueKind.DATE, values=days)
+    return replace(column, kind=ValueKind.DATE, values=days)
 
 
 def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:

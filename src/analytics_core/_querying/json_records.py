@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_columns import arrow_part, is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_cells import Piece, cell_pieces
+from analytics_core._frames.json_cells import Piece, cell_pieces, number_list_pieces
 from analytics_core._frames.json_values import clean_text, json_values
 
 SMALL_ROWS: Final = 1_000
@@ -23,8 +24,14 @@ SLICE_ROWS: Final = 50_000
 def records(frame: Frame) -> list[dict[str, Any]]:
     """Return the rows as dicts of JSON values (`_frames/json_values.py` has the rules)."""
     names = [clean_text(name) for name in frame.names]
-    columns = [json_values(column.to_list()) for column in frame.columns]
+    columns = [_json_column(column) for column in frame.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
+
+
+def _json_column(column: FrameColumn) -> list[Any]:
+    if column.kind is ValueKind.NUMBERS:
+        return [None if value is None else json_values(value) for value in column.to_list()]
+    return json_values(column.to_list())
 
 
 def records_json(frame: Frame) -> bytes:
@@ -79,12 +86,17 @@ def _row_pieces(frame: Frame, start: int, rows: int) -> list[Piece]:
     last = len(frame.columns) - 1
     for position, column in enumerate(frame.columns):
         key = orjson.dumps(clean_text(column.name)).decode() + ":"
-        for piece in (key, *cell_pieces(_part(column, start, rows), "}" if position == last else ",")):
+        for piece in (key, *_cells(column, start, rows, "}" if position == last else ",")):
             if isinstance(piece, str) and isinstance(pieces[-1], str):
                 pieces[-1] += piece
             else:
                 pieces.append(piece)
     return pieces
+
+
+def _cells(column: FrameColumn, start: int, rows: int, end: str) -> list[Piece]:
+    part = _part(column, start, rows)
+    return number_list_pieces(part, end) if column.kind is ValueKind.NUMBERS else cell_pieces(part, end)
 
 
 def _part(column: FrameColumn, start: int, rows: int) -> Any:
