@@ -73,7 +73,7 @@ def test_forecasts_of_an_autoregression_follow_its_equation() -> None:
     first = 0.6 * changes[-1] - 0.3 * changes[-2]
     second = 0.6 * first - 0.3 * changes[-1]
     expected = z[-1] + np.array([first + 0.5, first + second + 1.0])
-    np.testing.assert_allclose(model.forecasts(z, 2)[:, -1], expected)
+    np.testing.assert_allclose(model.forecasts(z, np.array([1, 2]))[:, -1], expected)
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -86,9 +86,7 @@ def test_an_autoregression_is_never_explosive(seed: int) -> None:
 def test_forecasts_from_the_last_point_are_the_last_of_those_from_every_point() -> None:
     z = random_walk(120)
     members = fit_members(z, longest_lag=8)
-    np.testing.assert_allclose(
-        members.last_forecasts(z, 6), members.forecasts(z, np.arange(1.0, 7))[:, :, -1], rtol=1e-9
-    )
+    np.testing.assert_allclose(members.last_forecasts(z, 6), members.forecasts(z, np.arange(1, 7))[:, :, -1], rtol=1e-9)
 
 
 def test_errors_grow_as_theory_says_for_a_random_walk() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics_core._forecast.smoothing import corrected_aic
 from analytics_core._forecast.types import Floats
@@ -17,20 +18,26 @@ class Autoregression:
     mean: float
     weights: Floats
 
-    def forecasts(self, z: Floats, steps: int) -> Floats:
-        """Return the forecasts for 1 ... `steps` steps from every point of `z`, one row for each step."""
+    def forecasts(self, z: Floats, steps: NDArray[np.int64]) -> Floats:
+        """Return the forecasts for each of `steps` (rows), ascending, from every point of `z` (columns)."""
         order = self.weights.size
         centred = np.concatenate([np.zeros(order), np.diff(z, prepend=z[:1]) - self.mean])
         centred[order] = 0.0
-        recent = [centred[order - lag : centred.size - lag] for lag in range(order)]
-        answer = np.empty((steps, z.size))
-        level = z
+        recent = np.array([centred[order - lag : centred.size - lag] for lag in range(order)]).reshape(order, z.size)
+        forecasts: Floats = z + self.mean * steps[:, None] + self._sums_ahead(int(steps[-1]))[steps - 1] @ recent
+        return forecasts
+
+    def _sums_ahead(self, steps: int) -> Floats:
+        """How much each recent change, newest first, adds to the sum of the changes after 1 ... `steps` steps."""
+        order = self.weights.size
+        recent, total = np.eye(order), np.zeros(order)
+        sums = np.empty((steps, order))
         for step in range(steps):
-            change = sum((w * r for w, r in zip(self.weights, recent, strict=True)), np.zeros(z.size))
-            recent = [change, *recent[:-1]] if order else recent
-            level = level + change + self.mean
-            answer[step] = level
-        return answer
+            change = self.weights @ recent
+            recent = np.concatenate([change[None], recent[:-1]])[:order]
+            total = total + change
+            sums[step] = total
+        return sums
 
     def growth(self, steps: int) -> Floats:
         """Return the variance of the forecast error after 1 ... `steps` steps, in units of the first."""

@@ -43,7 +43,7 @@ def combine(z: Floats, observed: NDArray[np.bool_], *, horizon: int, fit_points:
     recent, counted = z[-fit_points:], observed[-fit_points:]
     members = fit_members(recent, longest_lag=longest_lag)
     steps = _steps_to_try(horizon, recent.size)
-    errors = _errors(recent, counted, members.forecasts(recent, steps.astype(float)), steps)
+    errors = _errors(recent, counted, members.forecasts(recent, steps), steps)
     weights = _weights(errors)
     combined = np.tensordot(weights, errors, axes=1)[:, recent.size // 4 :]
     valid = np.isfinite(combined)
@@ -95,5 +95,5 @@ def _weights(errors: Floats) -> Floats:
 
 
 def _fits(members: Members, z: Floats, weights: Floats) -> Floats:
-    one_step = np.tensordot(weights, members.forecasts(z, np.ones(1))[:, 0], axes=1)
+    one_step = np.tensordot(weights, members.forecasts(z, np.ones(1, dtype=np.int64))[:, 0], axes=1)
     return np.concatenate([[members.first_fit()], one_step[:-1]])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics_core._forecast.autoregression import Autoregression, fit_autoregression
 from analytics_core._forecast.smoothing import Smoothing, fit_level, fit_smoothing
@@ -21,25 +22,28 @@ class Members:
     smoothing: Smoothing
     autoregression: Autoregression
 
-    def forecasts(self, z: Floats, steps: Floats) -> Floats:
+    def forecasts(self, z: Floats, steps: NDArray[np.int64]) -> Floats:
         """Return the forecasts of each member (axis 0) for each of `steps` (axis 1) from each point (axis 2)."""
         answer = np.empty((MEMBERS, steps.size, z.size))
-        answer[0] = self._theta(z, steps)
+        answer[0] = self._theta(z, steps.astype(float))
         levels, slopes, _ = self.smoothing.states(z)
-        answer[1] = levels + np.outer(self.smoothing.reach(steps), slopes)
-        answer[2] = self.autoregression.forecasts(z, int(steps[-1]))[steps.astype(np.int64) - 1]
+        answer[1] = levels + np.outer(self.smoothing.reach(steps.astype(float)), slopes)
+        answer[2] = self.autoregression.forecasts(z, steps)
         answer[3] = z
         return answer
 
     def last_forecasts(self, z: Floats, horizon: int) -> Floats:
         """Return the forecasts of each member (axis 0) for 1 ... `horizon` steps (axis 1) from the last point."""
-        steps = np.arange(1.0, horizon + 1)
+        if not horizon:
+            return np.empty((MEMBERS, 0))
+        ahead = np.arange(1, horizon + 1)
+        steps = ahead.astype(float)
         levels, slopes, _ = self.smoothing.states(z)
         return np.array(
             [
-                self._theta(z, steps)[:, -1] if horizon else steps,
+                self._theta(z, steps, since=-1)[:, 0],
                 levels[-1] + self.smoothing.reach(steps) * slopes[-1],
-                self.autoregression.forecasts(z[-self.autoregression.weights.size - 1 :], horizon)[:, -1],
+                self.autoregression.forecasts(z[-self.autoregression.weights.size - 1 :], ahead)[:, -1],
                 np.full(horizon, z[-1]),
             ]
         )
@@ -55,14 +59,15 @@ class Members:
         most: Floats = np.max(each, axis=0)
         return most
 
-    def _theta(self, z: Floats, steps: Floats) -> Floats:
-        """The level, and on top of it half the slope of all points so far, with what the level lags behind it."""
+    def _theta(self, z: Floats, steps: Floats, *, since: int = 0) -> Floats:
+        """From point `since` on: the level, half the slope of all points so far, and what the level lags behind it."""
         levels, _, _ = self.level.states(z)
         alpha = self.level.alpha
         points = np.arange(1.0, z.size + 1)
         lag = (1 - (1 - alpha) ** points) / alpha
         half_slopes = _slopes_so_far(z) / 2
-        return levels + half_slopes * (steps[:, None] - 1 + lag)
+        forecasts: Floats = levels[since:] + half_slopes[since:] * (steps[:, None] - 1 + lag[since:])
+        return forecasts
 
 
 def fit_members(z: Floats, *, longest_lag: int) -> Members:
