@@ -71,6 +71,7 @@ def acceptance(session: nox.Session) -> None:
 
 @nox.session
 def bench(session: nox.Session) -> None:
-    """Measure the ratios that the project promises; `-- --peer` measures the peer beside it."""
+    """Measure the ratios that the project promises; `-- --peer FOLDER` measures the peer beside it."""
     _install(session, ENGINES)
-    session.run("python", "-m", "benchmarks", str(SHARED / "bench"), *session.posargs)
+    folders = [str(SHARED / "bench"), "--forecast", str(SHARED / "forecast")]
+    session.run("python", "-m", "benchmarks", *folders, *session.posargs)

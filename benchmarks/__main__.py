@@ -1,6 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations] [--engines sqlite,duckdb,postgres] [--peer FOLDER]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast] [--engines sqlite,duckdb,postgres]
+        [--peer FOLDER] [--forecast ../shared/forecast]
 
 Run it on a quiet machine. The exit code is 1 when a goal is missed.
 """
@@ -16,12 +17,12 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, figures, operations
+from benchmarks import against_peer, figures, forecast_accuracy, operations
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations")
+PARTS = ("queries", "operations", "forecast")
 
 
 def main() -> int:
@@ -41,6 +42,19 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from _of_queries(workload, arguments)
     if "operations" in arguments.parts:
         yield from operations.compare(workload.workloads, workload.folder, arguments.peer)
+    if "forecast" in arguments.parts:
+        yield from _of_forecasts(arguments.forecast)
+
+
+def _of_forecasts(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
+    if folder is None:
+        yield Unmeasured(
+            name="forecast: OWA, coverage, CPU", why="no series; give their folder with `--forecast FOLDER`"
+        )
+        return
+    scores = forecast_accuracy.measure(folder / "series.parquet")
+    print(f"\n{forecast_accuracy.table(scores)}")
+    yield from forecast_accuracy.goals(scores)
 
 
 def _of_queries(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
@@ -73,6 +87,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--parts", type=lambda text: text.split(","), default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
     parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
+    parser.add_argument("--forecast", type=Path, help="the folder of the shared series")
     return parser.parse_args()
 
 
