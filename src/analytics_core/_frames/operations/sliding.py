@@ -1,0 +1,152 @@
+"""Windows that pandas has no function for: products, places of extremes, and weighted sums, means and variances.
+
+Each kernel takes one column of float64 with NaN for null, and returns a value for each row; where a window holds fewer
+values than needed, the caller puts null.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from analytics_core._frames.operations.checks import Array
+
+_STEP_CELLS: Final = 2**20
+"""How many cells of windows are laid out at a time."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Span:
+    """Which rows the window of a row covers.
+
+    Args:
+        rows: how many rows there are.
+        window: how many rows a window covers where the frame does not end.
+        ahead: how many of these come after the row itself; 0 unless the window is centred.
+    """
+
+    rows: int
+    window: int
+    ahead: int
+
+    def bounds(self) -> tuple[Array, Array]:
+        """Return for each row the first row of its window and the row after the last."""
+        ends = np.arange(1, self.rows + 1) + self.ahead
+        return np.clip(ends - self.window, 0, self.rows), np.minimum(ends, self.rows)
+
+
+def span_of(rows: int, window: int, *, center: bool) -> Span:
+    """Return the span of windows; one that covers every row from every row is cut to what there is."""
+    held = min(window, 2 * rows + 1)
+    return Span(rows=rows, window=held, ahead=(held - 1) // 2 if center else 0)
+
+
+def counts(values: Array, span: Span) -> Array:
+    """Return how many values of each window are not null."""
+    starts, ends = span.bounds()
+    total = np.concatenate(([0], np.cumsum(~np.isnan(values))))
+    result: Array = total[ends] - total[starts]
+    return result
+
+
+def products(values: Array, span: Span) -> Array:
+    """Return the product of each window; nulls count as 1."""
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        return _combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
+
+
+def places_of_least(values: Array, span: Span) -> Array:
+    """Return where in each window its least value stands, counted from its first row; NaN where all is null.
+
+    Of equal values the first counts.
+    """
+    missing = np.isnan(values)
+    held = np.append(np.where(missing, np.inf, values), np.inf)
+    nowhere = len(values)
+
+    def lesser(older: Array, newer: Array) -> Array:
+        return np.where(held[newer] < held[older], newer, older)
+
+    rows = _combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
+    starts, _ = span.bounds()
+    return np.where(rows < nowhere, (rows - starts).astype(np.float64), np.nan)
+
+
+def _combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
+    """Return `combine` over each window, in as many steps as the window's length has binary digits.
+
+    Args:
+        values: one entry for each row.
+        span: the windows.
+        combine: takes what older rows gave and what newer ones gave, and is associative.
+        empty: the entry that changes nothing.
+    """
+    doubled = np.concatenate((values, np.full(span.ahead, empty, dtype=values.dtype)))
+    result = np.full(len(doubled), empty, dtype=values.dtype)
+    done, size = 0, 1
+    while True:
+        if span.window & size:
+            result = combine(_moved(doubled, done, empty), result)
+            done += size
+        if done == span.window:
+            return result[span.ahead :]
+        doubled = combine(_moved(doubled, size, empty), doubled)
+        size *= 2
+
+
+def _moved(values: Array, rows: int, empty: Any) -> Array:
+    """Return the entries some rows further down."""
+    kept = max(len(values) - rows, 0)
+    return np.concatenate((np.full(len(values) - kept, empty, dtype=values.dtype), values[:kept]))
+
+
+def weighted_sums(values: Array, span: Span, weights: Array) -> Array:
+    """Return the weighted sum of each window; nulls count as 0."""
+    return _laid_out(values, span, lambda cells, present: np.where(present, cells, 0.0) @ weights)
+
+
+def weighted_means(values: Array, span: Span, weights: Array) -> Array:
+    """Return the weighted mean of the values of each window."""
+    return _laid_out(values, span, lambda cells, present: _means(cells, present, weights))
+
+
+def weighted_variances(values: Array, span: Span, weights: Array, *, ddof: int) -> Array:
+    """Return the weighted mean square distance from the weighted mean of each window, times n / (n - ddof).
+
+    With equal weights it is the plain variance. A window with no more than `ddof` values gives null.
+    """
+
+    def variances(cells: Array, present: Array) -> Array:
+        means = _means(cells, present, weights)
+        squares = np.where(present, cells - means[:, np.newaxis], 0.0) ** 2 @ weights
+        held = present.sum(axis=1)
+        made = squares / (present @ weights) * held / (held - ddof)
+        return np.where(held > ddof, np.maximum(made, 0.0), np.nan)
+
+    return _laid_out(values, span, variances)
+
+
+def _means(cells: Array, present: Array, weights: Array) -> Array:
+    result: Array = (np.where(present, cells, 0.0) @ weights) / (present @ weights)
+    return result
+
+
+def _laid_out(values: Array, span: Span, reduce: Callable[[Array, Array], Array]) -> Array:
+    """Return `reduce` of the windows as rows of cells and of which of them are present, some windows at a time."""
+    padded = np.concatenate((np.full(span.window - 1, np.nan), values, np.full(span.ahead, np.nan)))
+    result = np.empty(span.rows)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for start, stop in _steps(span):
+            cells = np.lib.stride_tricks.sliding_window_view(
+                padded[start + span.ahead : stop + span.ahead + span.window - 1], span.window
+            )
+            result[start:stop] = reduce(cells, ~np.isnan(cells))
+    return result
+
+
+def _steps(span: Span) -> Iterator[tuple[int, int]]:
+    step = max(_STEP_CELLS // span.window, 1)
+    return ((start, min(start + step, span.rows)) for start in range(0, span.rows, step))
