@@ -1,9 +1,9 @@
 """Runs the recorded chart queries on SQLite, DuckDB, PostgreSQL and MariaDB and compares the answers.
 
-    python tests/acceptance/run_acceptance.py ../shared/acceptance [--engines sqlite,duckdb] [--only SUBSTRING] [--all]
+    python tests/acceptance/run_acceptance.py ../shared/acceptance [--engines sqlite,duckdb] [--only SUBSTRING]
 
 Two questions, both must be answered with yes: does every engine agree with a recorded answer (`compare.py
---any-engine`), and are our rows the same on all engines? Cases with post-processing are left out unless `--all`.
+--any-engine`), and are our rows the same on all engines?
 """
 
 from __future__ import annotations
@@ -50,7 +50,6 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("cases", type=lambda text: Path(text).resolve(), help="the folder of the acceptance cases")
     parser.add_argument("--engines", type=lambda text: tuple(text.split(",")), default=ENGINES)
     parser.add_argument("--only", default="", help="cases whose id holds this text")
-    parser.add_argument("--all", action="store_true", help="with the cases that have post-processing")
     return parser.parse_args()
 
 
@@ -74,8 +73,7 @@ def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
     compare = _module(arguments.cases / "compare.py")
     for path in sorted((arguments.cases / "cases").glob("*.case.json*")):
         case = compare.load_case(str(path))
-        processed = any(query.get("post_processing") for query in case["payload"]["queries"])
-        if arguments.only in case["id"] and (arguments.all or not processed):
+        if arguments.only in case["id"]:
             (chosen / path.name).symlink_to(path)
 
 
