@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._frames.arrow_columns import is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 
 if TYPE_CHECKING:
@@ -36,6 +37,8 @@ def to_pandas(frame: Frame) -> pd.DataFrame:
 def _series(column: FrameColumn) -> pd.Series[Any]:
     import pandas as pd
 
+    if is_arrow(column.values) and (ready := _series_of_arrow(column)) is not None:
+        return ready
     values = column.to_list()
     dtypes = _DTYPES.get(column.kind)
     if dtypes is None:
@@ -45,6 +48,24 @@ def _series(column: FrameColumn) -> pd.Series[Any]:
     except (TypeError, ValueError, OverflowError):
         # SQLite stores any value in any column; and whole numbers may pass 64 bits.
         return pd.Series(values, dtype=object)
+
+
+def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
+    """Return what `_series` makes of the values one by one, at once; None where Arrow's type says too little."""
+    import pandas as pd
+    import pyarrow.types as kinds
+
+    values: Any = column.values
+    kind = values.type
+    if column.kind is ValueKind.FLOAT and kinds.is_float64(kind):
+        return pd.Series(values.to_numpy(zero_copy_only=False), dtype="float64")
+    if column.kind is ValueKind.INTEGER and kinds.is_int64(kind) and not values.null_count:
+        return pd.Series(values.to_numpy(zero_copy_only=False), dtype="int64")
+    if column.kind is ValueKind.TIMESTAMP and kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is None:
+        return pd.Series(values.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
+    if column.kind is ValueKind.TEXT and (kinds.is_string(kind) or kinds.is_large_string(kind)):
+        return pd.Series(values.to_pandas(), dtype="str")
+    return None
 
 
 def from_pandas(table: pd.DataFrame) -> Frame:
@@ -60,6 +81,9 @@ def _column(name: str, series: pd.Series[Any]) -> FrameColumn:
     kind, convert = _kind_of(series)
     if kind is ValueKind.FLOAT:
         return FrameColumn(name=name, kind=kind, values=_floats(series))
+    if str(series.dtype) in ("int64", "datetime64[us]"):
+        # NumPy makes Python's values of these by itself, and null of NaT.
+        return FrameColumn(name=name, kind=kind, values=series.to_numpy().tolist())
     missing = series.isna().to_numpy()
     held = series.astype(object).to_list()
     values = [None if absent else convert(value) for value, absent in zip(held, missing, strict=True)]
