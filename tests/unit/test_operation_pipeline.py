@@ -227,3 +227,10 @@ def test_lists_of_numbers_that_a_step_made_are_arrays_in_an_answer() -> None:
 def test_lists_of_an_engine_stay_what_they_are() -> None:
     frame = frame_of({"x": [1], "held": [[1, 2]]}, x=ValueKind.INTEGER, held=ValueKind.OTHER)
     assert records(run(frame, Asked(operation="sort", options={"by": "x"}))) == records(frame)
+
+
+def test_the_aggregates_of_sort_are_accepted_and_reported() -> None:
+    options = {"by": "x", "aggregates": {"x": {"operator": "sum"}}}
+    (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
+    assert step.unread == ("aggregates",)
+    assert columns(run(NUMBERS, Asked(operation="sort", options=options))) == {"x": [1, 2]}

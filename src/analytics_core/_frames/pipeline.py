@@ -47,8 +47,8 @@ class Step:
 
     @property
     def unread(self) -> tuple[str, ...]:
-        """The names of options that nobody reads, sorted."""
-        return tuple(sorted(self.options.model_extra or {}))
+        """The names of options that were given and have no effect, sorted."""
+        return self.options.unread()
 
 
 def read_steps(asked: Sequence[Asked], operations: Mapping[str, Operation]) -> tuple[Step, ...]:

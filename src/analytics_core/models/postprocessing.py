@@ -26,6 +26,10 @@ On = Annotated[bool, BeforeValidator(lambda value: True if value is None else va
 class OperationOptions(LenientShape):
     """The options of one operation; each operation has a subclass of its own."""
 
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted."""
+        return tuple(sorted(self.model_extra or {}))
+
 
 class AggregateOperator(StrEnum):
     """How many values become one (contract, `aggregates`); the last three are in use beside the contract's."""
@@ -406,7 +410,10 @@ class SeparatorOptions(OperationOptions):
 
 
 class SortOptions(OperationOptions):
-    """Options of `sort`: `columns` maps names to true for ascending; `by` with `ascending` is the newer form."""
+    """Options of `sort`: `columns` maps names to true for ascending; `by` with `ascending` is the newer form.
+
+    `aggregates` stands in the contract and has no effect: a step `aggregate` does that.
+    """
 
     columns: Annotated[dict[Name, Bool], BeforeValidator(lambda value: {} if value is None else value)] = Field(
         default_factory=dict
@@ -415,3 +422,7 @@ class SortOptions(OperationOptions):
     by: Names = ()
     ascending: Annotated[tuple[Bool, ...], BeforeValidator(_one_or_more)] = ()
     is_sort_index: Flag = False
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted."""
+        return tuple(sorted((*super().unread(), *(["aggregates"] if self.aggregates else []))))
