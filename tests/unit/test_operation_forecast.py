@@ -1,0 +1,163 @@
+"""The operation forecast: which columns, which rows, every option, and what it refuses."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from analytics_core import postprocessing
+from analytics_core.errors import LimitError, PostProcessingError
+
+WEEKLY = np.tile([10.0, 12, 15, 14, 13, 30, 40], 12)
+
+
+@pytest.fixture
+def daily() -> pd.DataFrame:
+    days = pd.date_range("2024-01-01", periods=len(WEEKLY))
+    return pd.DataFrame({"day": days, "a": WEEKLY, "b": np.arange(len(WEEKLY)), "k": "text"})
+
+
+def forecast(frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    return postprocessing.forecast(frame, **{"time_grain": "P1D", "periods": 7, "confidence_interval": 0.8, **options})
+
+
+def test_each_numeric_column_gets_its_forecast_and_stands_behind_it(daily: pd.DataFrame) -> None:
+    result = forecast(daily)
+    assert list(result.columns) == [
+        *("day", "a__yhat", "a__yhat_lower", "a__yhat_upper", "a"),
+        *("b__yhat", "b__yhat_lower", "b__yhat_upper", "b"),
+    ]
+    assert result["a"].tolist()[: len(daily)] == daily["a"].tolist()
+    assert result["a"].tail(7).isna().all()
+
+
+def test_periods_are_steps_of_the_grain(daily: pd.DataFrame) -> None:
+    for grain, last in (("P1D", "2024-03-26"), ("P1W", "2024-04-07"), ("PT1H", "2024-03-24 02:00")):
+        assert forecast(daily, periods=2, time_grain=grain)["day"].iloc[-1] == pd.Timestamp(last)
+    assert len(forecast(daily, periods=0)) == len(daily)
+
+
+def test_a_season_is_found_forced_or_left_out(daily: pd.DataFrame) -> None:
+    future = forecast(daily)["a__yhat"].tail(7).to_numpy()
+    assert np.abs(future - WEEKLY[:7]).max() < 5
+    flat = forecast(daily, weekly_seasonality=False)["a__yhat"].tail(7)
+    assert np.ptp(flat.to_numpy()) < np.ptp(future) / 2
+    one_wave = forecast(daily, weekly_seasonality=1)["a__yhat"].tail(7).to_numpy()
+    assert not np.allclose(one_wave, future)
+
+
+@pytest.mark.parametrize("option", ["monthly_seasonality", "yearly_seasonality"])
+def test_longer_seasons_are_options_too(option: str) -> None:
+    days = pd.date_range("2021-01-01", periods=1100)
+    wave = np.sin(np.arange(1100) * 2 * np.pi / (365.25 if option.startswith("yearly") else 30.4375))
+    frame = pd.DataFrame({"day": days, "a": 100 + 10 * wave})
+    with_season = forecast(frame, periods=30, **{option: True})["a__yhat"].tail(30).to_numpy()
+    without = forecast(frame, periods=30, **{option: False})["a__yhat"].tail(30).to_numpy()
+    assert not np.allclose(with_season, without)
+
+
+def test_a_wider_interval_holds_a_narrower_one(daily: pd.DataFrame) -> None:
+    noisy = daily.assign(a=daily["a"] + np.sin(np.arange(len(daily)) * 7919))
+    narrow, wide = (forecast(noisy, confidence_interval=level).tail(7) for level in (0.5, 0.95))
+    assert (wide["a__yhat_lower"] < narrow["a__yhat_lower"]).all()
+    assert (wide["a__yhat_upper"] > narrow["a__yhat_upper"]).all()
+
+
+def test_the_model_may_be_named(daily: pd.DataFrame) -> None:
+    theta, auto = forecast(daily, model="theta"), forecast(daily)
+    assert not np.allclose(theta["b__yhat"].tail(7), auto["b__yhat"].tail(7))
+
+
+def test_index_names_the_column_of_moments(daily: pd.DataFrame) -> None:
+    frame = daily.assign(other=daily["day"] + pd.Timedelta(days=100))
+    assert forecast(frame).columns[0] == "day"
+    assert forecast(frame, index="other").columns[0] == "other"
+    assert forecast(frame.rename(columns={"other": "__timestamp"})).columns[0] == "__timestamp"
+
+
+def test_rows_come_in_order_and_the_last_of_a_moment_counts(daily: pd.DataFrame) -> None:
+    numbers = daily[["day", "b"]]
+    doubled = pd.concat([numbers.assign(b=-1), numbers.iloc[::-1]], ignore_index=True)
+    result = forecast(doubled, periods=0)
+    assert result["day"].tolist() == daily["day"].tolist()
+    assert result["b"].tolist() == daily["b"].tolist()
+
+
+def test_rows_without_a_moment_and_nulls_do_no_harm(daily: pd.DataFrame) -> None:
+    daily.loc[3, "day"] = None
+    daily.loc[5, "a"] = None
+    result = forecast(daily)
+    assert len(result) == len(daily) - 1 + 7
+    assert result[["a__yhat", "b__yhat"]].notna().all(axis=None)
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Oslo", "America/New_York"])
+@pytest.mark.parametrize("grain", ["P1D", "PT1H"])
+def test_moments_keep_their_zone_across_a_clock_change(daily: pd.DataFrame, zone: str, grain: str) -> None:
+    frame = daily.assign(day=daily["day"].dt.tz_localize(zone))
+    result = forecast(frame, periods=24, time_grain=grain)
+    assert result["day"].dtype == frame["day"].dtype
+    assert result["day"].is_monotonic_increasing
+    if grain == "P1D":
+        assert (result["day"].dt.hour == 0).all()
+
+
+@pytest.mark.parametrize(
+    "values", [[5.0] * 9, [None] * 9, [0, 0, 0, 7, 0, 0, 0, 0, 0], [-1e300, 1e300] * 4 + [0], [1.0]]
+)
+def test_awkward_series_are_forecast_without_an_error(values: list[Any]) -> None:
+    days = pd.date_range("2024-01-01", periods=len(values))
+    result = forecast(pd.DataFrame({"day": days, "a": pd.Series(values, dtype="float64")}))
+    assert len(result) == len(values) + 7
+
+
+def test_an_empty_frame_gives_an_empty_forecast(daily: pd.DataFrame) -> None:
+    assert len(forecast(daily.iloc[:0])) == 0
+
+
+def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
+    before = daily.copy(deep=True)
+    forecast(daily)
+    pd.testing.assert_frame_equal(daily, before)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"time_grain": "P2D"}, "time_grain: 'P2D' is not one of"),
+        ({"periods": -1}, "periods: must be 0 or more"),
+        ({"periods": 1.5}, "periods: must be an integer"),
+        ({"confidence_interval": 0}, "confidence_interval: must be more than 0"),
+        ({"confidence_interval": 1}, "confidence_interval: must be less than 1"),
+        ({"index": "a"}, "index: column 'a' holds no moments; those that do: day"),
+        ({"index": "dya"}, "index: there is no column 'dya'; did you mean 'day'"),
+        ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),
+        ({"weekly_seasonality": "often"}, "weekly_seasonality"),
+    ],
+)
+def test_what_cannot_be_honoured_is_told(daily: pd.DataFrame, options: dict[str, Any], message: str) -> None:
+    with pytest.raises(PostProcessingError, match=f"^forecast: .*{message}"):
+        forecast(daily, **options)
+
+
+def test_frames_without_moments_or_numbers_are_refused(daily: pd.DataFrame) -> None:
+    with pytest.raises(PostProcessingError, match="there is no column of moments; the columns are: a, b, k"):
+        forecast(daily[["a", "b", "k"]])
+    with pytest.raises(PostProcessingError, match="there is no numeric column to forecast"):
+        forecast(daily[["day", "k"]])
+
+
+def test_several_series_below_each_other_are_refused(daily: pd.DataFrame) -> None:
+    long = pd.concat([daily.assign(k="x"), daily.assign(k="y")])
+    with pytest.raises(PostProcessingError, match="column 'k' holds no numbers and moments occur more than once"):
+        forecast(long)
+
+
+def test_a_future_without_end_is_refused(daily: pd.DataFrame) -> None:
+    with pytest.raises(LimitError, match="at most 100,000"):
+        forecast(daily, periods=100_001)
+    with pytest.raises(LimitError):
+        forecast(daily, periods=50_000, time_grain="P1Y")
