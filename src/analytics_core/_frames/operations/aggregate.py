@@ -23,8 +23,9 @@ def apply(frame: pd.DataFrame, options: AggregateOptions) -> pd.DataFrame:
         PostProcessingError: a column is missing, a name is used twice, or an operator needs numbers.
     """
     _check(frame, options)
-    groups = group_rows([frame[name] for name in options.groupby], length=len(frame))
-    made: dict[str, Any] = {name: groups.keys(frame[name]).array for name in options.groupby}
+    keys = {name: frame[name] for name in options.groupby}
+    groups = group_rows(list(keys.values()), length=len(frame))
+    made: dict[str, Any] = {name: groups.keys(key).array for name, key in keys.items()}
     for name, spec in options.aggregates.items():
         source = frame[spec.column or name]
         made[name] = aggregated(source, spec, groups.codes, groups.size, option=f"aggregates.{name}")

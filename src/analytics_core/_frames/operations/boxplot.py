@@ -54,7 +54,9 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     statistics = {
         metric: _statistics(sample_of(_metric(frame, metric), groups), options) for metric in _metrics(frame, options)
     }
-    columns: dict[Hashable, Any] = {name: groups.keys(key) for name, key in zip(options.groupby, keys, strict=True)}
+    columns: dict[Hashable, Any] = {
+        name: groups.keys(key).array for name, key in zip(options.groupby, keys, strict=True)
+    }
     for name in next(iter(statistics.values()), ()):
         columns |= {f"{metric}__{name}": made[name] for metric, made in statistics.items()}
     return pd.DataFrame(columns, index=pd.RangeIndex(groups.size), copy=False)
@@ -170,17 +172,20 @@ def _whiskers(sample: Sample, options: BoxplotOptions, first: Array, third: Arra
 def _outliers(sample: Sample, low: Array, high: Array) -> Array:
     """Return a list for each group, in the order of the rows: what lies above its whiskers, then what lies below."""
     result = np.empty(len(sample.sizes), dtype=object)
-    beyond = [
-        _by_group(sample, sample.values > high[sample.codes]),
-        _by_group(sample, sample.values < low[sample.codes]),
-    ]
-    for group, (above, below) in enumerate(zip(*beyond, strict=True)):
-        result[group] = above + below
+    if not len(result):
+        return result
+    # Few values lie beyond the ends of any group: only these are set against the ends of their own.
+    above = np.flatnonzero(sample.values > np.fmin.reduce(high))
+    above = above[sample.values[above] > high[sample.codes[above]]]
+    below = np.flatnonzero(sample.values < np.fmax.reduce(low))
+    below = below[sample.values[below] < low[sample.codes[below]]]
+    for group, parts in enumerate(zip(_by_group(sample, above), _by_group(sample, below), strict=True)):
+        result[group] = parts[0] + parts[1]
     return result
 
 
-def _by_group(sample: Sample, chosen: Array) -> list[list[Any]]:
-    rows = np.flatnonzero(chosen)
+def _by_group(sample: Sample, rows: Array) -> list[list[Any]]:
+    """Return the values of these rows, a list for each group."""
     codes = sample.codes[rows]
     values = sample.values[rows[np.argsort(codes, kind="stable")]].tolist()
     ends = np.cumsum(np.bincount(codes, minlength=len(sample.sizes))).tolist()
