@@ -1,7 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
     python -m benchmarks ../shared/bench [--parts queries,operations,forecast] [--engines sqlite,duckdb,postgres]
-        [--peer FOLDER] [--forecast ../shared/forecast]
+        [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
 
 Run it on a quiet machine. The exit code is 1 when a goal is missed.
 """
@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, figures, forecast_accuracy, operations
+from benchmarks import against_peer, against_prophet, figures, forecast_accuracy, operations
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
@@ -43,10 +43,10 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
     if "operations" in arguments.parts:
         yield from operations.compare(workload.workloads, workload.folder, arguments.peer)
     if "forecast" in arguments.parts:
-        yield from _of_forecasts(arguments.forecast)
+        yield from _of_forecasts(arguments.forecast, arguments.prophet)
 
 
-def _of_forecasts(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
+def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:
     if folder is None:
         yield Unmeasured(
             name="forecast: OWA, coverage, CPU", why="no series; give their folder with `--forecast FOLDER`"
@@ -55,6 +55,14 @@ def _of_forecasts(folder: Path | None) -> Iterator[Ratio | Unmeasured]:
     scores = forecast_accuracy.measure(folder / "series.parquet")
     print(f"\n{forecast_accuracy.table(scores)}")
     yield from forecast_accuracy.goals(scores)
+    if prophet is None:
+        yield Unmeasured(
+            name="forecast: Prophet's CPU time over ours",
+            why="no Prophet; give the interpreter of an environment with it by `--prophet PYTHON`",
+            stored="Prophet took 200 to 540 ms a series",
+        )
+    else:
+        yield from against_prophet.compare(folder / "series.parquet", prophet)
 
 
 def _of_queries(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
@@ -88,6 +96,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
     parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
     parser.add_argument("--forecast", type=Path, help="the folder of the shared series")
+    parser.add_argument("--prophet", type=Path, help="the Python of an environment with prophet==1.5.0")
     return parser.parse_args()
 
 

@@ -95,8 +95,8 @@ def main() -> int:
 
 def measure(path: Path, *, step_back: int = 0) -> list[Score]:
     """Forecast every series of the file; the first call warms up and is not counted."""
-    tasks = list(_tasks(path, step_back))
-    _forecast(tasks[0], 0.8)
+    tasks = list(read_tasks(path, step_back))
+    forecast_task(tasks[0], 0.8)
     return [_score(task) for task in tasks]
 
 
@@ -150,7 +150,7 @@ def _by_group(scores: list[Score], name: str, *, median: bool = False) -> dict[s
     return {group: middle([getattr(s, name) for s in scores if s.group == group]) for group in GRAINS}
 
 
-def _tasks(path: Path, step_back: int) -> Iterator[Task]:
+def read_tasks(path: Path, step_back: int = 0) -> Iterator[Task]:
     """The series; `step_back` horizons cut off their ends, those left too short or without values left out."""
     for _, rows in pd.read_parquet(path).groupby("id", sort=False):
         group, season, horizon = rows["group"].iloc[0], int(rows["m"].iloc[0]), int(rows["h"].iloc[0])
@@ -168,7 +168,8 @@ def _tasks(path: Path, step_back: int) -> Iterator[Task]:
         )
 
 
-def _forecast(task: Task, confidence: float) -> ForecastResult:
+def forecast_task(task: Task, confidence: float) -> ForecastResult:
+    """What the library forecasts for a series, everything on automatic."""
     return forecast_series(
         task.history,
         moments=task.moments,
@@ -181,7 +182,7 @@ def _forecast(task: Task, confidence: float) -> ForecastResult:
 
 def _score(task: Task) -> Score:
     begin = time.process_time()
-    narrow = _forecast(task, 0.8)
+    narrow = forecast_task(task, 0.8)
     cpu_ms = (time.process_time() - begin) * 1000
     at = np.arange(task.history.size)
     known = np.isfinite(task.history)
@@ -196,7 +197,7 @@ def _score(task: Task) -> Score:
         mase=float(np.abs(task.future - forecast).mean()) / scale,
         naive_mase=float(np.abs(task.future - naive).mean()) / scale,
         covered_80=_covered(task, narrow),
-        covered_95=_covered(task, _forecast(task, 0.95)),
+        covered_95=_covered(task, forecast_task(task, 0.95)),
         cpu_ms=cpu_ms,
     )
 

@@ -1,6 +1,8 @@
 """The peer's post-processing: runs under the peer's interpreter, imports nothing of ours.
 
-python operations_worker.py BENCH_FOLDER       then one JSON object a line on standard input
+Each line of standard input is `{"case": NAME, "rows": NUMBER, "calls": NUMBER}`.
+
+python operations_worker.py BENCH_FOLDER
 """
 
 import copy
@@ -15,7 +17,7 @@ from superset.utils import pandas_postprocessing
 
 
 def main() -> None:
-    """Answer each line with the cost of one operation on a frame of its own."""
+    """Answer each line with the mean cost of the calls, each on a copy of the frame."""
     warnings.simplefilter("ignore")
     cases = {name: rest for name, *rest in workloads.PP_CASES}
     frames = {}
@@ -25,12 +27,18 @@ def main() -> None:
         key = (kind, request["rows"])
         if key not in frames:
             frames = {key: workloads.FRAMES[kind](request["rows"])}
-        frame, options = frames[key].copy(), copy.deepcopy(options)
-        cpu, wall = time.process_time(), time.perf_counter()
-        result = getattr(pandas_postprocessing, operation)(frame, **options)
-        cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
-        del result
-        print("@@" + json.dumps(cost), flush=True)
+        costs = [cost_of(operation, frames[key].copy(), copy.deepcopy(options)) for _ in range(request["calls"])]
+        means = {name: sum(cost[name] for cost in costs) / len(costs) for name in costs[0]}
+        print("@@" + json.dumps(means), flush=True)
+
+
+def cost_of(operation, frame, options):
+    """Return the seconds of one call; its result is dropped outside the measured time."""
+    cpu, wall = time.process_time(), time.perf_counter()
+    result = getattr(pandas_postprocessing, operation)(frame, **options)
+    cost = {"wall_s": time.perf_counter() - wall, "cpu_s": time.process_time() - cpu}
+    del result
+    return cost
 
 
 if __name__ == "__main__":
