@@ -123,7 +123,7 @@ def _phase_means(detrended: Floats, steps: int, *, horizon: int) -> _Fit:
     table = _by_cycle(detrended, cycles, steps)
     seen = _by_cycle(np.ones(size), cycles, steps)
     memory = _best_memory(table, seen)
-    sums, weights = _fading_sums(table, memory), _fading_sums(seen, memory)
+    sums, weights = _fading_pair(table, seen, memory)
     told = _centred((sums - table) / (weights - seen))
     coming = _centred(sums[-1:] / weights[-1:])
     values = np.concatenate([told.ravel()[-size:], np.resize(coming, horizon)])
@@ -146,10 +146,12 @@ def _best_memory(table: Floats, seen: Floats) -> float:
     cycles = table.shape[0]
     if cycles < ENOUGH_CYCLES:
         return MEMORY
-    later = slice(cycles // 2, None)
+    later, steps = slice(cycles // 2, None), table.shape[1]
+    joined = np.hstack([table, seen])
 
     def squares(memory: float) -> float:
-        earlier = _faded(table, memory)[:-1] / _faded(seen, memory).clip(1e-300)[:-1]
+        faded = _faded(joined, memory)[:-1]
+        earlier = faded[:, :steps] / faded[:, steps:].clip(1e-300)
         return float(np.square(table[1:] - earlier)[later].sum())
 
     return min(MEMORIES, key=squares)
@@ -169,6 +171,12 @@ def _fading_sums(table: Floats, memory: float) -> Floats:
     return both
 
 
+def _fading_pair(table: Floats, seen: Floats, memory: float) -> tuple[Floats, Floats]:
+    """The fading sums of both, by one filter: a filter costs as much to call as to run."""
+    sums = _fading_sums(np.hstack([table, seen]), memory)
+    return sums[:, : table.shape[1]], sums[:, table.shape[1] :]
+
+
 def _harmonics(detrended: Floats, waves: Waves) -> _Fit:
     """The first harmonics by weighted least squares, newer cycles first."""
     size = detrended.size
@@ -185,10 +193,9 @@ def _agreement(table: Floats, seen: Floats, *, memory: float, has_waves: bool) -
     what differs between cycles, and m the number of others. Noise of any colour, a random walk too, gives about
     nothing. From it follows the same with all cycles at hand, the factor by which to shrink (James and Stein).
     """
-    others_weight = _fading_sums(seen, memory) - seen
-    others = np.divide(
-        _fading_sums(table, memory) - table, others_weight, out=np.zeros(table.shape), where=others_weight > 0
-    )
+    sums, weights = _fading_pair(table, seen, memory)
+    others_weight = weights - seen
+    others = np.divide(sums - table, others_weight, out=np.zeros(table.shape), where=others_weight > 0)
     power = float(np.square(others * seen).sum())
     if table.shape[0] < 2 or power == 0.0:
         return 0.0
