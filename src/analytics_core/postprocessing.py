@@ -131,13 +131,18 @@ def contribution(
     )
 
 
-def cum(frame: pd.DataFrame, *, columns: Mapping[str, str], operator: str) -> pd.DataFrame:
-    """Return running results of sum, prod, min or max; `columns` maps sources to targets."""
+def cum(frame: pd.DataFrame, *, operator: str, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
+    """Return running results of sum, prod, min or max; `columns` maps sources to targets, None takes all numbers."""
     return _run("cum", frame, columns=columns, operator=operator)
 
 
-def diff(frame: pd.DataFrame, *, columns: Mapping[str, str], periods: int = 1, axis: int = 0) -> pd.DataFrame:
-    """Return differences from the value `periods` rows (axis 0) or columns (axis 1) before."""
+def diff(
+    frame: pd.DataFrame, *, columns: Mapping[str, str] | None = None, periods: int = 1, axis: int | str = 0
+) -> pd.DataFrame:
+    """Return differences from the value `periods` rows (axis 0, "row") or columns (axis 1, "column") before.
+
+    `columns` maps sources to targets, None takes all numbers.
+    """
     return _run("diff", frame, columns=columns, periods=periods, axis=axis)
 
 

@@ -147,11 +147,7 @@ def _at(sample: Sample, places: Array) -> Array:
 
 
 def _means(sample: Sample) -> Array:
-    size = len(sample.sizes)
-    rough = np.bincount(sample.codes, weights=sample.values, minlength=size) / sample.sizes
-    # What the rounded sums missed is small beside the values, and so is nearly exact.
-    rest = np.bincount(sample.codes, weights=sample.values - rough[sample.codes], minlength=size) / sample.sizes
-    return np.where(np.isfinite(rest), rough + rest, rough)
+    return np.bincount(sample.codes, weights=sample.values, minlength=len(sample.sizes)) / sample.sizes
 
 
 def _whiskers(sample: Sample, options: BoxplotOptions, first: Array, third: Array) -> tuple[Array, Array]:

@@ -127,7 +127,7 @@ def append_columns(frame: pd.DataFrame, added: Mapping[Hashable, Any]) -> pd.Dat
     extra = pd.DataFrame(dict(enumerate(added.values())), index=frame.index, copy=False)
     full = [label if isinstance(label, tuple) else (label, *[""] * (levels - 1)) for label in added]
     extra.columns = pd.MultiIndex.from_tuples(full, names=frame.columns.names)
-    return pd.concat([result, extra], axis="columns")
+    return pd.concat([result, extra], axis="columns", sort=False)
 
 
 def only_place(frame: pd.DataFrame, name: str, *, option: str) -> int:

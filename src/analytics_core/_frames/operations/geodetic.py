@@ -74,12 +74,9 @@ def _decimal_pairs(text: pa.LargeStringArray) -> Points:
 
     halves = pc.split_pattern(text, ",", max_splits=1)
     latitude, longitude = (
-        pc.cast(pc.utf8_trim_whitespace(pc.list_element(halves, half)), pa.float64()).to_numpy(zero_copy_only=False)
-        for half in (0, 1)
+        np.array(pc.cast(pc.utf8_trim_whitespace(pc.list_element(halves, half)), pa.float64())) for half in (0, 1)
     )
-    return Points(
-        latitude=latitude, longitude=longitude, altitude=np.where(np.isnan(latitude), np.nan, np.zeros(len(text)))
-    )
+    return Points(latitude=latitude, longitude=longitude, altitude=np.where(np.isnan(latitude), np.nan, 0.0))
 
 
 def _any_notation(text: pa.LargeStringArray) -> Points:

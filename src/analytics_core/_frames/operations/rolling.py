@@ -65,7 +65,7 @@ def _rolled(
         made = _paired(windows, _second_column(frame, made_of.other), made_of)
     else:
         made = _of_each(windows, made_of)
-    return [made.iloc[:, place].to_numpy() for place in range(len(values))]
+    return [made.iloc[:, place].to_numpy(copy=True) for place in range(len(values))]
 
 
 def _values_needed(options: RollingOptions, kind: RollingType) -> int:
