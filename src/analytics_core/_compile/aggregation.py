@@ -5,11 +5,10 @@ Most engines refuse them themselves; SQLite would answer with the value of any r
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
-from analytics_core._compile.fragments.sql_nodes import aggregates
 from analytics_core._compile.plan import (
     AggregateExpr,
     BucketExpr,
@@ -23,11 +22,8 @@ from analytics_core._compile.plan import (
 )
 from analytics_core.errors import FragmentError
 
-_GATHERING = (exp.Anonymous, exp.Window, exp.Filter, exp.WithinGroup, exp.Query)
-"""Below these a column is aggregated, or may be in a way that only the engine knows."""
 
-
-def check_aggregated(metrics: Iterable[Output], outputs: Sequence[Output], *, dialect: str) -> None:
+def check_aggregated(metrics: Iterable[Output], outputs: Sequence[Output]) -> None:
     """Check that the metrics of grouped rows name only columns that are grouped or aggregated.
 
     Raises:
@@ -35,32 +31,24 @@ def check_aggregated(metrics: Iterable[Output], outputs: Sequence[Output], *, di
     """
     grouped = _grouped_names(outputs)
     for metric in metrics:
-        _check(metric.expr, grouped, dialect=dialect, what=f"metric {metric.label!r}")
+        _check(metric.expr, grouped, what=f"metric {metric.label!r}")
 
 
-def check_having(having: Iterable[Clause], outputs: Sequence[Output], *, dialect: str) -> None:
+def check_having(having: Iterable[Clause], outputs: Sequence[Output]) -> None:
     """Check the same of conditions on groups; FragmentError names the column."""
     grouped = _grouped_names(outputs)
     for clause in having:
         if isinstance(clause.predicate, Condition):
-            _check(clause.predicate.fragment, grouped, dialect=dialect, what=clause.origin.place)
+            _check(clause.predicate.fragment, grouped, what=clause.origin.place)
 
 
-def _check(expr: PlanExpr, grouped: set[str], *, dialect: str, what: str) -> None:
-    if not isinstance(expr, FragmentExpr) or expr.tree is None:
+def _check(expr: PlanExpr, grouped: set[str], *, what: str) -> None:
+    if not isinstance(expr, FragmentExpr) or expr.loose_columns <= grouped:
         return
-    for name in _loose_columns(expr.tree, dialect):
-        if name not in grouped:
-            raise FragmentError(
-                f"{what}: column {name!r} is neither grouped nor inside an aggregate; write for example MAX({name})"
-            )
-
-
-def _loose_columns(tree: exp.Expr, dialect: str) -> Iterator[str]:
-    gathering = {id(node) for node in aggregates(tree, dialect=dialect)}
-    for node in tree.walk(prune=lambda one: id(one) in gathering or isinstance(one, _GATHERING)):
-        if isinstance(node, exp.Column):
-            yield node.name
+    name = min(expr.loose_columns - grouped)
+    raise FragmentError(
+        f"{what}: column {name!r} is neither grouped nor inside an aggregate; write for example MAX({name})"
+    )
 
 
 def _grouped_names(outputs: Sequence[Output]) -> set[str]:

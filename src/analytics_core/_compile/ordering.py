@@ -67,7 +67,7 @@ def _unselected(
         if not grouped:
             raise QueryError(f"{place}: raw rows cannot be ordered by a metric; give metrics, or order by a column")
         metric = resolve_metric(scope, item, place=place)
-        check_aggregated([metric], outputs, dialect=scope.view.spec.dialect)
+        check_aggregated([metric], outputs)
         return metric
     if isinstance(item, str) and scope.view.find_column(item) is None:
         known = [*scope.view.columns, *scope.view.metrics, *(output.label for output in outputs)]

@@ -53,12 +53,16 @@ class ColumnExpr:
 
 @dataclass(frozen=True, slots=True)
 class FragmentExpr:
-    """A user's SQL, parsed to one expression; `sql` is its regenerated text, by which fragments compare."""
+    """A user's SQL, parsed to one expression; `sql` is its regenerated text, by which fragments compare.
+
+    `loose_columns` are the columns that it names outside every aggregate.
+    """
 
     sql: str
     kind: ValueKind = ValueKind.UNKNOWN
     time: TimeFormat | None = None
     tree: exp.Expr | None = field(default=None, compare=False, repr=False)
+    loose_columns: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

@@ -63,7 +63,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     rules = plan_row_filters(scope, request.row_filters)
     where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
     having = (*filters.having, *_having(query, scope))
-    _check_having(having, plain, scope, grouped=grouped)
+    _check_having(having, plain, grouped=grouped)
     inner = _series_where(query, scope, request, temporal, axis=axis, where=where, bounds=bounds)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
@@ -119,7 +119,7 @@ def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) ->
     if not outputs:
         raise EmptyQueryError("the query asks for nothing: give columns, metrics or both")
     check_labels(outputs)
-    check_aggregated(metrics, columns, dialect=scope.view.spec.dialect)
+    check_aggregated(metrics, columns)
     return outputs
 
 
@@ -171,10 +171,10 @@ def _having(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
     return (Clause(Condition(fragment), Origin(OriginKind.PAYLOAD, "extras.having")),)
 
 
-def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], scope: Scope, *, grouped: bool) -> None:
+def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], *, grouped: bool) -> None:
     if having and not grouped:
         raise EmptyQueryError(f"{having[0].origin.place}: a condition on metrics needs a grouped query; give metrics")
-    check_having(having, outputs, dialect=scope.view.spec.dialect)
+    check_having(having, outputs)
 
 
 def _series_where(

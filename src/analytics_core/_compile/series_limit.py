@@ -74,7 +74,7 @@ def _metric(query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output]
     if query.series_limit_metric:
         chosen = resolve_metric(scope, query.series_limit_metric, place="series_limit_metric")
         series = [outputs[position] for position in series_positions(query, outputs)]
-        check_aggregated([chosen], series, dialect=scope.view.spec.dialect)
+        check_aggregated([chosen], series)
         return chosen.expr
     metrics = [output.expr for output in outputs if output.role is OutputRole.METRIC]
     return metrics[0] if metrics else None

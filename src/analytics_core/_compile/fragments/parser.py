@@ -19,6 +19,7 @@ from analytics_core._compile.fragments.kinds import infer_kind
 from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
 from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
+    loose_columns,
     operators,
     reads_relation,
     refuse_misplaced,
@@ -136,7 +137,9 @@ class FragmentParser:
             tree = qualify_columns(tree, names, dialect=spec.dialect, place=place)
             kind = infer_kind(tree, spec)
             _refuse_unusable(kind, slot, refuse)
-            return FragmentExpr(sql=_faithful_sql(tree, tokens, spec, refuse), kind=kind, tree=tree)
+            loose = loose_columns(tree, dialect=spec.dialect)
+            text = _faithful_sql(tree, tokens, spec, refuse)
+            return FragmentExpr(sql=text, kind=kind, tree=tree, loose_columns=loose)
         except RecursionError:
             raise refuse("it is nested too deeply; write it flatter") from None
 

@@ -139,6 +139,17 @@ def aggregates(tree: exp.Expr, *, dialect: str) -> Iterator[exp.Expr]:
     return (node for node in tree.walk() if _is_aggregate(node, dialect) and not _is_windowed(node))
 
 
+_GATHERING: Final = (exp.Anonymous, exp.Window, exp.Filter, exp.WithinGroup, exp.Query)
+"""Below these a column is aggregated, or may be in a way that only the engine knows."""
+
+
+def loose_columns(tree: exp.Expr, *, dialect: str) -> frozenset[str]:
+    """Return the names of the columns that stand outside every aggregate."""
+    gathering = {id(node) for node in aggregates(tree, dialect=dialect)}
+    outside = tree.walk(prune=lambda one: id(one) in gathering or isinstance(one, _GATHERING))
+    return frozenset(node.name for node in outside if isinstance(node, exp.Column))
+
+
 def _is_aggregate(node: exp.Expr, dialect: str) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATE_NAMES
