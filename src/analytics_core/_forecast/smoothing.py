@@ -23,7 +23,7 @@ _FADINGS = (0.86, 0.95)
 _LEVEL_BOUNDS = (0.005, 0.995)
 _RATIO_BOUNDS = (0.001, 0.9)
 _FADING_BOUNDS = (0.80, 0.98)
-_ROUNDS = 6
+_ROUNDS = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
