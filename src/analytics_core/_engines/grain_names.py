@@ -1,16 +1,11 @@
-"""How time grains are shown to people: by a name, and by the SQL that an engine cuts moments with."""
+"""The names of time grains as people say them."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
-from sqlglot import exp
-
-from analytics_core._engines.spec import EngineSpec
 from analytics_core.models.enums import TimeGrain
 
-_COLUMN = re.compile(r"\bcol\b")
 _NAMES: Mapping[TimeGrain, str] = {
     TimeGrain.SECOND: "Second",
     TimeGrain.FIVE_SECONDS: "5 second",
@@ -42,10 +37,3 @@ _NAMES: Mapping[TimeGrain, str] = {
 def grain_name(grain: TimeGrain) -> str:
     """Return the grain's name for people."""
     return _NAMES[grain]
-
-
-def grain_function(spec: EngineSpec, grain: TimeGrain) -> str:
-    """Return the engine's SQL for the grain, with `{col}` in the place of the moment."""
-    column = exp.Column(this=exp.Identifier(this="col", quoted=False))
-    text: str = spec.bucket(column, grain).sql(spec.dialect, comments=False)
-    return _COLUMN.sub("{col}", text)

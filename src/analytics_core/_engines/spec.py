@@ -136,5 +136,4 @@ class EngineSpec:
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True
     allows_cost_estimate: bool = False
-    folds_alias_case: bool = False
     closes_group_keys: bool = False

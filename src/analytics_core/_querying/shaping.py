@@ -9,7 +9,8 @@ from typing import Any
 
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Output, QueryPlan, RowLimit
-from analytics_core._engines.grain_names import grain_function, grain_name
+from analytics_core._engines.grain_names import grain_name
+from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame
