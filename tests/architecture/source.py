@@ -6,6 +6,7 @@ import ast
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -33,9 +34,10 @@ class SourceFile:
         return f"{self.path}:{node.lineno}"
 
 
-def source_files() -> list[SourceFile]:
-    """Every module of the library, in order of its path."""
-    return [_read(path) for path in sorted(PACKAGE.rglob("*.py"))]
+@cache
+def source_files() -> tuple[SourceFile, ...]:
+    """Every module of the library, in order of its path; read once in a run of the tests."""
+    return tuple(_read(path) for path in sorted(PACKAGE.rglob("*.py")))
 
 
 def _read(path: Path) -> SourceFile:
