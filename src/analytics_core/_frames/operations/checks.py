@@ -101,10 +101,9 @@ def numbers(series: pd.Series[Any]) -> Array:
     Booleans are 0 and 1, nulls NaN, decimals the nearest float64; the array may share memory with the column.
     """
     dtype = series.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "if":
-        return series.to_numpy()
-    if isinstance(dtype, np.dtype) and dtype.kind == "b":
-        return series.to_numpy().astype(np.int64)
+    if isinstance(dtype, np.dtype) and dtype.kind in "fib":
+        # Small whole numbers would wrap around in sums and differences, halves and singles lose digits.
+        return series.to_numpy().astype(np.float64 if dtype.kind == "f" else np.int64, copy=False)
     if not series.hasnans and pd.api.types.is_integer_dtype(dtype):
         return _whole_numbers(series)
     if not pd.api.types.is_object_dtype(dtype):

@@ -43,7 +43,7 @@ def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
 
 def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
     """Return the place of each value among the sorted different ones, nulls last, and how many there are."""
-    codes, different = pd.factorize(key)
+    codes, different = _factorized(key)
     codes = codes.astype(np.int64, copy=False)
     order = _sorted_places(different)
     missing = bool(codes.min(initial=0) < 0)
@@ -53,6 +53,23 @@ def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
     places[order] = np.arange(len(order))
     places[-1] = len(order)  # nulls: their code is -1
     return places[codes], len(order) + missing
+
+
+def _factorized(key: pd.Series[Any]) -> tuple[Array, Any]:
+    try:
+        return pd.factorize(key)
+    except (TypeError, NotImplementedError):  # lists, objects and sets: their text tells them apart
+        held = key.astype(object)
+        texts = [None if missing else _hashable(value) for value, missing in zip(held, key.isna(), strict=True)]
+        return pd.factorize(pd.Series(texts, dtype=object))
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value).__name__, repr(value))
+    return value
 
 
 def _sorted_places(different: Any) -> Array:

@@ -149,7 +149,7 @@ def _with_totals(block: Block, grid: _Grid, name: str, options: PivotOptions) ->
 
 
 def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
-    keys = [grid.rows.keys(grid.frame[name]) for name in options.index]
+    keys = [_indexable(grid.rows.keys(grid.frame[name])) for name in options.index]
     if options.marginal_distributions:
         total = options.marginal_distribution_name
         if total in set(keys[0].tolist()):
@@ -159,6 +159,10 @@ def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
         index: pd.Index[Any] = pd.Index(keys[0].array, name=options.index[0])
         return index
     return pd.MultiIndex.from_arrays([key.array for key in keys], names=list(options.index))
+
+
+def _indexable(key: pd.Series[Any]) -> pd.Series[Any]:
+    return key.astype(np.float32) if key.dtype == np.float16 else key  # pandas has no index of 16 bits
 
 
 def _with_last(key: pd.Series[Any], last: str) -> pd.Series[Any]:
