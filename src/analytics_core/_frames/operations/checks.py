@@ -36,12 +36,15 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
         if name not in known:
             raise PostProcessingError(_no_column(name, known, present, option))
         if frame.columns.nlevels == 1 and len(present) > len(known) and present.count(name) > 1:
-            raise PostProcessingError(f"{option}: {present.count(name)} columns are called {name!r}; rename one")
+            raise PostProcessingError(
+                f"{option}: {present.count(name)} columns are called {name!r}; rename one. "
+                f"The columns are: {listed(present)}"
+            )
 
 
 def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
     close = nearest(str(name), [str(label) for label in known])
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     return f"{option}: there is no column {name!r}{hint} The columns are: {listed(present)}"
 
 

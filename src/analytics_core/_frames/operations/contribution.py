@@ -106,8 +106,9 @@ def _shift(label: str, shifts: Sequence[str]) -> str | None:
 
 def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[Hashable]) -> pd.DataFrame:
     """Return the frame with the shares under their names: in place of columns that are there, else on the right."""
-    made = dict(zip(names, shares, strict=True))
-    kept = {place: frame.iloc[:, place].array for place, label in enumerate(frame.columns) if label not in made}
+    series = [pd.Series(values, index=frame.index, copy=False) for values in shares]
+    made = dict(zip(names, series, strict=True))
+    kept = {place: frame.iloc[:, place] for place, label in enumerate(frame.columns) if label not in made}
     at = {label: place for place, label in enumerate(frame.columns)}
     added = [label for label in made if label not in at]
     columns = [kept[place] if place in kept else made[label] for label, place in at.items()]

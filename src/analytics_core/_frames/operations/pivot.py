@@ -43,7 +43,6 @@ def apply(frame: pd.DataFrame, options: PivotOptions) -> pd.DataFrame:
     """
     _check(frame, options)
     grid = _grid(frame, options)
-    _check_size(grid, len(options.aggregates))
     blocks = [_block(grid, name, options) for name in sorted(options.aggregates)]
     if options.metric_fill_value is not None:
         blocks = [block.filled(options.metric_fill_value) for block in blocks]
@@ -77,8 +76,9 @@ def _grid(frame: pd.DataFrame, options: PivotOptions) -> _Grid:
     else:
         frame, keys = _with_all_keys(frame, keys)
     columns = group_rows(keys, length=len(frame))
-    labels = zip(*(columns.keys(key).tolist() for key in keys), strict=True) if keys else [()]
     rows = group_rows([frame[name] for name in options.index], length=len(frame))
+    _check_size(rows.size, columns.size * len(options.aggregates))
+    labels = zip(*(columns.keys(key).tolist() for key in keys), strict=True) if keys else [()]
     return _Grid(frame=frame, rows=rows, columns=columns, keys=tuple(labels))
 
 
@@ -97,9 +97,8 @@ def _with_all_keys(frame: pd.DataFrame, keys: Sequence[pd.Series[Any]]) -> tuple
     return frame[~missing], [key[~missing] for key in keys]
 
 
-def _check_size(grid: _Grid, metrics: int) -> None:
-    columns = grid.columns.size * metrics
-    cells = grid.rows.size * columns
+def _check_size(rows: int, columns: int) -> None:
+    cells = rows * columns
     if columns > MOST_COLUMNS or cells > MOST_CELLS:
         raise LimitError(
             f"the table would have {columns:,} columns and {cells:,} cells; at most {MOST_COLUMNS:,} columns and "
