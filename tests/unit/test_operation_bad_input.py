@@ -186,18 +186,24 @@ def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str)
         ("compare", "compare_type", "ration", "'ration' is not one of difference, percentage, ratio"),
         ("contribution", "orientation", "rows", "'rows' is not one of row, column"),
         ("cum", "operator", "add", "'add' is not one of sum, prod, min, max"),
+        ("compare", "precision", 16, "must be 15 or less"),
+        ("compare", "precision", -1, "must be 0 or more"),
         ("diff", "axis", 2, "must be 1 or less"),
+        ("diff", "axis", -1, "must be 0 or more"),
         ("flatten", "drop_levels", [4], "the labels have no level 4; they have: 0"),
         ("forecast", "time_grain", "P1X", "'P1X' is not one of PT1S, .*P1D"),
         ("forecast", "confidence_interval", 1, "must be less than 1"),
         ("forecast", "periods", -1, "must be 0 or more"),
+        ("forecast", "confidence_interval", 0, "must be more than 0"),
         ("histogram", "bins", 0, "must be 1 or more"),
+        ("histogram", "bins", 10_001, "must be 10000 or less"),
         ("rename", "level", "q", "the labels have no level 'q'; they have: 0"),
         ("resample", "rule", "fortnight", "'fortnight' is no interval; use a count and a unit, such as 15min"),
         ("resample", "method", "mena", "'mena' is not one of asfreq, .*did you mean 'mean'"),
         ("rolling", "window", 0, "must be 1 or more"),
         ("rolling", "window", -3, "must be 1 or more"),
         ("rolling", "window", 1.5, "must be an integer"),
+        ("rolling", "min_periods", -1, "must be 0 or more"),
         ("rolling", "min_periods", 5, "a window of 2 rows never holds 5 values"),
         ("rolling", "rolling_type", "summ", "'summ' is not one of average, .*did you mean 'sum'"),
         ("rolling", "win_type", "box", "'box' is not one of boxcar, triang"),
@@ -206,6 +212,17 @@ def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str)
 def test_a_value_out_of_bounds_is_told_with_what_would_work(name: str, option: str, value: Any, told: str) -> None:
     with pytest.raises(PostProcessingError, match=rf"^{name}: {option}[.\w]*: {told}"):
         run(name, frame_for(name, ROWS), GOOD[name] | {option: value})
+
+
+@pytest.mark.parametrize("operator", ["percentile", "nanpercentile"])
+@pytest.mark.parametrize("given", [{}, {"q": -1}, {"q": 101}, {"q": "90"}, {"q": True}])
+@pytest.mark.parametrize("name", ["aggregate", "pivot"])
+def test_a_percentile_needs_a_number_from_0_to_100(name: str, given: dict[str, Any], operator: str) -> None:
+    spec = {"t": {"column": "x", "operator": operator, "options": given}}
+    with pytest.raises(
+        PostProcessingError, match=rf"^{name}: aggregates.t: {operator} needs options.q, a number from 0"
+    ):
+        run(name, ROWS, GOOD[name] | {"aggregates": spec})
 
 
 def test_a_window_that_no_machine_weighs_is_a_limit() -> None:
@@ -250,3 +267,32 @@ def test_who_writes_into_a_result_does_not_write_into_the_input(name: str, optio
         if dtype.kind in "if" and len(result):
             result.iloc[0, place] = 77
     assert picture(frame) == before
+
+
+def test_lists_are_keys_of_groups_and_of_sorting() -> None:
+    frame = pd.DataFrame({"k": [[2], [1, 2], None, [2]], "x": [1, 2, 4, 8]})
+    result = postprocessing.aggregate(frame, groupby="k", aggregates={"x": {"operator": "sum"}})
+    assert [(key, total) for key, total in zip(result["k"], result["x"], strict=True)] == [
+        ([1, 2], 2),
+        ([2], 9),
+        (None, 4),
+    ]
+    assert postprocessing.sort(frame, by="k")["x"].tolist() == [2, 1, 8, 4]
+
+
+@pytest.mark.parametrize(("unit", "rule", "rows"), [("s", "500ms", 3), ("us", "1ns", 1001), ("s", "1us", 1_000_001)])
+def test_an_interval_may_be_finer_than_the_moments_of_the_index(unit: str, rule: str, rows: int) -> None:
+    index = pd.DatetimeIndex(["2024-01-01 00:00:00", "2024-01-01 00:00:01"]).as_unit(unit)
+    if unit == "us":
+        index = pd.DatetimeIndex(["2024-01-01 00:00:00", "2024-01-01 00:00:00.000001"]).as_unit(unit)
+    result = postprocessing.resample(pd.DataFrame({"x": [1.0, 2.0]}, index=index), rule=rule, method="ffill")
+    assert len(result) == rows
+    assert result["x"].iloc[[0, -1]].tolist() == [1.0, 2.0]
+
+
+@pytest.mark.parametrize(("dtype", "fill"), [("Int64", 0.5), ("UInt8", -1), ("uint8[pyarrow]", -1), ("Int8", 300)])
+def test_a_fill_value_that_the_dtype_cannot_hold_makes_floats(dtype: str, fill: float) -> None:
+    index = pd.DatetimeIndex(["2024-01-01", "2024-01-03"])
+    frame = pd.DataFrame({"x": pd.Series([1, 2], dtype=dtype).set_axis(index)})
+    result = postprocessing.resample(frame, rule="1D", method="asfreq", fill_value=fill)
+    assert result["x"].tolist() == [1, fill, 2]

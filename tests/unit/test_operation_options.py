@@ -5,15 +5,53 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.support.any_frames import picture
 from tests.support.operation_reference import EVERY_OPERATOR, aggregate_of, plain, same_number
 
 from analytics_core import postprocessing
+from analytics_core._frames.pipeline import read_options
+from analytics_core._frames.registry import Operations
 from analytics_core.errors import PostProcessingError
+
+WITHOUT = {
+    "aggregate": ({"aggregates": {"x": {"operator": "sum"}}}, ["groupby"]),
+    "boxplot": ({"whisker_type": "tukey"}, ["groupby", "metrics", "percentiles"]),
+    "compare": ({"source_columns": "x", "compare_columns": "y"}, ["drop_original_columns"]),
+    "contribution": ({}, ["orientation", "columns", "rename_columns", "time_shifts", "contribution_totals"]),
+    "cum": ({"operator": "sum"}, ["columns"]),
+    "diff": ({}, ["columns"]),
+    "flatten": ({}, ["reset_index", "drop_levels"]),
+    "histogram": ({"column": "x"}, ["groupby", "cumulative", "normalize"]),
+    "pivot": (
+        {"index": "a", "aggregates": {"x": {"operator": "sum"}}},
+        [
+            *["columns", "metric_fill_value", "drop_missing_columns", "combine_value_with_metric"],
+            *["marginal_distributions", "marginal_distribution_name"],
+        ],
+    ),
+    "rank": ({"metric": "x"}, ["group_by"]),
+    "rename": ({"columns": {"x": "z"}}, ["level", "inplace"]),
+    "rolling": (
+        {"rolling_type": "sum", "window": 2},
+        ["columns", "min_periods", "center", "win_type", "rolling_type_options"],
+    ),
+    "select": ({}, ["columns", "exclude", "rename"]),
+    "sort": ({}, ["columns", "by", "ascending", "is_sort_index", "aggregates"]),
+}
+"""What operations need, and the options for which null means what leaving them out means."""
 
 ROWS = pd.DataFrame(
     {"a": ["p", "p", "q", "q"], "b": ["u", "v", "u", "u"], "x": [1.0, 2.0, 4.0, 8.0], "y": [3.0, 0.0, 5.0, 7.0]}
 )
 TOTAL = {"total": {"column": "x", "operator": "sum"}}
+
+
+@pytest.mark.parametrize(("name", "option"), [(name, option) for name in WITHOUT for option in WITHOUT[name][1]])
+def test_null_means_what_leaving_an_option_out_means(name: str, option: str) -> None:
+    operation, needed = Operations()[name], WITHOUT[name][0]
+    left_out = operation.apply(ROWS, read_options(operation, needed, place=name))
+    null = operation.apply(ROWS, read_options(operation, needed | {option: None}, place=name))
+    assert picture(null) == picture(left_out)
 
 
 def test_aggregate_groups_by_every_name() -> None:

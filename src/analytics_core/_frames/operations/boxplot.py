@@ -43,7 +43,7 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     """Return one row for each group, sorted by the group's keys, with eight columns for each metric.
 
     Nulls are not counted; a group without values has null statistics and count 0. Text that reads as a number counts
-    as one, other values of a column of objects as null, if any is a number.
+    as one, other values of a column of objects as null; one where nothing reads as a number is refused.
 
     Raises:
         PostProcessingError: a column is missing, a metric holds no numbers, or `percentiles` are not two in order.
