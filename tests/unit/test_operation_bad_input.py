@@ -296,3 +296,9 @@ def test_a_fill_value_that_the_dtype_cannot_hold_makes_floats(dtype: str, fill: 
     frame = pd.DataFrame({"x": pd.Series([1, 2], dtype=dtype).set_axis(index)})
     result = postprocessing.resample(frame, rule="1D", method="asfreq", fill_value=fill)
     assert result["x"].tolist() == [1, fill, 2]
+
+
+def test_complex_numbers_are_not_filled() -> None:
+    frame = pd.DataFrame({"x": [1j, None]}, index=pd.DatetimeIndex(["2024-01-01", "2024-01-02"]), dtype="complex128")
+    with pytest.raises(PostProcessingError, match=r"^resample: method: column 'x' does not hold numbers"):
+        postprocessing.resample(frame, rule="1D", method="ffill")

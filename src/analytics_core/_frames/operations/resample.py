@@ -85,13 +85,13 @@ def _asfreq(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
 def _ffill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the last value before or at it that is not null."""
     _require_distinct(table.index)
-    return _without_halves(table).ffill().resample(interval).ffill()
+    return _fillable(table).ffill().resample(interval).ffill()
 
 
 def _bfill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the first value at or after it that is not null."""
     _require_distinct(table.index)
-    return _without_halves(table).bfill().resample(interval).bfill()
+    return _fillable(table).bfill().resample(interval).bfill()
 
 
 def _linear(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
@@ -154,10 +154,16 @@ def _require_distinct(index: pd.Index[Any]) -> None:
         )
 
 
-def _without_halves(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with numbers of 16 bits in 32: pandas cannot fill the former."""
+def _fillable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as pandas can fill it: numbers of 16 bits in 32, and no complex ones.
+
+    Raises:
+        PostProcessingError: a column holds complex numbers.
+    """
     result = table.copy(deep=False)
     for place, dtype in enumerate(table.dtypes):
+        if pd.api.types.is_complex_dtype(dtype):
+            refuse_column(table, labels(table)[place], option="method")
         if dtype == np.float16:
             column: Any = table.iloc[:, place].astype(np.float32)
             result.isetitem(place, column)
