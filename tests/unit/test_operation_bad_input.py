@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tests.support.any_frames import picture
+from tests.support.any_frames import COLUMN_KINDS, picture
 
 from analytics_core import postprocessing
 from analytics_core._error_types import ErrorType
@@ -302,3 +302,13 @@ def test_complex_numbers_are_not_filled() -> None:
     frame = pd.DataFrame({"x": [1j, None]}, index=pd.DatetimeIndex(["2024-01-01", "2024-01-02"]), dtype="complex128")
     with pytest.raises(PostProcessingError, match=r"^resample: method: column 'x' does not hold numbers"):
         postprocessing.resample(frame, rule="1D", method="ffill")
+
+
+@pytest.mark.parametrize("option", ["index", "columns"])
+@pytest.mark.parametrize("dtype", ["object", "arrow list"])
+def test_lists_are_no_labels_of_a_pivot(option: str, dtype: str) -> None:
+    lists = [[1], [2, 3], [1]]
+    frame = ROWS.assign(k=pd.Series(lists) if dtype == "object" else COLUMN_KINDS[dtype][2](lists))
+    options = GOOD["pivot"] | {"index": ["day"], "columns": []} | {option: ["k"]}
+    with pytest.raises(PostProcessingError, match=rf"^pivot: {option}: column 'k' holds lists or objects; pivot takes"):
+        run("pivot", frame, options)

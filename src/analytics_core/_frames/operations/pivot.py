@@ -5,7 +5,7 @@ Every row gets the number of its cell, and every aggregate runs over all cells a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,7 +78,8 @@ def _grid(frame: pd.DataFrame, options: PivotOptions) -> _Grid:
     columns = group_rows(keys, length=len(frame))
     rows = group_rows([frame[name] for name in options.index], length=len(frame))
     _check_size(rows.size, columns.size * len(options.aggregates))
-    labels = zip(*(columns.keys(key).tolist() for key in keys), strict=True) if keys else [()]
+    values = [_as_labels(columns.keys(key), name, "columns") for key, name in zip(keys, options.columns, strict=True)]
+    labels = zip(*(value.tolist() for value in values), strict=True) if keys else [()]
     return _Grid(frame=frame, rows=rows, columns=columns, keys=tuple(labels))
 
 
@@ -148,7 +149,7 @@ def _with_totals(block: Block, grid: _Grid, name: str, options: PivotOptions) ->
 
 
 def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
-    keys = [_indexable(grid.rows.keys(grid.frame[name])) for name in options.index]
+    keys = [_as_labels(grid.rows.keys(grid.frame[name]), name, "index") for name in options.index]
     if options.marginal_distributions:
         total = options.marginal_distribution_name
         if total in set(keys[0].tolist()):
@@ -160,8 +161,21 @@ def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
     return pd.MultiIndex.from_arrays([key.array for key in keys], names=list(options.index))
 
 
-def _indexable(key: pd.Series[Any]) -> pd.Series[Any]:
-    return key.astype(np.float32) if key.dtype == np.float16 else key  # pandas has no index of 16 bits
+def _as_labels(key: pd.Series[Any], name: str, option: str) -> pd.Series[Any]:
+    """Return keys as pandas takes them for labels.
+
+    Raises:
+        PostProcessingError: they are lists or objects.
+    """
+    if key.dtype == np.float16:
+        return key.astype(np.float32)
+    if isinstance(key.dtype, pd.ArrowDtype) or pd.api.types.is_object_dtype(key.dtype):
+        strange = next((value for value in key.tolist() if not isinstance(value, Hashable)), None)
+        if strange is not None:
+            raise PostProcessingError(
+                f"{option}: column {name!r} holds lists or objects; pivot takes single values only"
+            )
+    return key
 
 
 def _with_last(key: pd.Series[Any], last: str) -> pd.Series[Any]:
