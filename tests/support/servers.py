@@ -211,7 +211,7 @@ class MariadbServer(PrivateServer):
     def find_binaries(cls) -> Mapping[str, str]:
         """Return `mariadbd` and `mariadb-install-db`."""
         path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin", "/usr/local/bin"))
-        paths = {name: shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db")}
+        paths = {name: shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db", "my_print_defaults")}
         if missing := [name for name, found in paths.items() if found is None]:
             raise ServerMissingError(f"MariaDB: no {' and no '.join(missing)} on this machine")
         return {name: str(found) for name, found in paths.items()}
