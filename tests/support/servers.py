@@ -209,7 +209,7 @@ class MariadbServer(PrivateServer):
 
     @classmethod
     def find_binaries(cls) -> Mapping[str, str]:
-        """Return `mariadbd` and `mariadb-install-db`."""
+        """Return the server and what makes its folder."""
         path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin", "/usr/local/bin"))
         paths = {name: shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db", "my_print_defaults")}
         if missing := [name for name, found in paths.items() if found is None]:
