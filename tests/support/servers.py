@@ -211,7 +211,8 @@ class MariadbServer(PrivateServer):
     def find_binaries(cls) -> Mapping[str, str]:
         """Return the server and what makes its folder."""
         path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin", "/usr/local/bin"))
-        paths = {name: shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db", "my_print_defaults")}
+        needed = ("mariadbd", "mariadb-install-db", "my_print_defaults")
+        paths = {name: shutil.which(name, path=path) for name in needed}
         if missing := [name for name, found in paths.items() if found is None]:
             raise ServerMissingError(f"MariaDB: no {' and no '.join(missing)} on this machine")
         return {name: str(found) for name, found in paths.items()}
