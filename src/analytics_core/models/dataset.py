@@ -13,6 +13,7 @@ from pydantic import Field, StringConstraints
 
 from analytics_core.models.base import (
     Answer,
+    AnswerWithSchema,
     Bool,
     Ids,
     JsonText,
@@ -111,17 +112,6 @@ class DatasetPut(StrictShape):
 
 
 # ----------------------------------------------------------------------------------------------------------- answers
-class _WithSchema(Answer):
-    """Gives the contract's field `schema` as an attribute; pydantic keeps that name for a method of its own."""
-
-    schema_name: Text255 | None = Field(default=None, alias="schema")
-
-    @property
-    def schema(self) -> str | None:  # type: ignore[override]
-        """The schema of the table, None for the database's default one."""
-        return self.schema_name
-
-
 class DatabaseOfDatasetItem(Answer):
     """The database of a listed dataset."""
 
@@ -174,11 +164,12 @@ class SqlMetric(Answer):
     changed_on: datetime | None = None
 
 
-class DatasetGet(_WithSchema):
+class DatasetGet(AnswerWithSchema):
     """One dataset with its columns and metrics (contract, `DatasetRestApi.get`)."""
 
     id: Whole = 0
     table_name: Text250
+    schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
     description: str | None = None
     extra: JsonText | None = None
@@ -216,11 +207,12 @@ class DatasetGet(_WithSchema):
     verbose_map: dict[str, str] | None = None
 
 
-class DatasetListItem(_WithSchema):
+class DatasetListItem(AnswerWithSchema):
     """One dataset of a list (contract, `DatasetRestApi.get_list`)."""
 
     id: Whole = 0
     table_name: Text250
+    schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
     description: str | None = None
     extra: JsonText | None = None
