@@ -65,7 +65,7 @@ class RelatedDashboards(Answer):
 
 
 class RelatedObjects(Answer):
-    """What uses a database or a dataset (contract, `DatabaseRelatedObjectsResponse`, `DatasetRelatedObjectsResponse`)."""
+    """What uses a database or a dataset (`DatabaseRelatedObjectsResponse`, `DatasetRelatedObjectsResponse`)."""
 
     charts: RelatedCharts | None = None
     dashboards: RelatedDashboards | None = None
