@@ -7,7 +7,8 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -15,6 +16,7 @@ from pydantic import (
     BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     Strict,
     StringConstraints,
@@ -45,11 +47,30 @@ class StrictShape(BaseModel):
 
 
 class Answer(StrictShape):
-    """What a caller gets back: the contract's fields as attributes."""
+    """What a caller gets back: the contract's fields as attributes, in our spelling or the contract's (`queryId`)."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            for attribute, field in type(self).model_fields.items():
+                if name == (field.serialization_alias or field.alias):
+                    return getattr(self, attribute)
+            return super().__getattr__(name)
 
     def to_payload(self) -> dict[str, Any]:
         """Return the answer as the contract writes it: JSON values under the contract's names."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class AnswerWithSchema(Answer):
+    """Gives the contract's field `schema` as an attribute; pydantic keeps that name for a method of its own."""
+
+    schema_name: str | None = Field(default=None, alias="schema")
+
+    @property
+    def schema(self) -> str | None:  # type: ignore[override]
+        """The schema of the table, None for the database's default one."""
+        return self.schema_name
 
 
 class _RefuseNull:
@@ -74,6 +95,14 @@ def _check_uuid(text: str) -> str:
         return str(UUID(text))
     except ValueError:
         raise ValueError("must be a UUID") from None
+
+
+def _refuse_numbers(value: Any) -> Any:
+    """Refuse what pydantic would read as seconds since 1970: a moment is ISO 8601 text."""
+    text_of_digits = isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit()
+    if text_of_digits or (value is not None and not isinstance(value, str | datetime)):
+        raise ValueError("must be a moment in ISO 8601")
+    return value
 
 
 def _null_to_empty(value: Any) -> Any:
@@ -124,10 +153,33 @@ UuidText = Annotated[str, AfterValidator(_check_uuid)]
 Ids = tuple[Whole, ...]
 """Ids of records."""
 
+Number = Annotated[float, Strict()]
+"""A number; text and Booleans are refused."""
+
+Moment = Annotated[datetime, BeforeValidator(_refuse_numbers)]
+"""A moment as ISO 8601 text."""
+
+JsonObject = dict[str, Any]
+"""An object with any keys."""
+
+Objects = tuple[JsonObject, ...]
+"""Objects with any keys."""
+
+Texts = tuple[str, ...]
+"""Texts."""
+
+TextLists = tuple[tuple[str, ...], ...]
+"""Lists of texts, such as the pairs of a choice: its value and its label."""
+
+ReadOnly = Annotated[T | None, Field(json_schema_extra={"readOnly": True})]
+"""Computed: answers show it, no payload takes it."""
+
 Text64 = Annotated[str, StringConstraints(max_length=64)]
 Text128 = Annotated[str, StringConstraints(max_length=128)]
 Text250 = Annotated[str, StringConstraints(max_length=250)]
+Text256 = Annotated[str, StringConstraints(max_length=256)]
 Text255 = Annotated[str, StringConstraints(max_length=255)]
+Text500 = Annotated[str, StringConstraints(max_length=500)]
 Text1024 = Annotated[str, StringConstraints(max_length=1_024)]
 Title250 = Annotated[str, StringConstraints(min_length=1, max_length=250)]
 Title255 = Annotated[str, StringConstraints(min_length=1, max_length=255)]

@@ -12,12 +12,8 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, model_validator
 
-from analytics_core.models.base import Bool, Flag, LenientShape, Name, Omittable, Whole
+from analytics_core.models.base import Bool, Flag, LenientShape, Name, Number, Omittable, Whole
 from analytics_core.models.enums import TimeGrain
-
-Number = Annotated[float, Strict()]
-"""A number; text and Booleans are refused."""
-
 
 On = Annotated[bool, BeforeValidator(lambda value: True if value is None else value), Strict()]
 """true or false; null means true."""
