@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from analytics_core._forecast.periods import Period
+from analytics_core._forecast.recursion import run_recursion
 from analytics_core._forecast.types import Floats
 
 MEMORY = 0.85
@@ -22,19 +23,6 @@ SURELY = 1.645
 
 ENOUGH_WHEN_FEW = 0.9
 """... or by this much, where they are too few for that."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """A fitted season.
-
-    Attributes:
-        values: its values over history and future.
-        strength: how much of it to believe, 0 to 1.
-    """
-
-    values: Floats
-    strength: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,19 +43,99 @@ class Waves:
     first: int
     starts: NDArray[np.int64]
 
+    def fit(self, detrended: Floats) -> Floats:
+        """Return the season over history and future: the harmonics by weighted least squares."""
+        coefficients = np.linalg.solve(self.products, self.weighted @ detrended)
+        season: Floats = coefficients @ self.values
+        return season
 
-def waves_of(period: Period, *, points: int, horizon: int) -> Waves | None:
-    """Return the harmonics of `period`; None for a period that has a mean for each phase."""
+    def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
+        """Return the same, and how much of it to believe."""
+        shares = (self.values[:, self.first : detrended.size] * detrended[self.first :]).T
+        shares = np.add.reduceat(shares, self.starts, axis=0)
+        return self.fit(detrended), _agreement(shares, memory=MEMORY, has_waves=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """A period with a mean for each phase around each cycle: weights fade on both sides, the last cycle's go on.
+
+    Attributes:
+        steps: the length of the period.
+        horizon: how many steps to continue.
+    """
+
+    steps: int
+    horizon: int
+
+    def fit(self, detrended: Floats) -> Floats:
+        """Return the season over history and future."""
+        table = self._by_cycle(detrended)
+        return self._fit(table, detrended.size, self._best_memory(table, detrended.size))
+
+    def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
+        """Return the same, and how much of it to believe."""
+        table = self._by_cycle(detrended)
+        memory = self._best_memory(table, detrended.size)
+        strength = _agreement(table[1:], memory=memory, has_waves=False)
+        return self._fit(table, detrended.size, memory), strength
+
+    def _by_cycle(self, values: Floats) -> Floats:
+        """One row a cycle, the last one whole; zeros before the first value."""
+        cycles = -(-values.size // self.steps)
+        table = np.zeros((cycles, self.steps), order="F")  # filters run down its columns
+        table[1:] = values[values.size - (cycles - 1) * self.steps :].reshape(cycles - 1, self.steps)
+        unseen = cycles * self.steps - values.size
+        table[0, unseen:] = values[: self.steps - unseen]
+        return table
+
+    def _unseen(self, size: int) -> Floats:
+        """One for each phase that the oldest cycle lacks, which began before the first value."""
+        unseen = np.zeros(self.steps)
+        unseen[: -size % self.steps] = 1.0
+        return unseen
+
+    def _fit(self, table: Floats, size: int, memory: float) -> Floats:
+        sums, unseen = _fading_sums(table, memory), self._unseen(size)
+        weights = _fading_weights(table.shape[0], memory)[:, None] - np.outer(_powers(table.shape[0], memory), unseen)
+        seen = np.ones(table.shape)
+        seen[0] -= unseen
+        told = _centred((sums - table) / (weights - seen))
+        coming = _centred(sums[-1:] / weights[-1:])
+        return np.concatenate([told.ravel()[-size:], np.resize(coming, self.horizon)])
+
+    def _best_memory(self, table: Floats, size: int) -> float:
+        """The memory with which the mean of the earlier cycles comes nearest to each cycle, over the later half."""
+        cycles = table.shape[0]
+        if cycles < ENOUGH_CYCLES:
+            return MEMORY
+        half, unseen = cycles // 2, self._unseen(size)
+
+        def squares(memory: float) -> float:
+            powers = _powers(cycles, memory)
+            weights = np.cumsum(powers)[half:-1, None] - np.outer(powers[half:-1], unseen)
+            misses = table[half + 1 :] - _faded(table, memory)[half:-1] / weights
+            return float(np.square(misses).sum())
+
+        return min(MEMORIES, key=squares)
+
+
+def shape_of(period: Period, *, points: int, horizon: int) -> Waves | Phases:
+    """Return what fits the season of `period` to a series of `points` points."""
     if period.harmonics is None:
-        return None
+        return Phases(steps=round(period.steps), horizon=horizon)
+    return _waves(period.steps, period.harmonics, points=points, horizon=horizon)
+
+
+def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     at = np.arange(points + horizon)
-    angles = (2 * np.pi / period.steps) * np.outer(np.arange(1, period.harmonics + 1), at)
+    angles = (2 * np.pi / steps) * np.outer(np.arange(1, harmonics + 1), at)
     values = np.concatenate([np.sin(angles), np.cos(angles)])
-    if abs(2 * period.harmonics - period.steps) < 1e-9:
-        values = np.delete(values, period.harmonics - 1, axis=0)  # the sine of the highest one is zero at every step
-    weighted = values[:, :points] * MEMORY ** ((points - 1 - at[:points]) / period.steps)
-    cycles = int(points / period.steps)
-    starts = (points - np.arange(cycles, 0, -1) * period.steps).round().astype(np.int64)
+    if abs(2 * harmonics - steps) < 1e-9:
+        values = np.delete(values, harmonics - 1, axis=0)  # the sine of the highest one is zero at every step
+    weighted = values[:, :points] * MEMORY ** ((points - 1 - at[:points]) / steps)
+    cycles = int(points / steps)
+    starts = (points - np.arange(cycles, 0, -1) * steps).round().astype(np.int64)
     return Waves(
         values=values,
         weighted=weighted,
@@ -77,19 +145,19 @@ def waves_of(period: Period, *, points: int, horizon: int) -> Waves | None:
     )
 
 
-def seasonal_part(y: Floats, period: Period, waves: Waves | None, *, horizon: int) -> Floats:
-    """Return the season of `y` over the history and `horizon` further steps; zeros when there is no evidence for it.
+def seasonal_part(y: Floats, period: Period, shape: Waves | Phases) -> Floats:
+    """Return the season of `y` over history and future; zeros when there is no evidence for it.
 
     Found twice: the second time the trend is that of the series without its season, which reaches to both ends.
     """
-    first = _fit(y - _trend(y, period.steps), period, waves, horizon=horizon)
-    rest = y - first.values[: y.size]
-    fit = _fit(y - _trend(rest, period.steps), period, waves, horizon=horizon)
+    rest = y - shape.fit(y - _trend(y, period.steps))[: y.size]
+    detrended = y - _trend(rest, period.steps)
     if period.is_forced:
-        return fit.values
-    if fit.strength <= 1 - 1 / period.evidence:
-        return np.zeros(fit.values.size)
-    return fit.values * fit.strength
+        return shape.fit(detrended)
+    season, strength = shape.fit_and_strength(detrended)
+    if strength <= 1 - 1 / period.evidence:
+        return np.zeros(season.size)
+    return season * strength
 
 
 def _trend(y: Floats, steps: float) -> Floats:
@@ -110,59 +178,15 @@ def _continued(y: Floats, by: int) -> Floats:
     return np.pad(padded, by - by_known, mode="edge") if by > by_known else padded
 
 
-def _fit(detrended: Floats, period: Period, waves: Waves | None, *, horizon: int) -> _Fit:
-    if waves is None:
-        return _phase_means(detrended, round(period.steps), horizon=horizon)
-    return _harmonics(detrended, waves)
-
-
-def _phase_means(detrended: Floats, steps: int, *, horizon: int) -> _Fit:
-    """The mean of each phase around each cycle, with weights that fade on both sides; the last cycle's goes on."""
-    size = detrended.size
-    cycles = -(-size // steps)
-    table = _by_cycle(detrended, cycles, steps)
-    seen = _by_cycle(np.ones(size), cycles, steps)
-    memory = _best_memory(table, seen)
-    sums, weights = _fading_pair(table, seen, memory)
-    told = _centred((sums - table) / (weights - seen))
-    coming = _centred(sums[-1:] / weights[-1:])
-    values = np.concatenate([told.ravel()[-size:], np.resize(coming, horizon)])
-    return _Fit(values=values, strength=_agreement(table[1:], seen[1:], memory=memory, has_waves=False))
-
-
 def _centred(means: Floats) -> Floats:
     """The means of each cycle, less their own mean."""
     centred: Floats = means - means.mean(axis=1, keepdims=True)
     return centred
 
 
-def _by_cycle(values: Floats, cycles: int, steps: int) -> Floats:
-    """One row a cycle, the last one whole; zeros before the first value."""
-    return np.concatenate([np.zeros(cycles * steps - values.size), values]).reshape(cycles, steps)
-
-
-def _best_memory(table: Floats, seen: Floats) -> float:
-    """The memory with which the mean of the earlier cycles comes nearest to each cycle, over the later half."""
-    cycles = table.shape[0]
-    if cycles < ENOUGH_CYCLES:
-        return MEMORY
-    later, steps = slice(cycles // 2, None), table.shape[1]
-    joined = np.hstack([table, seen])
-
-    def squares(memory: float) -> float:
-        faded = _faded(joined, memory)[:-1]
-        earlier = faded[:, :steps] / faded[:, steps:].clip(1e-300)
-        return float(np.square(table[1:] - earlier)[later].sum())
-
-    return min(MEMORIES, key=squares)
-
-
 def _faded(table: Floats, memory: float) -> Floats:
     """Sums down the cycles in which a cycle weighs `memory` to the power of its age."""
-    from scipy.signal import lfilter
-
-    sums: Floats = lfilter([1.0], [1.0, -memory], table, axis=0)
-    return sums
+    return run_recursion(table, [memory])
 
 
 def _fading_sums(table: Floats, memory: float) -> Floats:
@@ -171,35 +195,33 @@ def _fading_sums(table: Floats, memory: float) -> Floats:
     return both
 
 
-def _fading_pair(table: Floats, seen: Floats, memory: float) -> tuple[Floats, Floats]:
-    """The fading sums of both, by one filter: a filter costs as much to call as to run."""
-    sums = _fading_sums(np.hstack([table, seen]), memory)
-    return sums[:, : table.shape[1]], sums[:, table.shape[1] :]
+def _powers(cycles: int, memory: float) -> Floats:
+    powers: Floats = memory ** np.arange(cycles)
+    return powers
 
 
-def _harmonics(detrended: Floats, waves: Waves) -> _Fit:
-    """The first harmonics by weighted least squares, newer cycles first."""
-    size = detrended.size
-    coefficients = np.linalg.solve(waves.products, waves.weighted @ detrended)
-    shares = np.add.reduceat((waves.values[:, :size] * detrended)[:, waves.first :], waves.starts, axis=1).T
-    strength = _agreement(shares, np.ones(shares.shape), memory=MEMORY, has_waves=True)
-    return _Fit(values=coefficients @ waves.values, strength=strength)
+def _fading_weights(cycles: int, memory: float) -> Floats:
+    """What all cycles together weigh around each cycle."""
+    so_far = np.cumsum(_powers(cycles, memory))
+    both: Floats = so_far + so_far[::-1] - 1.0
+    return both
 
 
-def _agreement(table: Floats, seen: Floats, *, memory: float, has_waves: bool) -> float:
+def _agreement(table: Floats, *, memory: float, has_waves: bool) -> float:
     """Return how much of the season to believe, from how well the other cycles tell each cycle (rows).
 
     The slope of a cycle on the mean of the others is S / (S + N/m) when S is the variance of a true season, N that of
     what differs between cycles, and m the number of others. Noise of any colour, a random walk too, gives about
     nothing. From it follows the same with all cycles at hand, the factor by which to shrink (James and Stein).
     """
-    sums, weights = _fading_pair(table, seen, memory)
-    others_weight = weights - seen
-    others = np.divide(sums - table, others_weight, out=np.zeros(table.shape), where=others_weight > 0)
-    power = float(np.square(others * seen).sum())
-    if table.shape[0] < 2 or power == 0.0:
+    if table.shape[0] < 2:
         return 0.0
-    slope = float((others * table * seen).sum()) / power
+    weights = _fading_weights(table.shape[0], memory) - 1.0
+    others = (_fading_sums(table, memory) - table) / weights[:, None]
+    power = float(np.square(others).sum())
+    if power == 0.0:
+        return 0.0
+    slope = float((others * table).sum()) / power
     cycles = _effective(table.shape[0], memory)
     if slope < min(SURELY / np.sqrt(_directions(others, has_waves=has_waves) * (cycles - 1)), ENOUGH_WHEN_FEW):
         return 0.0
@@ -218,5 +240,5 @@ def _directions(others: Floats, *, has_waves: bool) -> float:
 
 def _effective(cycles: int, memory: float) -> float:
     """How many equally weighted cycles the fading ones are worth."""
-    weights = memory ** np.arange(cycles)
+    weights = _powers(cycles, memory)
     return float(weights.sum() ** 2 / np.square(weights).sum())

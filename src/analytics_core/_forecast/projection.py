@@ -11,7 +11,7 @@ from analytics_core._forecast.combine import combine
 from analytics_core._forecast.grid import fill_gaps
 from analytics_core._forecast.interval import quantile, variances
 from analytics_core._forecast.periods import LONGEST_LAG, Period
-from analytics_core._forecast.season import Adjusted, adjust_for_seasons
+from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
 from analytics_core._forecast.types import Floats
 
 MOST_POINTS = 4_000
@@ -71,11 +71,12 @@ def project(
 def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: int) -> Adjusted:
     """The series without its seasons; gaps are filled again on the line between adjusted neighbours."""
     recent = slice(max(0, values.size - MOST_POINTS), None)
-    adjusted = adjust_for_seasons(filled, periods, horizon=horizon)
+    shapes = shapes_of(periods, points=values.size, horizon=horizon)
+    adjusted = adjust_for_seasons(filled, shapes)
     if not adjusted.season.any() or not np.isnan(values[recent]).any():
         return adjusted
     bridged = adjusted.reseason(fill_gaps(np.where(np.isfinite(values), adjusted.values, np.nan)), 0)
-    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), periods, horizon=horizon)
+    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), shapes)
 
 
 def _flat(filled: Floats, horizon: int) -> Projection:
