@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
+from analytics_core._forecast.recursion import run_recursion
 from analytics_core._forecast.smoothing import corrected_aic
 from analytics_core._forecast.types import Floats
 
@@ -23,30 +25,22 @@ class Autoregression:
         order = self.weights.size
         centred = np.concatenate([np.zeros(order), np.diff(z, prepend=z[:1]) - self.mean])
         centred[order] = 0.0
-        recent = np.array([centred[order - lag : centred.size - lag] for lag in range(order)]).reshape(order, z.size)
+        recent = sliding_window_view(centred, z.size)[order:0:-1]
         forecasts: Floats = z + self.mean * steps[:, None] + self._sums_ahead(int(steps[-1]))[steps - 1] @ recent
         return forecasts
 
     def _sums_ahead(self, steps: int) -> Floats:
         """How much each recent change, newest first, adds to the sum of the changes after 1 ... `steps` steps."""
         order = self.weights.size
-        recent, total = np.eye(order), np.zeros(order)
-        sums = np.empty((steps, order))
-        for step in range(steps):
-            change = self.weights @ recent
-            recent = np.concatenate([change[None], recent[:-1]])[:order]
-            total = total + change
-            sums[step] = total
+        direct = np.concatenate([self.weights, np.zeros(steps)])[np.add.outer(np.arange(steps), np.arange(order))]
+        sums: Floats = np.cumsum(run_recursion(direct, self.weights), axis=0)
         return sums
 
     def growth(self, steps: int) -> Floats:
         """Return the variance of the forecast error after 1 ... `steps` steps, in units of the first."""
-        answers = np.zeros(steps)
-        answers[0] = 1.0
-        for step in range(1, steps):
-            back = answers[max(0, step - self.weights.size) : step][::-1]
-            answers[step] = self.weights[: back.size] @ back
-        return np.cumsum(np.square(np.cumsum(answers)))
+        push = np.zeros(steps)
+        push[0] = 1.0
+        return np.cumsum(np.square(np.cumsum(run_recursion(push, self.weights))))
 
 
 def fit_autoregression(z: Floats, *, longest_lag: int) -> Autoregression:

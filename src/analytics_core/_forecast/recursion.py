@@ -9,7 +9,7 @@ import numpy as np
 from analytics_core._forecast.types import Floats
 
 
-def run_recursion(x: Floats, weights: Sequence[float]) -> Floats:
+def run_recursion(x: Floats, weights: Sequence[float] | Floats) -> Floats:
     """Return y with y[t] = x[t] + weights[0] y[t-1] + weights[1] y[t-2] + ..., from a start at zero.
 
     A matrix `x` is filtered down each of its columns. The recursion is a triangular system with few diagonals: LAPACK
