@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,6 +19,9 @@ MEMORIES = (0.6, 0.75, 0.85, 0.95)
 ENOUGH_CYCLES = 6
 """From so many cycles on, the memory that would have told each cycle best from those before it."""
 
+LONGEST_HALF_WINDOW = 50
+"""A moving average over more steps to either side is taken by running sums."""
+
 SURELY = 1.645
 """Cycles must agree by so many standard errors of what chance makes agree ..."""
 
@@ -31,22 +35,19 @@ class Waves:
 
     Attributes:
         values: one row a wave.
-        weighted: the same over the history, newer cycles first.
-        products: the normal equations' matrix.
+        solver: gives the coefficients of a history, newer cycles first.
         first: the first step of the oldest whole cycle, counted back from the last step.
         starts: where each whole cycle starts, counted from `first`.
     """
 
     values: Floats
-    weighted: Floats
-    products: Floats
+    solver: Floats
     first: int
     starts: NDArray[np.int64]
 
     def fit(self, detrended: Floats) -> Floats:
         """Return the season over history and future: the harmonics by weighted least squares."""
-        coefficients = np.linalg.solve(self.products, self.weighted @ detrended)
-        season: Floats = coefficients @ self.values
+        season: Floats = (self.solver @ detrended) @ self.values
         return season
 
     def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
@@ -57,73 +58,93 @@ class Waves:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class _Weights:
+    """What the values seen weigh around each cycle and phase.
+
+    Attributes:
+        before: those up to the cycle.
+        others: those of all other cycles.
+        last: all, around the last cycle.
+    """
+
+    before: Floats
+    others: Floats
+    last: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Phases:
     """A period with a mean for each phase around each cycle: weights fade on both sides, the last cycle's go on.
 
     Attributes:
         steps: the length of the period.
+        points: the length of the history.
         horizon: how many steps to continue.
+        weights: for each memory to try, in order.
     """
 
     steps: int
+    points: int
     horizon: int
+    weights: Mapping[float, _Weights]
 
     def fit(self, detrended: Floats) -> Floats:
         """Return the season over history and future."""
-        table = self._by_cycle(detrended)
-        return self._fit(table, detrended.size, self._best_memory(table, detrended.size))
+        return self._fit(self._by_cycle(detrended))[0]
 
     def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
         """Return the same, and how much of it to believe."""
         table = self._by_cycle(detrended)
-        memory = self._best_memory(table, detrended.size)
-        strength = _agreement(table[1:], memory=memory, has_waves=False)
-        return self._fit(table, detrended.size, memory), strength
+        season, memory = self._fit(table)
+        return season, _agreement(table[1:], memory=memory, has_waves=False)
 
     def _by_cycle(self, values: Floats) -> Floats:
         """One row a cycle, the last one whole; zeros before the first value."""
-        cycles = -(-values.size // self.steps)
-        table = np.zeros((cycles, self.steps), order="F")  # filters run down its columns
-        table[1:] = values[values.size - (cycles - 1) * self.steps :].reshape(cycles - 1, self.steps)
-        unseen = cycles * self.steps - values.size
+        cycles = -(-self.points // self.steps)
+        unseen = cycles * self.steps - self.points
+        table = np.zeros((cycles, self.steps), order="F")  # recursions run down its columns
         table[0, unseen:] = values[: self.steps - unseen]
+        table[1:] = values[self.steps - unseen :].reshape(cycles - 1, self.steps)
         return table
 
-    def _unseen(self, size: int) -> Floats:
-        """One for each phase that the oldest cycle lacks, which began before the first value."""
-        unseen = np.zeros(self.steps)
-        unseen[: -size % self.steps] = 1.0
-        return unseen
+    def _fit(self, table: Floats) -> tuple[Floats, float]:
+        """The season, and the memory with which the earlier cycles come nearest to each cycle of the later half."""
+        half = table.shape[0] // 2
+        tried = []
+        for memory, weights in self.weights.items():
+            before = run_recursion(table, [memory])
+            misses = table[half + 1 :] - before[half:-1] / weights.before[half:-1]
+            tried.append((float(np.square(misses).sum()), before, memory))
+        _, before, memory = min(tried, key=lambda item: item[0])
+        weights = self.weights[memory]
+        others = before - table + run_recursion(table, [memory], backwards=True) - table
+        told = _centred(others / weights.others)
+        coming = _centred(before[-1:] / weights.last)
+        return np.concatenate([told.ravel()[-self.points :], np.resize(coming, self.horizon)]), memory
 
-    def _fit(self, table: Floats, size: int, memory: float) -> Floats:
-        sums, unseen = _fading_sums(table, memory), self._unseen(size)
-        weights = _fading_weights(table.shape[0], memory)[:, None] - np.outer(_powers(table.shape[0], memory), unseen)
-        seen = np.ones(table.shape)
-        seen[0] -= unseen
-        told = _centred((sums - table) / (weights - seen))
-        coming = _centred(sums[-1:] / weights[-1:])
-        return np.concatenate([told.ravel()[-size:], np.resize(coming, self.horizon)])
 
-    def _best_memory(self, table: Floats, size: int) -> float:
-        """The memory with which the mean of the earlier cycles comes nearest to each cycle, over the later half."""
-        cycles = table.shape[0]
-        if cycles < ENOUGH_CYCLES:
-            return MEMORY
-        half, unseen = cycles // 2, self._unseen(size)
+def _phases(steps: int, *, points: int, horizon: int) -> Phases:
+    cycles = -(-points // steps)
+    memories = MEMORIES if cycles >= ENOUGH_CYCLES else (MEMORY,)
+    weights = {memory: _weights(steps, points, cycles, memory) for memory in memories}
+    return Phases(steps=steps, points=points, horizon=horizon, weights=weights)
 
-        def squares(memory: float) -> float:
-            powers = _powers(cycles, memory)
-            weights = np.cumsum(powers)[half:-1, None] - np.outer(powers[half:-1], unseen)
-            misses = table[half + 1 :] - _faded(table, memory)[half:-1] / weights
-            return float(np.square(misses).sum())
 
-        return min(MEMORIES, key=squares)
+def _weights(steps: int, points: int, cycles: int, memory: float) -> _Weights:
+    powers = memory ** np.arange(cycles)
+    so_far = np.cumsum(powers)
+    lacking = np.zeros((cycles, steps), order="F")  # the oldest cycle may have begun before the first value
+    lacking[:, : -points % steps] = powers[:, None]
+    others = (so_far + so_far[::-1] - 2.0)[:, None] - lacking
+    others[0] += lacking[0]
+    before = so_far[:, None] - lacking
+    return _Weights(before=before, others=others, last=before[-1:])
 
 
 def shape_of(period: Period, *, points: int, horizon: int) -> Waves | Phases:
     """Return what fits the season of `period` to a series of `points` points."""
     if period.harmonics is None:
-        return Phases(steps=round(period.steps), horizon=horizon)
+        return _phases(round(period.steps), points=points, horizon=horizon)
     return _waves(period.steps, period.harmonics, points=points, horizon=horizon)
 
 
@@ -138,8 +159,7 @@ def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     starts = (points - np.arange(cycles, 0, -1) * steps).round().astype(np.int64)
     return Waves(
         values=values,
-        weighted=weighted,
-        products=weighted @ values[:, :points].T,
+        solver=np.linalg.solve(weighted @ values[:, :points].T, weighted),
         first=int(starts[0]),
         starts=starts - starts[0],
     )
@@ -163,10 +183,22 @@ def seasonal_part(y: Floats, period: Period, shape: Waves | Phases) -> Floats:
 def _trend(y: Floats, steps: float) -> Floats:
     """A centred moving average of one period, over the series continued at both ends."""
     half = max(1, int(steps // 2))
+    if half > LONGEST_HALF_WINDOW:
+        return _long_trend(y, steps, half)
     window = np.ones(2 * half + 1)
     window[[0, -1]] = (steps - (2 * half - 1)) / 2
     window /= window.sum()
     return np.convolve(_continued(y, half), window, mode="valid")
+
+
+def _long_trend(y: Floats, steps: float, half: int) -> Floats:
+    """The same by running sums, whose cost does not grow with the window."""
+    padded = _continued(y - y[0], half)
+    sums = np.cumsum(padded)
+    inner = sums[2 * half - 1 : -1] - sums[: y.size]
+    ends = padded[: y.size] + padded[2 * half :]
+    trend: Floats = y[0] + (inner + ends * ((steps - (2 * half - 1)) / 2)) / steps
+    return trend
 
 
 def _continued(y: Floats, by: int) -> Floats:
@@ -184,29 +216,6 @@ def _centred(means: Floats) -> Floats:
     return centred
 
 
-def _faded(table: Floats, memory: float) -> Floats:
-    """Sums down the cycles in which a cycle weighs `memory` to the power of its age."""
-    return run_recursion(table, [memory])
-
-
-def _fading_sums(table: Floats, memory: float) -> Floats:
-    """The same both ways: a cycle weighs `memory` to the power of its distance."""
-    both: Floats = _faded(table, memory) + _faded(table[::-1], memory)[::-1] - table
-    return both
-
-
-def _powers(cycles: int, memory: float) -> Floats:
-    powers: Floats = memory ** np.arange(cycles)
-    return powers
-
-
-def _fading_weights(cycles: int, memory: float) -> Floats:
-    """What all cycles together weigh around each cycle."""
-    so_far = np.cumsum(_powers(cycles, memory))
-    both: Floats = so_far + so_far[::-1] - 1.0
-    return both
-
-
 def _agreement(table: Floats, *, memory: float, has_waves: bool) -> float:
     """Return how much of the season to believe, from how well the other cycles tell each cycle (rows).
 
@@ -216,13 +225,15 @@ def _agreement(table: Floats, *, memory: float, has_waves: bool) -> float:
     """
     if table.shape[0] < 2:
         return 0.0
-    weights = _fading_weights(table.shape[0], memory) - 1.0
-    others = (_fading_sums(table, memory) - table) / weights[:, None]
+    powers = memory ** np.arange(table.shape[0])
+    so_far = np.cumsum(powers)
+    sums = run_recursion(table, [memory]) - table + run_recursion(table, [memory], backwards=True) - table
+    others = sums / (so_far + so_far[::-1] - 2.0)[:, None]
     power = float(np.square(others).sum())
     if power == 0.0:
         return 0.0
     slope = float((others * table).sum()) / power
-    cycles = _effective(table.shape[0], memory)
+    cycles = float(so_far[-1] ** 2 / np.square(powers).sum())  # how many equally weighted ones they are worth
     if slope < min(SURELY / np.sqrt(_directions(others, has_waves=has_waves) * (cycles - 1)), ENOUGH_WHEN_FEW):
         return 0.0
     noise = (cycles - 1) * (1 / min(slope, 1.0) - 1)
@@ -236,9 +247,3 @@ def _directions(others: Floats, *, has_waves: bool) -> float:
         half = -(-power.size // 2)
         power = power[:half] + np.pad(power[half:], (0, 2 * half - power.size))
     return 2 * float(power.sum() ** 2 / np.square(power).sum())
-
-
-def _effective(cycles: int, memory: float) -> float:
-    """How many equally weighted cycles the fading ones are worth."""
-    weights = _powers(cycles, memory)
-    return float(weights.sum() ** 2 / np.square(weights).sum())
