@@ -35,19 +35,22 @@ class Waves:
 
     Attributes:
         values: one row a wave.
-        solver: gives the coefficients of a history, newer cycles first.
+        weighted: the same over the history, newer cycles first.
+        products: the normal equations' matrix.
         first: the first step of the oldest whole cycle, counted back from the last step.
         starts: where each whole cycle starts, counted from `first`.
     """
 
     values: Floats
-    solver: Floats
+    weighted: Floats
+    products: Floats
     first: int
     starts: NDArray[np.int64]
 
     def fit(self, detrended: Floats) -> Floats:
         """Return the season over history and future: the harmonics by weighted least squares."""
-        season: Floats = (self.solver @ detrended) @ self.values
+        coefficients = np.linalg.solve(self.products, self.weighted @ detrended)
+        season: Floats = coefficients @ self.values
         return season
 
     def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
@@ -159,7 +162,8 @@ def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     starts = (points - np.arange(cycles, 0, -1) * steps).round().astype(np.int64)
     return Waves(
         values=values,
-        solver=np.linalg.solve(weighted @ values[:, :points].T, weighted),
+        weighted=weighted,
+        products=weighted @ values[:, :points].T,
         first=int(starts[0]),
         starts=starts - starts[0],
     )
