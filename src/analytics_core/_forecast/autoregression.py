@@ -46,29 +46,35 @@ class Autoregression:
 def fit_autoregression(z: Floats, *, longest_lag: int) -> Autoregression:
     """Return the model of the differences of `z` with the lowest corrected AIC, with or without a mean."""
     changes = np.diff(z)
-    best = (np.inf, Autoregression(mean=0.0, weights=np.empty(0)))
+    best: tuple[float, float, list[float]] = (np.inf, 0.0, [])
     for mean in (0.0, float(changes.mean())):
-        for weights, variance in _burg(changes - mean, min(longest_lag, changes.size // 5)):
-            numbers = weights.size + 1 + (mean != 0.0)
-            criterion = corrected_aic(variance * changes.size, changes.size, numbers)
+        reflections, variances = _burg(changes - mean, min(longest_lag, changes.size // 5))
+        for order, variance in enumerate(variances):
+            criterion = corrected_aic(variance * changes.size, changes.size, order + 1 + (mean != 0.0))
             if criterion < best[0]:
-                best = (criterion, Autoregression(mean=mean, weights=weights))
-    return best[1]
+                best = (criterion, mean, reflections[:order])
+    return Autoregression(mean=best[1], weights=_weights(best[2]))
 
 
-def _burg(x: Floats, highest: int) -> list[tuple[Floats, float]]:
-    """The weights and the error variance of each order from 0 on."""
-    weights = np.empty(0)
-    variance = float(np.square(x).mean())
-    models = [(weights, variance)]
+def _burg(x: Floats, highest: int) -> tuple[list[float], list[float]]:
+    """The reflections of each order from 1 on, and the error variance of each order from 0 on."""
+    reflections: list[float] = []
+    variances = [float(np.square(x).mean())]
     forward, backward = x[1:], x[:-1]
     for _ in range(highest):
         power = float(forward @ forward + backward @ backward)
         if power <= 0.0:
             break
         reflection = 2.0 * float(forward @ backward) / power
-        weights = np.concatenate([weights - reflection * weights[::-1], [reflection]])
-        variance *= 1.0 - reflection**2
-        models.append((weights, variance))
+        reflections.append(reflection)
+        variances.append(variances[-1] * (1.0 - reflection**2))
         forward, backward = (forward - reflection * backward)[1:], (backward - reflection * forward)[:-1]
-    return models
+    return reflections, variances
+
+
+def _weights(reflections: list[float]) -> Floats:
+    """The weights that belong to reflections (Levinson's recursion)."""
+    weights = np.empty(0)
+    for reflection in reflections:
+        weights = np.concatenate([weights - reflection * weights[::-1], [reflection]])
+    return weights
