@@ -7,7 +7,8 @@
     )
 
 The keyword arguments bear the names of the contract's options (section Operation options); None is the contract's null.
-The DataFrame that is given never changes. What an operation gives, and where it departs from what is usual, is told in
+The DataFrame that is given never changes. Where something was done otherwise than asked, `attrs["notes"]` of the answer
+tells it. What an operation gives, and where it departs from what is usual, is told in
 docs/explanation/post-processing.md.
 
 Raises (all functions):
@@ -61,7 +62,10 @@ Aggregates = Mapping[str, Mapping[str, Any]]
 def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
-    return run_step(step, frame)
+    noted = run_step(step, frame)
+    if noted.notes:
+        noted.frame.attrs["notes"] = noted.notes
+    return noted.frame
 
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:

@@ -61,7 +61,7 @@ OPERATIONS = Operations(
 
 
 def run(frame: Frame, *steps: Asked) -> Frame:
-    return run_steps(frame, read_steps(steps, OPERATIONS))
+    return run_steps(frame, read_steps(steps, OPERATIONS)).frame
 
 
 def columns(frame: Frame) -> dict[str, list[Any]]:
