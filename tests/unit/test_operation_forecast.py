@@ -114,6 +114,39 @@ def test_awkward_series_are_forecast_without_an_error(values: list[Any]) -> None
     assert len(result) == len(values) + 7
 
 
+def test_columns_without_numbers_are_left_out_and_named(daily: pd.DataFrame) -> None:
+    result = forecast(daily.assign(done=True, later=daily["day"]))
+    assert not {"k", "done", "later"} & set(result.columns)
+    assert result.attrs["notes"] == ("forecast: left out, since they hold no numbers: k, done, later",)
+    assert "notes" not in forecast(daily[["day", "a"]]).attrs
+
+
+def test_an_option_that_does_not_fit_is_noted_with_the_columns(daily: pd.DataFrame) -> None:
+    result = forecast(daily[["day", "a", "b"]], yearly_seasonality=True)
+    (note,) = result.attrs["notes"]
+    assert note.startswith("forecast: a, b: yearly_seasonality is left out: it needs more than two cycles of 365.25")
+
+
+def test_a_column_of_nulls_has_no_forecast_and_a_note(daily: pd.DataFrame) -> None:
+    result = forecast(daily[["day", "a"]].assign(empty=np.nan))
+    assert result[["empty__yhat", "empty__yhat_lower", "empty__yhat_upper"]].isna().all(axis=None)
+    assert result["a__yhat"].notna().all()
+    assert result.attrs["notes"] == ("forecast: empty: no value was observed",)
+
+
+@pytest.mark.parametrize(("change", "repeated"), [("2024-03-31", []), ("2024-10-27", [2])])
+def test_hours_of_a_zone_are_answered_in_it_with_the_profile_of_its_clock(change: str, repeated: list[int]) -> None:
+    begin = pd.Timestamp(change, tz="Europe/Oslo") - pd.Timedelta(days=28)
+    hours = pd.date_range(begin, pd.Timestamp(change, tz="Europe/Oslo"), freq="h", inclusive="left")
+    frame = pd.DataFrame({"hour": hours, "a": np.where(hours.hour == 8, 100.0, 10.0)})
+    result = forecast(frame, time_grain="PT1H", periods=48)
+    future = result.tail(48)
+    assert result["hour"].dt.tz == hours.tz
+    assert (result["hour"].diff().dropna() == pd.Timedelta(hours=1)).all()
+    assert future["hour"].head(23).dt.hour[lambda hour: hour.duplicated()].tolist() == repeated
+    assert future.loc[future["a__yhat"] > 80, "hour"].dt.hour.tolist() == [8, 8]
+
+
 def test_an_empty_frame_gives_an_empty_forecast(daily: pd.DataFrame) -> None:
     assert len(forecast(daily.iloc[:0])) == 0
 
