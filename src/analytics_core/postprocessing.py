@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from analytics_core._frames.pipeline import Step, read_options, run_step
 from analytics_core._frames.registry import Operations
+from analytics_core.errors import PostProcessingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,6 +61,8 @@ Aggregates = Mapping[str, Mapping[str, Any]]
 
 
 def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    if not hasattr(frame, "columns"):
+        raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
     noted = run_step(step, frame)

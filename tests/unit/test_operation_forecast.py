@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,30 @@ def test_longer_seasons_are_options_too(option: str) -> None:
     with_season = forecast(frame, periods=30, **{option: True})["a__yhat"].tail(30).to_numpy()
     without = forecast(frame, periods=30, **{option: False})["a__yhat"].tail(30).to_numpy()
     assert not np.allclose(with_season, without)
+
+
+@pytest.mark.parametrize(
+    ("option", "steps"), [("weekly_seasonality", 7), ("monthly_seasonality", 30.4375), ("yearly_seasonality", 365.25)]
+)
+def test_every_value_of_a_seasonality_has_its_own_effect(option: str, steps: float) -> None:
+    """A clear season is detected; one that noise does not show is there when forced, in full or by its first waves."""
+    others = {f"{name}_seasonality": False for name in ("weekly", "monthly", "yearly")}
+    ahead = max(30, round(0.7 * steps))
+    at, noise = np.arange(1100), np.random.default_rng(3).normal(size=1100)
+    clear = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=1100), "a": 20 * np.sin(at * 2 * np.pi / steps)})
+
+    def future(values: np.ndarray, value: bool | int | None) -> np.ndarray:
+        frame = clear.assign(a=values)
+        return forecast(frame, periods=ahead, **{**others, option: value})["a__yhat"].tail(ahead).to_numpy()
+
+    season = clear["a"].to_numpy() + noise
+    truth = 20 * np.sin(np.arange(1100, 1100 + ahead) * 2 * np.pi / steps)
+    assert np.abs(future(season, None) - truth).mean() < np.abs(future(season, False) - truth).mean() / 2
+    np.testing.assert_array_equal(future(season, 0), future(season, False))
+    forced = [future(noise, value) for value in (None, True, 1, 2)]
+    for place, one in enumerate(forced):
+        for other in forced[place + 1 :]:
+            assert np.abs(one - other).max() > 1e-3
 
 
 def test_a_wider_interval_holds_a_narrower_one(daily: pd.DataFrame) -> None:
@@ -169,6 +194,11 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
         ({"index": "dya"}, "index: there is no column 'dya'; did you mean 'day'"),
         ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),
         ({"weekly_seasonality": "often"}, "weekly_seasonality"),
+        ({"weekly_seasonality": 1.5}, "weekly_seasonality"),
+        ({"monthly_seasonality": -1}, "monthly_seasonality.*must be 0 or more"),
+        ({"confidence_interval": "most"}, "confidence_interval: "),
+        ({"time_grain": None}, "time_grain: must be one of PT1S, PT5S"),
+        ({"index": ["day"]}, "index: must be text"),
     ],
 )
 def test_what_cannot_be_honoured_is_told(daily: pd.DataFrame, options: dict[str, Any], message: str) -> None:
@@ -181,6 +211,51 @@ def test_frames_without_moments_or_numbers_are_refused(daily: pd.DataFrame) -> N
         forecast(daily[["a", "b", "k"]])
     with pytest.raises(PostProcessingError, match="there is no numeric column to forecast"):
         forecast(daily[["day", "k"]])
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [pd.period_range("2024", periods=84), range(84), [f"2024-01-{day % 28 + 1:02}" for day in range(84)], [None] * 84],
+    ids=["periods", "numbers", "text", "nulls"],
+)
+def test_what_holds_no_moments_is_not_taken_for_moments(daily: pd.DataFrame, moments: Any) -> None:
+    frame = daily[["a"]].assign(day=pd.Series(moments))
+    with pytest.raises(PostProcessingError, match="there is no column of moments; the columns are: a, day"):
+        forecast(frame)
+
+
+@pytest.mark.parametrize(
+    "values", [[1 + 2j] * 84, ["x", 1] * 42, pd.Categorical(["x"] * 84), pd.to_timedelta(range(84), unit="D")]
+)
+def test_what_is_no_number_is_not_forecast(daily: pd.DataFrame, values: Any) -> None:
+    with pytest.raises(PostProcessingError, match="there is no numeric column to forecast; the columns are: day, a"):
+        forecast(daily[["day"]].assign(a=values))
+
+
+def test_decimals_and_whole_numbers_with_nulls_are_numbers(daily: pd.DataFrame) -> None:
+    whole = pd.array([None, *range(83)], dtype="Int64")
+    frame = daily[["day"]].assign(exact=[Decimal("1.5"), None] * 42, whole=whole)
+    assert forecast(frame)[["exact__yhat", "whole__yhat"]].notna().all(axis=None)
+
+
+def test_columns_that_a_forecast_would_write_over_are_refused(daily: pd.DataFrame) -> None:
+    for name in ("a__yhat", "a__yhat_lower", "a__yhat_upper"):
+        with pytest.raises(PostProcessingError, match=f"makes columns called {name}, and the frame has such"):
+            forecast(daily.rename(columns={"b": name}))
+    with pytest.raises(PostProcessingError, match="makes columns called a__yhat"):
+        forecast(daily.rename(columns={"day": "a__yhat"}))
+
+
+def test_whole_numbers_beyond_floats_are_refused_without_their_values(daily: pd.DataFrame) -> None:
+    with pytest.raises(PostProcessingError, match="does not work on this frame") as caught:
+        forecast(daily[["day"]].assign(a=[10**400] + [1] * 83))
+    assert "000" not in str(caught.value)
+
+
+@pytest.mark.parametrize("frame", [None, [1, 2], pd.Series([1.0])])
+def test_what_is_no_frame_is_refused(frame: Any) -> None:
+    with pytest.raises(PostProcessingError, match=r"^forecast: the first argument must be a DataFrame, not "):
+        forecast(frame)
 
 
 def test_several_series_below_each_other_are_refused(daily: pd.DataFrame) -> None:

@@ -28,6 +28,7 @@ from analytics_core.models.postprocessing import ForecastOptions
 DEFAULT_INDEX = "__timestamp"
 MOST_PERIODS = 100_000
 _WITHIN_A_DAY = "PT"
+_SUFFIXES = ("__yhat", "__yhat_lower", "__yhat_upper")
 
 
 def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
@@ -37,7 +38,7 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
     Rows without a moment and columns without numbers are left out; a note names these.
 
     Raises:
-        PostProcessingError: there is no column of moments, or none of numbers.
+        PostProcessingError: there is no column of moments, or none of numbers, or a column has the name of a new one.
         LimitError: the future is too long.
     """
     require_flat(frame)
@@ -48,6 +49,7 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
     if not series:
         raise PostProcessingError(f"there is no numeric column to forecast; the columns are: {listed(labels(frame))}")
     _check_periods(options.periods, len(series))
+    _check_free([axis, *series])
     held = frame[frame[axis].notna()]
     _check_one_series(held[axis], others)
     moments = _naive(held[axis], options.time_grain)
@@ -59,8 +61,9 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
         result = _forecast(values, moments, options, wall_clock)
         if not made:
             made[axis] = _like(held[axis], result.moments, options.time_grain)
-        made[f"{name}__yhat"], made[f"{name}__yhat_lower"] = result.yhat, result.lower
-        made[f"{name}__yhat_upper"] = result.upper
+        made.update(
+            zip((f"{name}{suffix}" for suffix in _SUFFIXES), (result.yhat, result.lower, result.upper), strict=True)
+        )
         made[name] = _observed(values, moments, result)
         for note in result.notes:
             notes.setdefault(note, []).append(name)
@@ -93,6 +96,16 @@ def _check_periods(periods: int, series: int) -> None:
         raise LimitError(
             f"periods: {periods:,} steps of {series:,} columns are {periods * series:,} values; "
             f"at most {MOST_PERIODS:,} are forecast"
+        )
+
+
+def _check_free(names: Sequence[str]) -> None:
+    """Refuse columns that a forecast would write over."""
+    made = {f"{name}{suffix}" for name in names[1:] for suffix in _SUFFIXES}
+    taken = [name for name in names if name in made]
+    if taken:
+        raise PostProcessingError(
+            f"the forecast makes columns called {listed(taken)}, and the frame has such columns: rename or drop them"
         )
 
 
