@@ -53,15 +53,10 @@ def forecast_series(
     chosen, notes = choose_periods(grain, seasonality, points=grid.values.size)
     steps = np.concatenate([grid.positions, grid.positions[-1] + 1 + np.arange(future.size)])
     horizon = max(int(steps[-1]) + 1 - grid.values.size, 0)
-    scale = _power_of_two(grid.values)
+    scale, local = _power_of_two(grid.values), _local(grid, grain, wall_clock, horizon)
+    lag = longest_lag(grain, seasonality)
     projection, more_notes = _run(
-        model,
-        grid.values / scale,
-        chosen,
-        _local(grid, grain, wall_clock, horizon),
-        horizon=horizon,
-        confidence=confidence,
-        lag=longest_lag(grain, seasonality),
+        model, grid.values / scale, chosen, local, horizon=horizon, confidence=confidence, lag=lag
     )
     rows = np.maximum(steps, 0)
     return ForecastResult(
