@@ -276,6 +276,10 @@ class FlattenOptions(OperationOptions):
     drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more)] = ()
 
 
+Seasonality = Bool | Annotated[Whole, Field(ge=0)] | None
+"""Forced or left out, a Fourier order, or null: detected."""
+
+
 class ForecastOptions(OperationOptions):
     """Options of `forecast`: `periods` counts steps of `time_grain`.
 
@@ -286,9 +290,9 @@ class ForecastOptions(OperationOptions):
     confidence_interval: Annotated[float, Field(gt=0, lt=1)]
     periods: Annotated[Whole, Field(ge=0)]
     time_grain: TimeGrain
-    weekly_seasonality: Bool | Whole | None = None
-    monthly_seasonality: Bool | Whole | None = None
-    yearly_seasonality: Bool | Whole | None = None
+    weekly_seasonality: Seasonality = None
+    monthly_seasonality: Seasonality = None
+    yearly_seasonality: Seasonality = None
     index: Name | None = None
     model: Annotated[ForecastModel, BeforeValidator(lambda value: ForecastModel.AUTO if value is None else value)] = (
         ForecastModel.AUTO
