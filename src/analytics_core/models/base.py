@@ -13,7 +13,6 @@ from uuid import UUID
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -23,10 +22,12 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema
 
+from analytics_core.models.described import DescribedShape
+
 T = TypeVar("T")
 
 
-class LenientShape(BaseModel):
+class LenientShape(DescribedShape):
     """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
 
     model_config = ConfigDict(
@@ -34,7 +35,7 @@ class LenientShape(BaseModel):
     )
 
 
-class StrictShape(BaseModel):
+class StrictShape(DescribedShape):
     """A payload or an answer of a resource: a key beyond the contract is refused."""
 
     model_config = ConfigDict(
