@@ -1,4 +1,4 @@
-"""Puts a description on every field of a JSON schema, so that a host's OpenAPI page explains itself."""
+"""Makes JSON schemas explain themselves on a host's OpenAPI page: every field has a description."""
 
 from __future__ import annotations
 
@@ -19,13 +19,15 @@ class DescribedShape(BaseModel):
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler, /) -> JsonSchemaValue:
-        """Return the JSON schema with a description on each field that the tables know."""
+        """Return the JSON schema with a description on each field and without defaults that are null."""
         schema = handler(core_schema)
         fields: dict[str, dict[str, Any]] = handler.resolve_ref_schema(schema).get("properties", {})
         for name, field in fields.items():
             meaning = _meaning(cls, name)
             if meaning:
                 field.setdefault("description", meaning)
+            if field.get("default", ...) is None:
+                del field["default"]  # it stands for "left out", which null is not everywhere
         return schema
 
 
