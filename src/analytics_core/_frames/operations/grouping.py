@@ -16,15 +16,27 @@ from analytics_core._frames.operations.checks import Array
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The group of each row, how many groups there are, and the first row of each."""
+    """The group of each row, and how many groups there are.
+
+    Args:
+        codes: the group of each row.
+        size: the number of groups.
+        first: the first row of each group.
+        known: the keys of the groups, where finding the groups gave them too; `first` is empty then.
+    """
 
     codes: Array
     size: int
     first: Array
+    known: Any = None
 
     def keys(self, series: pd.Series[Any]) -> pd.Series[Any]:
         """Return the key of each group: what the column of keys holds in the group's first row."""
-        return pd.Series(series.array.take(self.first), dtype=series.dtype, copy=False)
+        return pd.Series(self.key_array(series), dtype=series.dtype, copy=False)
+
+    def key_array(self, series: pd.Series[Any]) -> Any:
+        """Return the keys as an array, for a column of a frame."""
+        return series.array.take(self.first) if self.known is None else self.known
 
 
 def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
@@ -34,7 +46,9 @@ def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
     """
     if not keys:
         return Groups(codes=np.zeros(length, dtype=np.int64), size=1, first=np.zeros(min(length, 1), dtype=np.int64))
-    codes, size = key_codes(keys[0])
+    codes, different, size = _places_among_sorted(keys[0])
+    if len(keys) == 1 and isinstance(keys[0].dtype, pd.StringDtype) and len(different) == size:
+        return Groups(codes=codes, size=size, first=np.zeros(0, dtype=np.int64), known=different)
     for key in keys[1:]:
         further, count = key_codes(key)
         codes, size = _compressed(codes * max(count, 1) + further)
@@ -43,16 +57,23 @@ def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
 
 def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
     """Return the place of each value among the sorted different ones, nulls last, and how many there are."""
-    codes, different = pd.factorize(key)
+    codes, _, size = _places_among_sorted(key)
+    return codes, size
+
+
+def _places_among_sorted(key: pd.Series[Any]) -> tuple[Array, Any, int]:
+    """Return the place of each value among the sorted different ones, these without null, and how many with null."""
+    text = isinstance(key.dtype, pd.StringDtype)
+    codes, different = key.array.factorize() if text else pd.factorize(key)
     codes = codes.astype(np.int64, copy=False)
-    order = _sorted_places(different)
+    order = different.argsort() if text else _sorted_places(different)
     missing = bool(codes.min(initial=0) < 0)
     if not missing and np.all(order[1:] > order[:-1]):
-        return codes, len(order)  # the values came first in their order
+        return codes, different, len(order)  # the values came first in their order
     places = np.empty(len(order) + 1, dtype=np.int64)
     places[order] = np.arange(len(order))
     places[-1] = len(order)  # nulls: their code is -1
-    return places[codes], len(order) + missing
+    return places[codes], different.take(order), len(order) + missing
 
 
 def _sorted_places(different: Any) -> Array:
