@@ -1,8 +1,8 @@
 """The post-processing operations against the peer's: the two processes take turns on the same frame and options.
 
-A turn is one call that is not measured and a few that are, each on a copy of the frame made outside the measured time;
-the median turn of each side counts. The call before is there because whoever waited longer, while the other worked,
-finds its caches colder. Who goes first changes from round to round.
+A turn is some calls, each on a copy of the frame made outside the measured time; the median turn of each side counts.
+Before them each side works for a moment that is not measured: the faster one has waited longer, while the other worked,
+and would find its caches colder. Who goes first changes from round to round.
 """
 
 from __future__ import annotations
@@ -50,8 +50,10 @@ _BUDGET_S: Final = 3.0
 """Seconds of the peer's measured calls after which a case has enough rounds, once it has the least."""
 _LEAST_ROUNDS: Final = 5
 _MOST_ROUNDS: Final = 25
+_WARM_S: Final = 0.02
+"""How long each side works, at least, before its turn is measured."""
 _SLOW_S: Final = 1.0
-"""A case in which one call of the peer takes longer has one call in a turn."""
+"""A case in which one call of the peer takes longer has one call in a turn, and nothing before it."""
 
 
 def compare(workloads: ModuleType, bench: Path, folder: Path | None) -> Iterator[Ratio | Unmeasured]:
@@ -71,12 +73,12 @@ def compare(workloads: ModuleType, bench: Path, folder: Path | None) -> Iterator
 
 def _ratio(peer: Peer, case: str, operation: str, frame: Any, options: Mapping[str, Any], *, rows: int) -> Ratio:
     work = getattr(postprocessing, operation)
-    _turn(work, frame, options, 1)
-    slow = peer.ask(case=case, rows=rows, calls=1)["cpu_s"] > _SLOW_S
-    calls = 1 if slow else CALLS_IN_A_TURN[rows]
+    _turn(work, frame, options, calls=1)
+    slow = peer.ask(case=case, rows=rows, calls=1, warm_s=0)["cpu_s"] > _SLOW_S
+    calls, warm_s = (1, 0.0) if slow else (CALLS_IN_A_TURN[rows], _WARM_S)
     turns = {
-        "ours": partial(_turn, work, frame, options, calls),
-        "theirs": lambda: peer.ask(case=case, rows=rows, calls=calls)["cpu_s"],
+        "ours": partial(_turn, work, frame, options, calls=calls, warm_s=warm_s),
+        "theirs": lambda: peer.ask(case=case, rows=rows, calls=calls, warm_s=warm_s)["cpu_s"],
     }
     taken = _turn_about(turns, calls)
     mine, other = statistics.median(taken["ours"]), statistics.median(taken["theirs"])
@@ -102,7 +104,15 @@ def _turn_about(turns: Mapping[str, Callable[[], float]], calls: int) -> Mapping
     return taken
 
 
-def _turn(work: Callable[..., Any], frame: Any, options: Mapping[str, Any], calls: int) -> float:
-    """Return the mean processor time of some calls, after one that is not measured."""
-    costs = [cost_of(partial(work, frame.copy(), **copy.deepcopy(options))).cpu_s for _ in range(calls + 1)]
-    return statistics.fmean(costs[1:])
+def _turn(
+    work: Callable[..., Any], frame: Any, options: Mapping[str, Any], *, calls: int, warm_s: float = 0.0
+) -> float:
+    """Return the mean processor time of some calls; those of the first `warm_s` seconds are not measured."""
+    warmed = 0.0
+    while warmed < warm_s:
+        warmed += _cost(work, frame, options)
+    return statistics.fmean(_cost(work, frame, options) for _ in range(calls))
+
+
+def _cost(work: Callable[..., Any], frame: Any, options: Mapping[str, Any]) -> float:
+    return cost_of(partial(work, frame.copy(), **copy.deepcopy(options))).cpu_s
