@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics_core import postprocessing
+from analytics_core._frames.operations import geodetic
 from analytics_core._frames.operations.ordering import stable_order
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
@@ -53,3 +56,40 @@ def test_a_histogram_counts_as_numpy_does(rows: list[tuple[int, int, float]], bi
     got = postprocessing.histogram(pd.DataFrame({"x": values}), column="x", bins=bins)
     expected, _ = np.histogram(values, bins=np.histogram_bin_edges(values, bins=bins))
     assert got.iloc[0].tolist() == expected.tolist()
+
+
+NUMBER = st.floats(-400, 400).map(repr) | st.sampled_from(
+    ["52.5", "-0", "5.", ".5", "+7", "1e3", "nan", "inf", "", "x"]
+)
+BLANKS = st.sampled_from(["", "", " ", " ", "  ", "\t", "\u00a0", "\x1c"])
+POINT = st.builds(
+    lambda *parts: "".join(parts), BLANKS, NUMBER, BLANKS, st.sampled_from([",", ",", ",,", ""]), BLANKS, NUMBER
+)
+PLAIN_POINT = st.builds(
+    lambda lat, comma, lon: f"{lat!r}{comma}{lon!r}", st.floats(), st.sampled_from([",", ", "]), st.floats()
+)
+
+
+@given(texts=st.lists(PLAIN_POINT, max_size=20) | st.lists(POINT | st.none(), max_size=6), start=st.integers(0, 2))
+def test_points_are_read_in_place_as_they_are_in_halves(texts: list[str | None], start: int) -> None:
+    column = pa.array(texts, type=pa.large_string())[start:]
+    fast = geodetic.plain_pairs(column)
+    if fast is None:
+        return
+    slow = geodetic.decimal_pairs(column)
+    for name in ("latitude", "longitude", "altitude"):
+        assert getattr(fast, name).tobytes() == getattr(slow, name).tobytes()
+
+
+@pytest.mark.parametrize(
+    "texts", [["5,", " 6,7"], ["5", "6,7,8"], [",5", "6"], ["1 ,2"], ["1,  2"], ["1,2", None], [""], []]
+)
+def test_points_that_are_not_plain_are_not_read_in_place(texts: list[str | None]) -> None:
+    assert geodetic.plain_pairs(pa.array(texts, type=pa.large_string())) is None
+
+
+def test_plain_points_are_read_in_place_also_behind_others() -> None:
+    points = geodetic.plain_pairs(pa.array(["x", "52.5, 13.4", "-0.0,1e2"], type=pa.large_string())[1:])
+    assert points is not None
+    assert points.latitude.tolist() == [52.5, -0.0]
+    assert points.longitude.tolist() == [13.4, 100.0]
