@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from analytics_core import postprocessing
 from analytics_core._frames.operations import geodetic
+from analytics_core._frames.operations.grouping import group_rows
 from analytics_core._frames.operations.ordering import stable_order
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
@@ -93,3 +94,44 @@ def test_plain_points_are_read_in_place_also_behind_others() -> None:
     assert points is not None
     assert points.latitude.tolist() == [52.5, -0.0]
     assert points.longitude.tolist() == [13.4, 100.0]
+
+
+KEYS = st.lists(st.sampled_from(["b", "a", "ä", "", "Z", "aa", None]), max_size=30)
+
+
+@given(keys=KEYS, further=st.booleans())
+def test_texts_are_grouped_as_objects_are(keys: list[str | None], further: bool) -> None:
+    texts = pd.Series(keys, dtype="str")
+    objects = pd.Series(keys, dtype=object)
+    other = [pd.Series([place % 2 for place in range(len(keys))])] if further else []
+    fast = group_rows([texts, *other], length=len(keys))
+    slow = group_rows([objects, *other], length=len(keys))
+    assert fast.size == slow.size
+    assert fast.codes.tolist() == slow.codes.tolist()
+    assert fast.codes.dtype == slow.codes.dtype
+    expected = pd.Series(slow.key_array(objects), dtype="str")
+    pd.testing.assert_series_equal(pd.Series(fast.key_array(texts)), expected)
+    pd.testing.assert_series_equal(fast.keys(texts), expected)
+
+
+@given(rows=ROWS, ends=st.sampled_from([(5, 95), (0, 100), (33.3, 50)]))
+def test_boxes_are_those_of_numpy_group_by_group(rows: list[tuple[int, int, float]], ends: tuple[float, float]) -> None:
+    codes, whole, floats = arrays(rows)
+    frame = pd.DataFrame(
+        {"group": codes, "whole": whole % 1000, "float": np.where(np.isfinite(floats), floats, np.nan)}
+    )
+    for metric in ("whole", "float"):
+        boxes = postprocessing.boxplot(
+            frame, groupby="group", metrics=metric, whisker_type="percentile", percentiles=ends
+        )
+        for _, box in boxes.iterrows():
+            held = frame.loc[frame["group"] == box["group"], metric].dropna().to_numpy()
+            assert box[f"{metric}__count"] == len(held)
+            if len(held):
+                with np.errstate(over="ignore"):
+                    low, high = np.percentile(held, ends)
+                    middle = [np.percentile(held, q, method="midpoint") for q in (25, 50, 75)]
+                made = [box[f"{metric}__{name}"] for name in ("min", "max", "q1", "median", "q3")]
+                assert made == [low, high, *middle]
+                outside = [*held[held > high].tolist(), *held[held < low].tolist()]
+                assert box[f"{metric}__outliers"] == outside
