@@ -29,7 +29,7 @@ def apply(frame: pd.DataFrame, options: AggregateOptions) -> pd.DataFrame:
     for name, spec in options.aggregates.items():
         source = frame[spec.column or name]
         made[name] = aggregated(source, spec, groups.codes, groups.size, option=f"aggregates.{name}")
-    return pd.DataFrame(made, index=pd.RangeIndex(groups.size))
+    return pd.DataFrame(made, index=pd.RangeIndex(groups.size), copy=False)
 
 
 def _check(frame: pd.DataFrame, options: AggregateOptions) -> None:
