@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from analytics_core import postprocessing
 from analytics_core._frames.operations import geodetic
-from analytics_core._frames.operations.grouping import group_rows
+from analytics_core._frames.operations.grouping import factorized_texts, group_rows
 from analytics_core._frames.operations.ordering import stable_order
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
@@ -135,3 +135,25 @@ def test_boxes_are_those_of_numpy_group_by_group(rows: list[tuple[int, int, floa
                 assert made == [low, high, *middle]
                 outside = [*held[held > high].tolist(), *held[held < low].tolist()]
                 assert box[f"{metric}__outliers"] == outside
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["b", "a", "c"],
+        ["ä", "öu"],
+        ["ä", "bc", "aa"],
+        ["", ""],
+        ["x", "x", None],
+        ["x", "yy"],
+        ["Country 1", "Country 2"],
+    ],
+)
+@pytest.mark.parametrize("dtype", ["str", pd.StringDtype("pyarrow"), pd.StringDtype("python", na_value=np.nan)])
+@pytest.mark.parametrize("start", [0, 1])
+def test_many_texts_are_numbered_as_pandas_does(words: list[str | None], dtype: pd.StringDtype, start: int) -> None:
+    key = pd.Series(words * 3_000, dtype=dtype)[start:]
+    codes, different = factorized_texts(key)
+    expected, values = key.array.factorize()
+    assert codes.tolist() == expected.tolist()
+    pd.testing.assert_extension_array_equal(different, values)

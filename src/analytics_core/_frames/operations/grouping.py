@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.checks import Array
+
+_MANY_TEXTS: Final = 5_000
+"""From how many texts on it pays to look whether they are of one length."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +67,7 @@ def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
 def _places_among_sorted(key: pd.Series[Any]) -> tuple[Array, Any, int]:
     """Return the place of each value among the sorted different ones, these without null, and how many with null."""
     text = isinstance(key.dtype, pd.StringDtype)
-    codes, different = key.array.factorize() if text else pd.factorize(key)
+    codes, different = factorized_texts(key) if text else pd.factorize(key)
     codes = codes.astype(np.int64, copy=False)
     order = different.argsort() if text else _sorted_places(different)
     missing = bool(codes.min(initial=0) < 0)
@@ -74,6 +77,33 @@ def _places_among_sorted(key: pd.Series[Any]) -> tuple[Array, Any, int]:
     places[order] = np.arange(len(order))
     places[-1] = len(order)  # nulls: their code is -1
     return places[codes], different.take(order), len(order) + missing
+
+
+def factorized_texts(key: pd.Series[Any]) -> tuple[Array, Any]:
+    """Return the number of each text among the different ones, as they first come, and these; null is -1."""
+    found = _factorized_as_bytes(key) if len(key) >= _MANY_TEXTS else None
+    codes, different = key.array.factorize() if found is None else found
+    return codes, different
+
+
+def _factorized_as_bytes(key: pd.Series[Any]) -> tuple[Array, Any] | None:
+    """Return the same where no text is null and all are of one length, as codes of countries and days are, else None.
+
+    Arrow finds equal ones sooner when it knows that.
+    """
+    import pyarrow as pa
+
+    array = pa.array(key, type=pa.large_string())
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    _, starts, letters = array.buffers()
+    bounds = np.frombuffer(starts, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    width = int(bounds[1] - bounds[0])
+    if array.null_count or not width or (np.diff(bounds) != width).any():
+        return None
+    alike = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(array), [None, letters.slice(bounds[0])])
+    found = alike.dictionary_encode()
+    different = found.dictionary.cast(pa.large_binary()).cast(pa.large_string())
+    return found.indices.to_numpy().astype(np.int64), pd.array(different, dtype=key.dtype)
 
 
 def _sorted_places(different: Any) -> Array:
