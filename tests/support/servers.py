@@ -209,9 +209,10 @@ class MariadbServer(PrivateServer):
 
     @classmethod
     def find_binaries(cls) -> Mapping[str, str]:
-        """Return `mariadbd` and `mariadb-install-db`."""
+        """Return the server and what makes its folder."""
         path = os.pathsep.join((os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin", "/usr/local/bin"))
-        paths = {name: shutil.which(name, path=path) for name in ("mariadbd", "mariadb-install-db")}
+        needed = ("mariadbd", "mariadb-install-db", "my_print_defaults")
+        paths = {name: shutil.which(name, path=path) for name in needed}
         if missing := [name for name, found in paths.items() if found is None]:
             raise ServerMissingError(f"MariaDB: no {' and no '.join(missing)} on this machine")
         return {name: str(found) for name, found in paths.items()}

@@ -32,6 +32,7 @@ class Chart:
     external_url: str | None = None
     is_managed_externally: bool = False
     owner_ids: tuple[int, ...] = ()
+    tag_ids: tuple[int, ...] = ()
     last_saved_at: datetime | None = None
     last_saved_by: int | None = None
     audit: Audit = field(default_factory=Audit)

@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
+from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
+from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.key_value import KeyValue
+from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Role, User
+from analytics_core._records.row_rule import RowRule
+from analytics_core._records.tag import Favourite, Tag
 
 Record = TypeVar("Record")
 
@@ -55,6 +62,9 @@ class Repository(Protocol[Record]):
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
 
+    def append(self, record: Record, *, actor_id: int | None) -> int:
+        """Store a new record without reading it back and return its id; AlreadyExistsError as in `add`."""
+
     def update(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""
 
@@ -84,3 +94,43 @@ class UnitOfWork(Protocol):
     @property
     def charts(self) -> Repository[Chart]:
         """The charts."""
+
+    @property
+    def annotation_layers(self) -> Repository[AnnotationLayer]:
+        """The annotation layers."""
+
+    @property
+    def annotations(self) -> Repository[Annotation]:
+        """The annotations of all layers."""
+
+    @property
+    def css_templates(self) -> Repository[CssTemplate]:
+        """The CSS templates."""
+
+    @property
+    def tags(self) -> Repository[Tag]:
+        """The tags."""
+
+    @property
+    def favourites(self) -> Repository[Favourite]:
+        """The stars that people gave."""
+
+    @property
+    def dashboards(self) -> Repository[Dashboard]:
+        """The dashboards."""
+
+    @property
+    def embedded(self) -> Repository[EmbeddedDashboard]:
+        """The dashboards that may be shown inside other pages."""
+
+    @property
+    def row_rules(self) -> Repository[RowRule]:
+        """The row-level security rules."""
+
+    @property
+    def logs(self) -> Repository[LogEntry]:
+        """Who did what, when."""
+
+    @property
+    def key_values(self) -> Repository[KeyValue]:
+        """Small texts under keys."""

@@ -70,7 +70,7 @@ def _order(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[Any]]:
 
 
 def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, Column[Any]]:
-    hidden = kind.sealed | kind.pairs
+    hidden = kind.sealed | kind.pairs | kind.texts
     return {column.name: column for column in kind.table.columns if column.name not in hidden}
 
 

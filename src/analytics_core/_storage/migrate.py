@@ -12,11 +12,11 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
+from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.store_engine import is_memory
-from analytics_core._storage.tables import METADATA
 from analytics_core.errors import SettingsError
 
-HEAD: Final = "0001"
+HEAD: Final = "0002"
 """The newest revision; a test keeps it equal to what Alembic finds."""
 
 VERSION_TABLE: Final = "ac_alembic_version"
@@ -48,7 +48,7 @@ def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> 
 def _create_in_memory(engine: Engine) -> None:
     """Make the newest tables at once: a new store in memory has no history, and Alembic is slow to import."""
     with engine.begin() as connection:
-        METADATA.create_all(connection, checkfirst=False)
+        ALL_TABLES.create_all(connection, checkfirst=False)
 
 
 def _revision(engine: Engine) -> str | None:

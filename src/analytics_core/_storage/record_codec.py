@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import RowMapping
@@ -33,6 +34,10 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
         values[name] = values[name] or ""
     for name in kind.pairs:
         values[name] = json.dumps([list(pair) for pair in values[name]], ensure_ascii=False)
+    for name in kind.texts:
+        values[name] = json.dumps(list(values[name]), ensure_ascii=False)
+    for name in kind.enums:
+        values[name] = values[name].value
     for name in kind.sealed:
         values[name] = _sealed(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
     check_row(kind.noun, kind.table, values)
@@ -46,6 +51,10 @@ def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any
         values[name] = values[name] or None
     for name in kind.pairs:
         values[name] = _read_pairs(values[name], place=f"{kind.noun} {row['id']}")
+    for name in kind.texts:
+        values[name] = _read_texts(values[name], place=f"{kind.noun} {row['id']}")
+    for name, enum in kind.enums.items():
+        values[name] = _read_enum(enum, values[name], place=f"{kind.noun} {row['id']}")
     for name in kind.sealed:
         values[name] = _opened(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
     audit = Audit(**{name: row[name] for name in _AUDIT})
@@ -65,3 +74,17 @@ def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
         return tuple((str(name), str(value)) for name, value in json.loads(text))
     except (ValueError, TypeError):
         raise StoredDataError(f"the stored attributes of {place} do not decode") from None
+
+
+def _read_texts(text: str, *, place: str) -> tuple[str, ...]:
+    try:
+        return tuple(map(str, json.loads(text)))
+    except (ValueError, TypeError):
+        raise StoredDataError(f"a stored list of {place} does not decode") from None
+
+
+def _read_enum(enum: type[StrEnum], text: str, *, place: str) -> StrEnum:
+    try:
+        return enum(text)
+    except ValueError:
+        raise StoredDataError(f"a stored choice of {place} is none of {', '.join(enum)}") from None

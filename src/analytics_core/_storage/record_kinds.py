@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
@@ -14,7 +15,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
-from analytics_core._storage import tables
+from analytics_core._storage import content_tables, tables
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
@@ -56,8 +57,9 @@ class RecordKind(Generic[Record]):
     """How one kind of record is kept.
 
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
-    never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs. `forget` gives the statements
-    that remove what other tables say about a deleted id without a foreign key.
+    never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
+    texts; `enums` fields hold an enum's value. `forget` gives the statements that remove what other tables say about a
+    deleted id without a foreign key.
     """
 
     noun: str
@@ -67,6 +69,8 @@ class RecordKind(Generic[Record]):
     sealed: frozenset[str] = frozenset()
     blank_for_none: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
+    texts: frozenset[str] = frozenset()
+    enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     parts: tuple[Parts, ...] = ()
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
@@ -78,35 +82,50 @@ class RecordKind(Generic[Record]):
         object.__setattr__(self, "version_statement", sa.select(self.table.c.version).where(by_id))
 
 
-def _missing(noun: str) -> Callable[[object], NotFoundError]:
+def missing_record(noun: str) -> Callable[[object], NotFoundError]:
+    """Return what makes the error of a record that is not there."""
     return lambda key: NotFoundError(noun, key)
 
 
-def _owners(table: Table, parent: Column[Any]) -> ValueParts:
+def owner_parts(table: Table, parent: Column[Any]) -> ValueParts:
+    """Return the owners of a record as a part of it."""
+    return id_parts("owner_ids", noun="owner", parent=parent, column=table.c.user_id)
+
+
+def id_parts(attribute: str, *, noun: str, parent: Column[Any], column: Column[Any]) -> ValueParts:
+    """Return the ids in `column` of a table of pairs as a part of the record that `parent` names."""
+    name = column.name
     return ValueParts(
-        attribute="owner_ids",
-        noun="owner",
-        table=table,
+        attribute=attribute,
+        noun=noun,
+        table=parent.table,
         parent=parent,
-        read=lambda row: row["user_id"],
-        write=lambda user_id: {"user_id": user_id},
+        read=lambda row: row[name],
+        write=lambda value: {name: value},
         collection=tuple,
     )
 
 
 def _forget_user(user_id: int) -> tuple[Executable, ...]:
-    """Take a deleted user out of ownerships and audit columns, which hold ids that a host may have given."""
-    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS)
+    """Take a deleted user out of ownerships, stars and audit columns, which hold ids that a host may have given."""
+    everything = content_tables.ALL_TABLES.tables.values()
+    held = (tables.DATASET_OWNERS, tables.CHART_OWNERS, content_tables.DASHBOARD_OWNERS, content_tables.FAVOURITES)
     signed = [
         (table, table.c[name])
-        for table in (tables.USERS, tables.ROLES, tables.DATABASES, tables.DATASETS, tables.CHARTS)
+        for table in everything
         for name in ("created_by", "changed_by", "last_saved_by")
         if name in table.c
     ]
     return (
-        *(sa.delete(table).where(table.c.user_id == user_id) for table in owned),
+        *(sa.delete(table).where(table.c.user_id == user_id) for table in held),
         *(sa.update(table).where(column == user_id).values({column: None}) for table, column in signed),
     )
+
+
+def forget_favourites(target: str) -> Callable[[int], tuple[Executable, ...]]:
+    """Return what gives the statement that removes the stars of a deleted record."""
+    table = content_tables.FAVOURITES
+    return lambda record_id: (sa.delete(table).where(table.c.target == target, table.c.target_id == record_id),)
 
 
 def _forget_grants(*targets: GrantTarget) -> Callable[[int], tuple[Executable, ...]]:
@@ -133,14 +152,8 @@ _METRICS: Final = ItemParts(
     item_type=DatasetMetric,
 )
 
-_ROLE_IDS: Final = ValueParts(
-    attribute="role_ids",
-    noun="role",
-    table=tables.USER_ROLES,
-    parent=tables.USER_ROLES.c.user_id,
-    read=lambda row: row["role_id"],
-    write=lambda role_id: {"role_id": role_id},
-    collection=tuple,
+_ROLE_IDS: Final = id_parts(
+    "role_ids", noun="role", parent=tables.USER_ROLES.c.user_id, column=tables.USER_ROLES.c.role_id
 )
 
 _GRANTS: Final = ValueParts(
@@ -161,10 +174,10 @@ USER_KIND: Final[RecordKind[User]] = RecordKind(
     noun="user",
     table=tables.USERS,
     record_type=User,
-    missing=_missing("user"),
+    missing=missing_record("user"),
     pairs=frozenset({"attributes"}),
     parts=(_ROLE_IDS,),
-    references=(Reference(attribute="role_ids", table=tables.ROLES, missing=_missing("role")),),
+    references=(Reference(attribute="role_ids", table=tables.ROLES, missing=missing_record("role")),),
     forget=_forget_user,
 )
 
@@ -172,9 +185,13 @@ ROLE_KIND: Final[RecordKind[Role]] = RecordKind(
     noun="role",
     table=tables.ROLES,
     record_type=Role,
-    missing=_missing("role"),
+    missing=missing_record("role"),
     parts=(_GRANTS,),
-    referrers=(Referrer(column=tables.USER_ROLES.c.role_id, nouns="users"),),
+    referrers=(
+        Referrer(column=tables.USER_ROLES.c.role_id, nouns="users"),
+        Referrer(column=content_tables.DASHBOARD_ROLES.c.role_id, nouns="dashboards"),
+        Referrer(column=content_tables.ROW_RULE_ROLES.c.role_id, nouns="row rules"),
+    ),
 )
 
 DATABASE_KIND: Final[RecordKind[Database]] = RecordKind(
@@ -191,9 +208,9 @@ DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
     noun="dataset",
     table=tables.DATASETS,
     record_type=Dataset,
-    missing=_missing("dataset"),
+    missing=missing_record("dataset"),
     blank_for_none=frozenset({"catalog", "schema"}),
-    parts=(_COLUMNS, _METRICS, _owners(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
+    parts=(_COLUMNS, _METRICS, owner_parts(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
     references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
     forget=_forget_grants(GrantTarget.DATASET),
 )
@@ -202,6 +219,16 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
     noun="chart",
     table=tables.CHARTS,
     record_type=Chart,
-    missing=_missing("chart"),
-    parts=(_owners(tables.CHART_OWNERS, tables.CHART_OWNERS.c.chart_id),),
+    missing=missing_record("chart"),
+    parts=(
+        owner_parts(tables.CHART_OWNERS, tables.CHART_OWNERS.c.chart_id),
+        id_parts(
+            "tag_ids",
+            noun="tag",
+            parent=content_tables.CHART_TAGS.c.chart_id,
+            column=content_tables.CHART_TAGS.c.tag_id,
+        ),
+    ),
+    references=(Reference(attribute="tag_ids", table=content_tables.TAGS, missing=missing_record("tag")),),
+    forget=forget_favourites("chart"),
 )

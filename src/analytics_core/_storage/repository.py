@@ -61,6 +61,10 @@ class SqlRepository(Generic[Record]):
 
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
+        return self.get(self.append(record, actor_id=actor_id))
+
+    def append(self, record: Record, *, actor_id: int | None) -> int:
+        """Store a new record without reading it back and return its id; AlreadyExistsError as in `add`."""
         kind, now = self._kind, self._session.clock.now()
         row = to_row(kind, record, self._session.secret_box)
         audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
@@ -69,7 +73,7 @@ class SqlRepository(Generic[Record]):
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
                 part.replace(self._connection, record_id, getattr(record, part.attribute), now=now)
-        return self.get(record_id)
+        return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""

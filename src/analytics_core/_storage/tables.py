@@ -14,7 +14,7 @@ from analytics_core._storage.column_types import LongText, Name, UtcMoment
 METADATA = MetaData()
 
 
-def _record_table(name: str, *items: SchemaItem) -> Table:
+def record_table(name: str, *items: SchemaItem) -> Table:
     """Return a table with an id that is never given twice (grants name ids) and the audit columns."""
     return Table(
         name,
@@ -48,7 +48,8 @@ def _item_table(name: str, *items: SchemaItem) -> Table:
     )
 
 
-def _owner_table(name: str, *, parent: str, parent_table: str) -> Table:
+def owner_table(name: str, *, parent: str, parent_table: str) -> Table:
+    """Return a table of who owns the records of `parent_table`."""
     return Table(
         name,
         METADATA,
@@ -63,7 +64,7 @@ def _owner_table(name: str, *, parent: str, parent_table: str) -> Table:
     )
 
 
-USERS = _record_table(
+USERS = record_table(
     "ac_users",
     Column("username", Name(), nullable=False),
     Column("first_name", Name(), nullable=False),
@@ -74,7 +75,7 @@ USERS = _record_table(
     UniqueConstraint("username", name="uq_ac_users_username"),
 )
 
-ROLES = _record_table(
+ROLES = record_table(
     "ac_roles",
     Column("name", Name(), nullable=False),
     Column("is_admin", Boolean, nullable=False),
@@ -109,7 +110,7 @@ ROLE_GRANTS = Table(
     Index("ix_ac_role_grants_target", "target", "target_id"),
 )
 
-DATABASES = _record_table(
+DATABASES = record_table(
     "ac_databases",
     Column("uuid", Name(36), nullable=False),
     Column("database_name", Name(), nullable=False),
@@ -134,7 +135,7 @@ DATABASES = _record_table(
     UniqueConstraint("database_name", name="uq_ac_databases_database_name"),
 )
 
-DATASETS = _record_table(
+DATASETS = record_table(
     "ac_datasets",
     Column("uuid", Name(36), nullable=False),
     Column("database_id", ForeignKey("ac_databases.id", name="fk_ac_datasets_database"), nullable=False),
@@ -191,9 +192,9 @@ DATASET_METRICS = _item_table(
     Column("extra", LongText),
 )
 
-DATASET_OWNERS = _owner_table("ac_dataset_owners", parent="dataset_id", parent_table="ac_datasets")
+DATASET_OWNERS = owner_table("ac_dataset_owners", parent="dataset_id", parent_table="ac_datasets")
 
-CHARTS = _record_table(
+CHARTS = record_table(
     "ac_charts",
     Column("uuid", Name(36), nullable=False),
     Column("slice_name", Name(), nullable=False),
@@ -216,4 +217,4 @@ CHARTS = _record_table(
     Index("ix_ac_charts_datasource", "datasource_id"),
 )
 
-CHART_OWNERS = _owner_table("ac_chart_owners", parent="chart_id", parent_table="ac_charts")
+CHART_OWNERS = owner_table("ac_chart_owners", parent="chart_id", parent_table="ac_charts")

@@ -2,10 +2,29 @@
 
 from __future__ import annotations
 
+from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
+from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.key_value import KeyValue
+from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Role, User
+from analytics_core._records.row_rule import RowRule
+from analytics_core._records.tag import Favourite, Tag
+from analytics_core._storage.content_kinds import (
+    ANNOTATION_KIND,
+    ANNOTATION_LAYER_KIND,
+    CSS_TEMPLATE_KIND,
+    DASHBOARD_KIND,
+    EMBEDDED_DASHBOARD_KIND,
+    FAVOURITE_KIND,
+    KEY_VALUE_KIND,
+    LOG_KIND,
+    ROW_RULE_KIND,
+    TAG_KIND,
+)
 from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
 from analytics_core._storage.repository import SqlRepository
 from analytics_core._storage.session import StoreSession
@@ -41,3 +60,53 @@ class SqlUnitOfWork:
     def charts(self) -> SqlRepository[Chart]:
         """The charts."""
         return SqlRepository(CHART_KIND, self._session)
+
+    @property
+    def annotation_layers(self) -> SqlRepository[AnnotationLayer]:
+        """The annotation layers."""
+        return SqlRepository(ANNOTATION_LAYER_KIND, self._session)
+
+    @property
+    def annotations(self) -> SqlRepository[Annotation]:
+        """The annotations of all layers."""
+        return SqlRepository(ANNOTATION_KIND, self._session)
+
+    @property
+    def css_templates(self) -> SqlRepository[CssTemplate]:
+        """The CSS templates."""
+        return SqlRepository(CSS_TEMPLATE_KIND, self._session)
+
+    @property
+    def tags(self) -> SqlRepository[Tag]:
+        """The tags."""
+        return SqlRepository(TAG_KIND, self._session)
+
+    @property
+    def favourites(self) -> SqlRepository[Favourite]:
+        """The stars that people gave."""
+        return SqlRepository(FAVOURITE_KIND, self._session)
+
+    @property
+    def dashboards(self) -> SqlRepository[Dashboard]:
+        """The dashboards."""
+        return SqlRepository(DASHBOARD_KIND, self._session)
+
+    @property
+    def embedded(self) -> SqlRepository[EmbeddedDashboard]:
+        """The dashboards that may be shown inside other pages."""
+        return SqlRepository(EMBEDDED_DASHBOARD_KIND, self._session)
+
+    @property
+    def row_rules(self) -> SqlRepository[RowRule]:
+        """The row-level security rules."""
+        return SqlRepository(ROW_RULE_KIND, self._session)
+
+    @property
+    def logs(self) -> SqlRepository[LogEntry]:
+        """Who did what, when."""
+        return SqlRepository(LOG_KIND, self._session)
+
+    @property
+    def key_values(self) -> SqlRepository[KeyValue]:
+        """Small texts under keys."""
+        return SqlRepository(KEY_VALUE_KIND, self._session)

@@ -7,24 +7,27 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 from __future__ import annotations
 
 import json
-from typing import Annotated, Any, TypeVar
+from datetime import datetime
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 from uuid import UUID
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
+    Field,
     GetCoreSchemaHandler,
     Strict,
     StringConstraints,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
+
+from analytics_core.models.described import DescribedShape
 
 T = TypeVar("T")
 
 
-class LenientShape(BaseModel):
+class LenientShape(DescribedShape):
     """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
 
     model_config = ConfigDict(
@@ -32,7 +35,7 @@ class LenientShape(BaseModel):
     )
 
 
-class StrictShape(BaseModel):
+class StrictShape(DescribedShape):
     """A payload or an answer of a resource: a key beyond the contract is refused."""
 
     model_config = ConfigDict(
@@ -45,11 +48,30 @@ class StrictShape(BaseModel):
 
 
 class Answer(StrictShape):
-    """What a caller gets back: the contract's fields as attributes."""
+    """What a caller gets back: the contract's fields as attributes, in our spelling or the contract's (`queryId`)."""
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            for attribute, field in type(self).model_fields.items():
+                if name == (field.serialization_alias or field.alias):
+                    return getattr(self, attribute)
+            return super().__getattr__(name)
 
     def to_payload(self) -> dict[str, Any]:
         """Return the answer as the contract writes it: JSON values under the contract's names."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class AnswerWithSchema(Answer):
+    """Gives the contract's field `schema` as an attribute; pydantic keeps that name for a method of its own."""
+
+    schema_name: str | None = Field(default=None, alias="schema")
+
+    @property
+    def schema(self) -> str | None:  # type: ignore[override]
+        """The schema of the table, None for the database's default one."""
+        return self.schema_name
 
 
 class _RefuseNull:
@@ -58,6 +80,22 @@ class _RefuseNull:
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         schema = handler(source)
         return schema["schema"] if schema["type"] == "nullable" else schema
+
+
+class NullMeans:
+    """Makes a field take null for the value that means the same to the library; its JSON schema says so."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        return core_schema.no_info_before_validator_function(
+            self._read, schema, json_schema_input_schema=core_schema.nullable_schema(schema)
+        )
+
+    def _read(self, value: Any) -> Any:
+        return self.value if value is None else value
 
 
 def _check_json(text: str) -> str:
@@ -76,22 +114,18 @@ def _check_uuid(text: str) -> str:
         raise ValueError("must be a UUID") from None
 
 
-def _null_to_empty(value: Any) -> Any:
-    return () if value is None else value
-
-
-def _null_to_false(value: Any) -> Any:
-    return False if value is None else value
-
-
-def _null_to_zero(value: Any) -> Any:
-    return 0 if value is None else value
+def _refuse_numbers(value: Any) -> Any:
+    """Refuse what pydantic would read as seconds since 1970: a moment is ISO 8601 text."""
+    text_of_digits = isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit()
+    if text_of_digits or (value is not None and not isinstance(value, str | datetime)):
+        raise ValueError("must be a moment in ISO 8601")
+    return value
 
 
 Omittable = Annotated[T | None, _RefuseNull()]
 """May be left out, refuses null."""
 
-Listed = Annotated[tuple[T, ...], BeforeValidator(_null_to_empty)]
+Listed = Annotated[tuple[T, ...], NullMeans(())]
 """An array; null means the empty one."""
 
 Whole = Annotated[int, Strict()]
@@ -100,10 +134,10 @@ Whole = Annotated[int, Strict()]
 Bool = Annotated[bool, Strict()]
 """true or false; numbers and text are refused."""
 
-Flag = Annotated[bool, BeforeValidator(_null_to_false), Strict()]
+Flag = Annotated[bool, Strict(), NullMeans(False)]
 """true or false; null means false."""
 
-Count = Annotated[int, BeforeValidator(_null_to_zero), Strict()]
+Count = Annotated[int, Strict(), NullMeans(0)]
 """An integer; null means 0."""
 
 Name = Annotated[str, StringConstraints(max_length=2_000)]
@@ -115,19 +149,44 @@ SqlText = Annotated[str, StringConstraints(max_length=1_000_000)]
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 """A time range, an offset or another short text that is parsed."""
 
-JsonText = Annotated[str, AfterValidator(_check_json)]
+JsonText = Annotated[
+    str, AfterValidator(_check_json), Field(json_schema_extra={"contentMediaType": "application/json"})
+]
 """Text that is JSON, or empty."""
 
-UuidText = Annotated[str, AfterValidator(_check_uuid)]
+UuidText = Annotated[str, AfterValidator(_check_uuid), Field(json_schema_extra={"format": "uuid"})]
 """A UUID as text; it comes out in lower case with dashes."""
 
 Ids = tuple[Whole, ...]
 """Ids of records."""
 
+Number = Annotated[float, Strict()]
+"""A number; text and Booleans are refused."""
+
+Moment = Annotated[datetime, BeforeValidator(_refuse_numbers)]
+"""A moment as ISO 8601 text."""
+
+JsonObject = dict[str, Any]
+"""An object with any keys."""
+
+Objects = tuple[JsonObject, ...]
+"""Objects with any keys."""
+
+Texts = tuple[str, ...]
+"""Texts."""
+
+TextLists = tuple[tuple[str, ...], ...]
+"""Lists of texts, such as the pairs of a choice: its value and its label."""
+
+ReadOnly = Annotated[T | None, Field(json_schema_extra={"readOnly": True})]
+"""Computed: answers show it, no payload takes it."""
+
 Text64 = Annotated[str, StringConstraints(max_length=64)]
 Text128 = Annotated[str, StringConstraints(max_length=128)]
 Text250 = Annotated[str, StringConstraints(max_length=250)]
+Text256 = Annotated[str, StringConstraints(max_length=256)]
 Text255 = Annotated[str, StringConstraints(max_length=255)]
+Text500 = Annotated[str, StringConstraints(max_length=500)]
 Text1024 = Annotated[str, StringConstraints(max_length=1_024)]
 Title250 = Annotated[str, StringConstraints(min_length=1, max_length=250)]
 Title255 = Annotated[str, StringConstraints(min_length=1, max_length=255)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import StringConstraints
@@ -12,7 +11,9 @@ from analytics_core.models.base import (
     Bool,
     Ids,
     JsonText,
+    Moment,
     Omittable,
+    ReadOnly,
     StrictShape,
     Text250,
     Title250,
@@ -93,9 +94,9 @@ class ChartGet(Answer):
     dashboards: tuple[DashboardReferenceWithMetadata, ...] = ()
     owners: tuple[UserReference, ...] = ()
     tags: tuple[TagReference, ...] = ()
-    changed_on_delta_humanized: str | None = None
-    thumbnail_url: str | None = None
-    url: str | None = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    thumbnail_url: ReadOnly[str] = None
+    url: ReadOnly[str] = None
 
 
 class ChartListItem(Answer):
@@ -112,7 +113,7 @@ class ChartListItem(Answer):
     is_managed_externally: Bool = False
     datasource_id: Whole | None = None
     datasource_type: Text200 | None = None
-    last_saved_at: datetime | None = None
+    last_saved_at: Moment | None = None
     last_saved_by: UserReference | None = None
     created_by: UserReference | None = None
     owners: tuple[UserReference, ...] = ()
@@ -120,17 +121,17 @@ class ChartListItem(Answer):
     dashboards: tuple[DashboardReference, ...] = ()
     table: DatasetReference | None = None
     tags: tuple[TagReference, ...] = ()
-    changed_by_name: str | None = None
-    changed_on_delta_humanized: str | None = None
-    changed_on_dttm: float | None = None
-    changed_on_utc: str | None = None
-    created_by_name: str | None = None
-    created_on_delta_humanized: str | None = None
-    datasource_name_text: str | None = None
-    datasource_url: str | None = None
-    description_markeddown: str | None = None
-    edit_url: str | None = None
-    form_data: Any = None
-    slice_url: str | None = None
-    thumbnail_url: str | None = None
-    url: str | None = None
+    changed_by_name: ReadOnly[str] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    changed_on_dttm: ReadOnly[float] = None
+    changed_on_utc: ReadOnly[str] = None
+    created_by_name: ReadOnly[str] = None
+    created_on_delta_humanized: ReadOnly[str] = None
+    datasource_name_text: ReadOnly[str] = None
+    datasource_url: ReadOnly[str] = None
+    description_markeddown: ReadOnly[str] = None
+    edit_url: ReadOnly[str] = None
+    form_data: ReadOnly[Any] = None
+    slice_url: ReadOnly[str] = None
+    thumbnail_url: ReadOnly[str] = None
+    url: ReadOnly[str] = None

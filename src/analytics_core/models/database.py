@@ -6,7 +6,6 @@ which the contract shows in answers and gives no other way to set.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import AliasChoices, Field, SecretStr
@@ -15,7 +14,9 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     JsonText,
+    Moment,
     Omittable,
+    ReadOnly,
     StrictShape,
     Text250,
     Text255,
@@ -107,9 +108,9 @@ class DatabaseGet(Answer):
     configuration_method: Text255 | None = None
     force_ctas_schema: Text250 | None = None
     is_managed_externally: Bool = False
-    backend: str | None = None
-    driver: str | None = None
-    engine_information: dict[str, Any] | None = None
+    backend: ReadOnly[str] = None
+    driver: ReadOnly[str] = None
+    engine_information: ReadOnly[dict[str, Any]] = None
 
 
 class DatabaseListItem(Answer):
@@ -127,16 +128,16 @@ class DatabaseListItem(Answer):
     impersonate_user: Bool | None = None
     extra: JsonText | None = None
     force_ctas_schema: Text250 | None = None
-    changed_on: datetime | None = None
+    changed_on: Moment | None = None
     created_by: UserNames | None = None
-    allows_cost_estimate: Bool | None = None
-    allows_subquery: Bool | None = None
-    allows_virtual_table_explore: Bool | None = None
-    backend: str | None = None
-    changed_on_delta_humanized: str | None = None
-    disable_data_preview: Bool | None = None
-    engine_information: dict[str, Any] | None = None
-    explore_database_id: Whole | None = None
+    allows_cost_estimate: ReadOnly[Bool] = None
+    allows_subquery: ReadOnly[Bool] = None
+    allows_virtual_table_explore: ReadOnly[Bool] = None
+    backend: ReadOnly[str] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    disable_data_preview: ReadOnly[Bool] = None
+    engine_information: ReadOnly[dict[str, Any]] = None
+    explore_database_id: ReadOnly[Whole] = None
 
 
 class DatabaseConnection(Answer):

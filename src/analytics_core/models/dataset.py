@@ -6,17 +6,19 @@ contract, an update takes `always_filter_main_dttm`, which older clients send.
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
 
 from analytics_core.models.base import (
     Answer,
+    AnswerWithSchema,
     Bool,
     Ids,
     JsonText,
+    Moment,
     Omittable,
+    ReadOnly,
     StrictShape,
     Text128,
     Text250,
@@ -111,17 +113,6 @@ class DatasetPut(StrictShape):
 
 
 # ----------------------------------------------------------------------------------------------------------- answers
-class _WithSchema(Answer):
-    """Gives the contract's field `schema` as an attribute; pydantic keeps that name for a method of its own."""
-
-    schema_name: Text255 | None = Field(default=None, alias="schema")
-
-    @property
-    def schema(self) -> str | None:  # type: ignore[override]
-        """The schema of the table, None for the database's default one."""
-        return self.schema_name
-
-
 class DatabaseOfDatasetItem(Answer):
     """The database of a listed dataset."""
 
@@ -132,7 +123,7 @@ class DatabaseOfDatasetItem(Answer):
 class DatabaseOfDataset(DatabaseOfDatasetItem):
     """The database of a dataset (contract, field `database` of `DatasetRestApi.get`)."""
 
-    backend: str | None = None
+    backend: ReadOnly[str] = None
 
 
 class TableColumn(Answer):
@@ -152,9 +143,9 @@ class TableColumn(Answer):
     is_active: Bool | None = None
     is_dttm: Bool | None = None
     uuid: UuidText | None = None
-    created_on: datetime | None = None
-    changed_on: datetime | None = None
-    type_generic: GenericType | None = None
+    created_on: Moment | None = None
+    changed_on: Moment | None = None
+    type_generic: ReadOnly[GenericType] = None
 
 
 class SqlMetric(Answer):
@@ -170,15 +161,16 @@ class SqlMetric(Answer):
     currency: Text128 | None = None
     warning_text: str | None = None
     extra: JsonText | None = None
-    created_on: datetime | None = None
-    changed_on: datetime | None = None
+    created_on: Moment | None = None
+    changed_on: Moment | None = None
 
 
-class DatasetGet(_WithSchema):
+class DatasetGet(AnswerWithSchema):
     """One dataset with its columns and metrics (contract, `DatasetRestApi.get`)."""
 
     id: Whole = 0
     table_name: Text250
+    schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
     description: str | None = None
     extra: JsonText | None = None
@@ -191,36 +183,37 @@ class DatasetGet(_WithSchema):
     offset: Whole | None = None
     cache_timeout: Whole | None = None
     template_params: JsonText | None = None
-    created_on: datetime | None = None
-    changed_on: datetime | None = None
+    created_on: Moment | None = None
+    changed_on: Moment | None = None
     created_by: UserNames | None = None
     changed_by: UserNames | None = None
     owners: tuple[UserReference, ...] = ()
     database: DatabaseOfDataset
     columns: tuple[TableColumn, ...]
     metrics: tuple[SqlMetric, ...]
-    changed_on_humanized: str | None = None
-    created_on_humanized: str | None = None
-    column_formats: dict[str, str] | None = None
-    currency_formats: dict[str, Any] | None = None
-    datasource_name: str | None = None
-    datasource_type: str | None = None
-    granularity_orm: tuple[tuple[str, str], ...] | None = None
-    kind: str | None = None
-    name: str | None = None
-    order_by_choices: tuple[tuple[str, str], ...] | None = None
-    select_star: str | None = None
-    time_grain_orm: tuple[tuple[str, str], ...] | None = None
-    uid: str | None = None
-    url: str | None = None
-    verbose_map: dict[str, str] | None = None
+    changed_on_humanized: ReadOnly[str] = None
+    created_on_humanized: ReadOnly[str] = None
+    column_formats: ReadOnly[dict[str, str]] = None
+    currency_formats: ReadOnly[dict[str, Any]] = None
+    datasource_name: ReadOnly[str] = None
+    datasource_type: ReadOnly[str] = None
+    granularity_orm: ReadOnly[tuple[tuple[str, str], ...]] = None
+    kind: ReadOnly[str] = None
+    name: ReadOnly[str] = None
+    order_by_choices: ReadOnly[tuple[tuple[str, str], ...]] = None
+    select_star: ReadOnly[str] = None
+    time_grain_orm: ReadOnly[tuple[tuple[str, str], ...]] = None
+    uid: ReadOnly[str] = None
+    url: ReadOnly[str] = None
+    verbose_map: ReadOnly[dict[str, str]] = None
 
 
-class DatasetListItem(_WithSchema):
+class DatasetListItem(AnswerWithSchema):
     """One dataset of a list (contract, `DatasetRestApi.get_list`)."""
 
     id: Whole = 0
     table_name: Text250
+    schema_name: Text255 | None = Field(default=None, alias="schema")
     sql: str | None = None
     description: str | None = None
     extra: JsonText | None = None
@@ -228,9 +221,9 @@ class DatasetListItem(_WithSchema):
     database: DatabaseOfDatasetItem
     owners: tuple[UserReference, ...] = ()
     changed_by: UserNames | None = None
-    changed_by_name: str | None = None
-    changed_on_delta_humanized: str | None = None
-    changed_on_utc: str | None = None
-    datasource_type: str | None = None
-    explore_url: str | None = None
-    kind: str | None = None
+    changed_by_name: ReadOnly[str] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    changed_on_utc: ReadOnly[str] = None
+    datasource_type: ReadOnly[str] = None
+    explore_url: ReadOnly[str] = None
+    kind: ReadOnly[str] = None

@@ -139,10 +139,14 @@ class TimeGrain(StrEnum):
 
 
 class ConfigurationMethod(StrEnum):
-    """How a database connection was entered (contract, `configuration_method`)."""
+    """How a database connection was entered (contract, `configuration_method`); `sqlalchemy_form` is an older name."""
 
     ORM_FORM = "orm_form"
     DYNAMIC_FORM = "dynamic_form"
+
+    @classmethod
+    def _missing_(cls, value: object) -> ConfigurationMethod | None:
+        return cls.ORM_FORM if value == "sqlalchemy_form" else None
 
 
 class TagType(IntEnum):

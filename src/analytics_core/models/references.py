@@ -2,14 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import StringConstraints
-
-from analytics_core.models.base import Answer, JsonText, Omittable, StrictShape, Text64, Text250, Whole
+from analytics_core.models.base import Answer, JsonText, Omittable, StrictShape, Text64, Text250, Text500, Whole
 from analytics_core.models.enums import TagType
-
-Text500 = Annotated[str, StringConstraints(max_length=500)]
 
 
 class UserNames(Answer):
@@ -25,6 +19,19 @@ class UserReference(Answer):
     id: Whole = 0
     first_name: Text64
     last_name: Text64
+
+
+class UserFirstName(Answer):
+    """A user by id and first name, as annotations show them."""
+
+    first_name: Text64
+    id: Whole = 0
+
+
+class UserDetails(UserReference):
+    """A user by id, names and, where it is shown, user name (contract, user reference)."""
+
+    username: Omittable[Text64] = None
 
 
 class RoleReference(Answer):
@@ -60,3 +67,15 @@ class DatasetReference(Answer):
 
     default_endpoint: str | None = None
     table_name: Text250
+
+
+class OnlyId(Answer):
+    """A record of which the contract shows the id alone."""
+
+    id: Whole = 0
+
+
+class OnlyIdPayload(StrictShape):
+    """A payload for which the contract shows the id alone."""
+
+    id: Omittable[Whole] = None

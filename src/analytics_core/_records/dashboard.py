@@ -1,0 +1,45 @@
+"""Stored dashboards, and how they are embedded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from analytics_core._records.audit import Audit
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Dashboard:
+    """Charts on a page; `json_metadata` and `position_json` are JSON texts, `slug` is unique.
+
+    Without `role_ids` everybody who may read its charts' datasets may open a published dashboard; with them one of the
+    roles is needed too (contract, dashboard field `roles`).
+    """
+
+    id: int = 0
+    uuid: str
+    dashboard_title: str | None = None
+    slug: str | None = None
+    css: str | None = None
+    json_metadata: str | None = None
+    position_json: str | None = None
+    published: bool = False
+    certified_by: str | None = None
+    certification_details: str | None = None
+    external_url: str | None = None
+    is_managed_externally: bool = False
+    owner_ids: tuple[int, ...] = ()
+    role_ids: tuple[int, ...] = ()
+    chart_ids: tuple[int, ...] = ()
+    tag_ids: tuple[int, ...] = ()
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EmbeddedDashboard:
+    """Leave to show a dashboard inside other pages; no `allowed_domains`: every origin may."""
+
+    id: int = 0
+    uuid: str
+    dashboard_id: int
+    allowed_domains: tuple[str, ...] = ()
+    audit: Audit = field(default_factory=Audit)

@@ -1,0 +1,51 @@
+"""Writes who did what into the log, in the unit of work of the act itself: both happen, or neither."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from analytics_core._records.log import LogEntry
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.ports import Clock
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """An act that has begun; `log` ends it."""
+
+    action: str
+    actor_id: int
+    started: datetime
+    clock: Clock
+
+    def log(
+        self,
+        unit: UnitOfWork,
+        *,
+        chart_id: int | None = None,
+        dashboard_id: int | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the act with what it was done to; `details` are JSON values, never secrets."""
+        now = self.clock.now()
+        entry = LogEntry(
+            action=self.action,
+            user_id=self.actor_id,
+            dashboard_id=dashboard_id,
+            slice_id=chart_id,
+            dttm=now,
+            duration_ms=round((now - self.started).total_seconds() * 1000),
+            json=json.dumps(details, ensure_ascii=False) if details else None,
+        )
+        unit.logs.append(entry, actor_id=self.actor_id)
+
+
+def begin_act(runtime: Runtime, actor: Actor, action: str) -> Act:
+    """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
+    return Act(action=action, actor_id=actor.id, started=runtime.clock.now(), clock=runtime.clock)

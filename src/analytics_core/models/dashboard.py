@@ -1,0 +1,143 @@
+"""Shapes of dashboards (contract, section Dashboard)."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Ids,
+    JsonObject,
+    JsonText,
+    Moment,
+    Objects,
+    Omittable,
+    ReadOnly,
+    StrictShape,
+    Text255,
+    Text500,
+    Texts,
+    Title255,
+    Whole,
+)
+from analytics_core.models.references import RoleReference, TagReference, UserDetails, UserReference
+
+KeyValue = tuple[str, Any] | Annotated[JsonObject, Field(min_length=1)]
+"""A pair of a web address' parameters: `["key", value]`, or an object that says the same."""
+
+Slug = Annotated[str, StringConstraints(max_length=255)]
+
+
+class DashboardPost(StrictShape):
+    """A dashboard to create; without `owners` the creator owns it (contract, `DashboardRestApi.post`)."""
+
+    dashboard_title: Text500 | None = None
+    slug: Title255 | None = None
+    css: Omittable[str] = None
+    json_metadata: Omittable[JsonText] = None
+    position_json: Omittable[JsonText] = None
+    published: Omittable[Bool] = None
+    owners: Omittable[Ids] = None
+    roles: Omittable[Ids] = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+
+
+class DashboardPut(StrictShape):
+    """Changes of a dashboard (contract, `DashboardRestApi.put`)."""
+
+    dashboard_title: Text500 | None = None
+    slug: Slug | None = None
+    css: str | None = None
+    json_metadata: JsonText | None = None
+    position_json: JsonText | None = None
+    published: Bool | None = None
+    owners: Ids | None = None
+    roles: Ids | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    external_url: str | None = None
+    is_managed_externally: Bool | None = None
+
+
+class DashboardCopy(StrictShape):
+    """A copy to make of a dashboard; `duplicate_slices` copies its charts too (contract, `DashboardCopySchema`)."""
+
+    json_metadata: JsonText
+    dashboard_title: Text500 | None = None
+    css: Omittable[str] = None
+    duplicate_slices: Omittable[Bool] = None
+
+
+class DashboardNativeFiltersUpdate(StrictShape):
+    """Changes of a dashboard's filters (contract, `DashboardNativeFiltersConfigUpdateSchema`)."""
+
+    deleted: Ids
+    modified: Objects
+    reordered: Ids
+
+
+class DashboardPermalinkState(StrictShape):
+    """What a permalink to a dashboard remembers (contract, `DashboardPermalinkStateSchema`)."""
+
+    active_tabs: Texts | None = Field(default=None, alias="activeTabs")
+    anchor: str | None = None
+    data_mask: JsonObject | None = Field(default=None, alias="dataMask")
+    url_params: tuple[KeyValue, ...] | None = Field(default=None, alias="urlParams")
+
+
+class DashboardGet(Answer):
+    """One dashboard (contract, `DashboardGetResponseSchema`)."""
+
+    id: Whole = 0
+    dashboard_title: str | None = None
+    slug: str | None = None
+    css: str | None = None
+    json_metadata: str | None = None
+    position_json: str | None = None
+    published: Bool | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    changed_on: Moment | None = None
+    changed_on_delta_humanized: str | None = None
+    changed_by_name: str | None = None
+    changed_by: UserDetails | None = None
+    owners: tuple[UserDetails, ...] = ()
+    roles: tuple[RoleReference, ...] = ()
+    tags: tuple[TagReference, ...] = ()
+    charts: Texts = ()
+    is_managed_externally: Bool | None = None
+    thumbnail_url: str | None = None
+    url: str | None = None
+
+
+class DashboardListItem(Answer):
+    """One dashboard of a list (contract, `DashboardRestApi.get_list`)."""
+
+    id: Whole = 0
+    dashboard_title: Text500 | None = None
+    slug: Text255 | None = None
+    css: str | None = None
+    json_metadata: JsonText | None = None
+    position_json: JsonText | None = None
+    published: Bool | None = None
+    certified_by: str | None = None
+    certification_details: str | None = None
+    is_managed_externally: Bool = False
+    changed_by: UserReference | None = None
+    created_by: UserReference | None = None
+    owners: tuple[UserReference, ...] = ()
+    roles: tuple[RoleReference, ...] = ()
+    tags: tuple[TagReference, ...] = ()
+    changed_by_name: ReadOnly[str] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    changed_on_utc: ReadOnly[str] = None
+    created_on_delta_humanized: ReadOnly[str] = None
+    status: ReadOnly[str] = None
+    thumbnail_url: ReadOnly[str] = None
+    url: ReadOnly[str] = None

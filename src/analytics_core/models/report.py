@@ -1,0 +1,281 @@
+"""Shapes of report schedules: alerts and reports (contract, section Report schedule).
+
+What the contract has no field for lives in `extra`, and cc and bcc in a recipient's configuration (RULINGS.md).
+"""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from typing import Annotated, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, Field, StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Ids,
+    JsonObject,
+    JsonText,
+    Moment,
+    Number,
+    Omittable,
+    ReadOnly,
+    StrictShape,
+    Text250,
+    Text255,
+    UuidText,
+    Whole,
+)
+from analytics_core.models.references import DashboardReference, UserNames, UserReference
+
+Text50 = Annotated[str, StringConstraints(max_length=50)]
+Text100 = Annotated[str, StringConstraints(max_length=100)]
+Text150 = Annotated[str, StringConstraints(max_length=150)]
+Text1000 = Annotated[str, StringConstraints(max_length=1_000)]
+
+_FIELDS_OF_CRON = 5
+
+
+def _check_crontab(text: str) -> str:
+    """Check the form alone; the schedule itself is read where runs are planned."""
+    fields = text.split()
+    if len(fields) != _FIELDS_OF_CRON or not set("".join(fields)) <= _CRON_CHARACTERS:
+        raise ValueError("must be a cron expression of five fields, such as '0 9 * * 1-5'")
+    return text
+
+
+def _check_timezone(text: str) -> str:
+    try:
+        ZoneInfo(text)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError("must be an IANA time zone, such as 'Europe/Berlin' or 'UTC'") from None
+    return text
+
+
+_CRON_CHARACTERS = frozenset("0123456789*/,-?#ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
+
+Crontab = Annotated[Text1000, StringConstraints(min_length=1), AfterValidator(_check_crontab)]
+"""A cron expression: minute, hour, day of the month, month, day of the week."""
+
+TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
+"""An IANA time zone."""
+
+AtLeastOne = Annotated[Whole, Field(ge=1)]
+
+
+class ReportType(StrEnum):
+    """An alert runs when its query says so, a report on schedule."""
+
+    ALERT = "Alert"
+    REPORT = "Report"
+
+
+class ReportCreationMethod(StrEnum):
+    """Where a schedule was made."""
+
+    CHARTS = "charts"
+    DASHBOARDS = "dashboards"
+    ALERTS_REPORTS = "alerts_reports"
+
+
+class ReportFormat(StrEnum):
+    """What is sent."""
+
+    PNG = "PNG"
+    CSV = "CSV"
+    TEXT = "TEXT"
+
+
+class RecipientType(StrEnum):
+    """Where a report goes; the older name `Slack` means Chat."""
+
+    EMAIL = "Email"
+    CHAT = "Chat"
+
+    @classmethod
+    def _missing_(cls, value: object) -> RecipientType | None:
+        return cls.CHAT if value == "Slack" else None
+
+
+class ComparisonOperator(StrEnum):
+    """How an alert of type Operator compares its value with the threshold."""
+
+    LESS = "<"
+    LESS_OR_EQUAL = "<="
+    GREATER = ">"
+    GREATER_OR_EQUAL = ">="
+    EQUALS = "=="
+    NOT_EQUALS = "!="
+
+
+class ValidatorConfig(StrictShape):
+    """When an alert of type Operator fires: `value op threshold`.
+
+    The contract names this shape, `ValidatorConfigJSON`, and does not show it; the type 'Not Null' needs neither field.
+    """
+
+    op: Omittable[ComparisonOperator] = None
+    threshold: Omittable[Number] = None
+
+
+class RecipientConfig(StrictShape):
+    """Where a recipient is reached: e-mail addresses or a channel; cc and bcc are ours (`recipient_config_json`)."""
+
+    target: Omittable[str] = None
+    cc_target: Omittable[str] = Field(default=None, alias="ccTarget")
+    bcc_target: Omittable[str] = Field(default=None, alias="bccTarget")
+
+
+class ReportRecipient(StrictShape):
+    """Who gets a report (contract, `ReportRecipient`)."""
+
+    type: RecipientType
+    recipient_config_json: Omittable[RecipientConfig] = None
+
+
+class _ReportSchedulePayload(StrictShape):
+    """What a create and an update payload share: all of it, and every field may be left out."""
+
+    name: Omittable[Annotated[Text150, StringConstraints(min_length=1)]] = None
+    type: Omittable[ReportType] = None
+    crontab: Omittable[Crontab] = None
+    timezone: Omittable[TimezoneName] = None
+    creation_method: Omittable[ReportCreationMethod] = None
+    active: Omittable[Bool] = None
+    chart: Whole | None = None
+    dashboard: Whole | None = None
+    database: Omittable[Whole] = None
+    description: str | None = None
+    context_markdown: str | None = None
+    custom_width: Whole | None = None
+    force_screenshot: Omittable[Bool] = None
+    grace_period: Omittable[AtLeastOne] = None
+    log_retention: Omittable[AtLeastOne] = None
+    owners: Omittable[Ids] = None
+    recipients: Omittable[tuple[ReportRecipient, ...]] = None
+    report_format: Omittable[ReportFormat] = None
+    selected_tabs: Ids | None = None
+    sql: Omittable[str] = None
+    extra: Omittable[JsonObject] = None
+    validator_type: Omittable[str] = None
+    validator_config_json: Omittable[ValidatorConfig] = None
+
+
+class ReportSchedulePost(_ReportSchedulePayload):
+    """A schedule to create (contract, `ReportScheduleRestApi.post`, which does not say what is required).
+
+    `grace_period` is in seconds, `log_retention` in days, `custom_width` in pixels.
+    """
+
+
+class ReportSchedulePut(_ReportSchedulePayload):
+    """Changes of a schedule.
+
+    The contract names this shape, `ReportScheduleRestApi.put`, and does not show it: the fields are those of a create.
+    """
+
+
+class ChartOfReport(Answer):
+    """The chart of a schedule."""
+
+    id: Whole = 0
+    slice_name: Text250 | None = None
+    viz_type: Text250 | None = None
+
+
+class DatabaseOfReport(Answer):
+    """The database of an alert's query."""
+
+    id: Whole = 0
+    database_name: Text250
+
+
+class RecipientOfListItem(Answer):
+    """A recipient as a list of schedules shows it."""
+
+    id: Whole = 0
+    type: Text50
+
+
+class RecipientOfReport(RecipientOfListItem):
+    """A recipient of a schedule; its configuration is JSON text here, an object in payloads."""
+
+    recipient_config_json: JsonText | None = None
+
+
+class ReportScheduleGet(Answer):
+    """One schedule (contract, `ReportScheduleRestApi.get`)."""
+
+    id: Whole = 0
+    name: Text150
+    type: Text50
+    crontab: Text1000
+    timezone: Text100
+    recipients: tuple[RecipientOfReport, ...]
+    active: Bool | None = None
+    description: str | None = None
+    context_markdown: str | None = None
+    creation_method: Text255 | None = None
+    custom_width: Whole | None = None
+    force_screenshot: Bool | None = None
+    grace_period: Whole | None = None
+    log_retention: Whole | None = None
+    working_timeout: Whole | None = None
+    last_eval_dttm: Moment | None = None
+    last_state: Text50 | None = None
+    last_value: Number | None = None
+    last_value_row_json: JsonText | None = None
+    report_format: Text50 | None = None
+    sql: str | None = None
+    validator_type: Text100 | None = None
+    validator_config_json: JsonText | None = None
+    chart: ChartOfReport | None = None
+    dashboard: DashboardReference | None = None
+    database: DatabaseOfReport | None = None
+    owners: tuple[UserReference, ...] = ()
+    extra: ReadOnly[Any] = None
+
+
+class ReportScheduleListItem(Answer):
+    """One schedule of a list (contract, `ReportScheduleRestApi.get_list`)."""
+
+    id: Whole = 0
+    name: Text150
+    type: Text50
+    crontab: Text1000
+    timezone: Text100
+    recipients: tuple[RecipientOfListItem, ...]
+    active: Bool | None = None
+    description: str | None = None
+    creation_method: Text255 | None = None
+    chart_id: Whole | None = None
+    dashboard_id: Whole | None = None
+    last_eval_dttm: Moment | None = None
+    last_state: Text50 | None = None
+    created_on: Moment | None = None
+    changed_on: Moment | None = None
+    created_by: UserNames | None = None
+    changed_by: UserNames | None = None
+    owners: tuple[UserReference, ...] = ()
+    extra: ReadOnly[Any] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+    crontab_humanized: ReadOnly[str] = None
+
+
+class ReportExecutionLogGet(Answer):
+    """One run of a schedule (contract, `ReportExecutionLogRestApi.get`)."""
+
+    id: Whole = 0
+    scheduled_dttm: Moment
+    start_dttm: Moment | None = None
+    end_dttm: Moment | None = None
+    state: Text50
+    error_message: str | None = None
+    uuid: UuidText | None = None
+    value: Number | None = None
+    value_row_json: JsonText | None = None
+
+
+class ReportExecutionLogListItem(ReportExecutionLogGet):
+    """One run of a list (contract, `ReportExecutionLogRestApi.get_list`)."""

@@ -1,0 +1,163 @@
+"""Shapes of the SQL editor and its queries (contract, section SQL editor and queries).
+
+Attributes are in our spelling, payloads in the contract's: `query_limit` is `queryLimit`.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any
+
+from pydantic import Field, StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    AnswerWithSchema,
+    Bool,
+    JsonObject,
+    JsonText,
+    Moment,
+    Number,
+    Objects,
+    Omittable,
+    ReadOnly,
+    SqlText,
+    StrictShape,
+    Text64,
+    Text256,
+    Whole,
+)
+from analytics_core.models.dataset_description import DatabaseName
+from analytics_core.models.references import UserDetails
+
+Text11 = Annotated[str, StringConstraints(max_length=11)]
+Text16 = Annotated[str, StringConstraints(max_length=16)]
+
+
+class ExecutePayload(StrictShape):
+    """A statement to run (contract, `ExecutePayloadSchema`); its field `json` is the attribute `as_json`."""
+
+    database_id: Whole
+    sql: SqlText
+    client_id: str | None = None
+    ctas_method: str | None = None
+    expand_data: Bool | None = None
+    as_json: Bool | None = Field(default=None, alias="json")
+    query_limit: Whole | None = Field(default=None, alias="queryLimit")
+    run_async: Bool | None = Field(default=None, alias="runAsync")
+    schema_name: str | None = Field(default=None, alias="schema")
+    select_as_cta: Bool | None = None
+    sql_editor_id: str | None = None
+    tab: str | None = None
+    template_params: JsonText | None = Field(default=None, alias="templateParams")
+    tmp_table_name: str | None = None
+
+
+class EstimateQueryCost(StrictShape):
+    """A statement whose cost is to be estimated (contract, `EstimateQueryCostSchema`)."""
+
+    database_id: Whole
+    sql: SqlText
+    schema_name: str | None = Field(default=None, alias="schema")
+    template_params: Omittable[JsonObject] = None
+
+
+class QueryResult(AnswerWithSchema):
+    """A query of the SQL editor as its client sees it (contract, `QueryResult`).
+
+    `start_dttm` and `end_dttm` are in milliseconds since 1970.
+    """
+
+    id: str | None = None
+    query_id: Whole | None = Field(default=None, alias="queryId")
+    server_id: Whole | None = Field(default=None, alias="serverId")
+    sql: str | None = None
+    executed_sql: str | None = Field(default=None, alias="executedSql")
+    db: str | None = None
+    db_id: Whole | None = Field(default=None, alias="dbId")
+    tab: str | None = None
+    sql_editor_id: str | None = Field(default=None, alias="sqlEditorId")
+    user: str | None = None
+    user_id: Whole | None = Field(default=None, alias="userId")
+    state: str | None = None
+    limit: Whole | None = None
+    limiting_factor: str | None = Field(default=None, alias="limitingFactor")
+    progress: Whole | None = None
+    rows: Whole | None = None
+    results_key: str | None = Field(default=None, alias="resultsKey")
+    start_dttm: Number | None = Field(default=None, alias="startDttm")
+    end_dttm: Number | None = Field(default=None, alias="endDttm")
+    changed_on: Moment | None = None
+    ctas: Bool | None = None
+    error_message: str | None = Field(default=None, alias="errorMessage")
+    extra: JsonObject | None = None
+    temp_schema: str | None = Field(default=None, alias="tempSchema")
+    temp_table: str | None = Field(default=None, alias="tempTable")
+    tracking_url: str | None = Field(default=None, alias="trackingUrl")
+
+
+class QueryExecutionResponse(Answer):
+    """The rows of a statement and the record of its run (contract, `QueryExecutionResponseSchema`)."""
+
+    query_id: Whole | None = None
+    status: str | None = None
+    query: QueryResult | None = None
+    columns: Objects = ()
+    selected_columns: Objects = ()
+    expanded_columns: Objects = ()
+    data: Objects = ()
+
+
+class DatabaseOfQuery(Answer):
+    """The database of a query (contract, field `database` of `QueryRestApi.get`)."""
+
+    id: Whole = 0
+
+
+class QueryGet(AnswerWithSchema):
+    """One query of the SQL editor; times are in milliseconds since 1970 (contract, `QueryRestApi.get`)."""
+
+    id: Whole = 0
+    client_id: Text11
+    database: DatabaseOfQuery
+    sql: str | None = None
+    executed_sql: str | None = None
+    select_sql: str | None = None
+    status: Text16 | None = None
+    schema_name: Text256 | None = Field(default=None, alias="schema")
+    tab_name: Text256 | None = None
+    sql_editor_id: Text256 | None = None
+    tmp_schema_name: Text256 | None = None
+    tmp_table_name: Text256 | None = None
+    results_key: Text64 | None = None
+    limit: Whole | None = None
+    rows: Whole | None = None
+    progress: Whole | None = None
+    select_as_cta: Bool | None = None
+    select_as_cta_used: Bool | None = None
+    error_message: str | None = None
+    start_time: Number | None = None
+    start_running_time: Number | None = None
+    end_time: Number | None = None
+    end_result_backend_time: Number | None = None
+    changed_on: Moment | None = None
+    tracking_url: ReadOnly[str] = None
+
+
+class QueryListItem(AnswerWithSchema):
+    """One query of a list; times are in milliseconds since 1970 (contract, `QueryRestApi.get_list`)."""
+
+    id: Whole = 0
+    changed_on: Moment | None = None
+    database: DatabaseName | None = None
+    schema_name: Text256 | None = Field(default=None, alias="schema")
+    sql: str | None = None
+    executed_sql: str | None = None
+    rows: Whole | None = None
+    status: Text16 | None = None
+    tab_name: Text256 | None = None
+    tmp_table_name: Text256 | None = None
+    tracking_url: ReadOnly[str] = None
+    start_time: Number | None = None
+    end_time: Number | None = None
+    sql_tables: ReadOnly[tuple[Any, ...]] = None
+    user: UserDetails | None = None
