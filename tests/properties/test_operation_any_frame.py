@@ -10,7 +10,7 @@ from typing import Any
 
 import pandas as pd
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dtype, frames_of_k_x_y, picture
 from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, options_of
@@ -44,8 +44,6 @@ def test_any_frame_and_any_options_give_a_frame_or_a_typed_error(name: str) -> N
     def holds(table: pd.DataFrame, options: dict[str, Any], junk: Any, data: st.DataObject) -> None:
         if junk is not None and options:
             options[data.draw(st.sampled_from(sorted(options)))] = junk
-        # The time column of a forecast may not be a column of Arrow's days yet.
-        assume(name != "forecast" or "date32[day][pyarrow]" not in map(str, table.dtypes))
         check(name, table, options)
 
     holds()

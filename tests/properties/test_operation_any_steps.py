@@ -71,7 +71,7 @@ def asked_steps(draw: st.DrawFn) -> list[Asked]:
 def test_any_steps_give_an_answer_or_a_typed_error(frame: Frame, steps: list[Asked]) -> None:
     before = repr([(column.name, column.to_list()) for column in frame.columns])
     try:
-        result = run_steps(frame, read_steps(steps, OPERATIONS))
+        result = run_steps(frame, read_steps(steps, OPERATIONS)).frame
     except (PostProcessingError, LimitError) as error:
         told = error.message
     else:
