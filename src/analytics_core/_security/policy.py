@@ -67,12 +67,12 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
-        Act.READ_ANNOTATIONS: frozenset({Standing.SIGNED_IN}),
-        Act.ADD_ANNOTATION_LAYER: frozenset({Standing.SIGNED_IN}),
+        Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
         Act.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Standing.CREATOR}),
-        Act.READ_CSS_TEMPLATES: frozenset({Standing.SIGNED_IN}),
-        Act.ADD_CSS_TEMPLATE: frozenset({Standing.SIGNED_IN}),
+        Act.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.CREATOR}),
     }
 )
