@@ -256,6 +256,7 @@ def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Stan
 
 def _signed_in_standings(actor: Actor) -> frozenset[Standing]:
     """Return how an actor stands to what everybody shares: whoever acts at all has signed in."""
+    # An actor that is no user (a guest) must not get this standing here; its rights would be a standing of its own.
     return _general_standings(actor) | {Standing.SIGNED_IN}
 
 
