@@ -9,11 +9,11 @@ from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
-from analytics_core._querying.reading import Payload, ReadContext
+from analytics_core._querying.reading import Payload, ReadContext, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError, QueryError
+from analytics_core.errors import NotFoundError
 
 Question = int | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
@@ -57,7 +57,7 @@ class ChartQueries:
 
     def _asked(self, question: Question, *, force: bool = False) -> _Asked:
         chart = self._chart(question) if isinstance(question, int) else None
-        payload = _stored_context(chart) if chart is not None else question
+        payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload)
         if force and not read.context.force:
@@ -79,11 +79,3 @@ class ChartQueries:
                     dataset = None
         self._runtime.policy.require_read_chart(self._actor, chart, dataset)
         return chart
-
-
-def _stored_context(chart: Chart) -> str:
-    if not chart.query_context:
-        raise QueryError(
-            f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"
-        )
-    return chart.query_context
