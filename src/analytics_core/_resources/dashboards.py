@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from uuid import UUID, uuid4
@@ -19,7 +19,7 @@ from analytics_core._resources.dashboard_content import charts_in, checked_conte
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
 from analytics_core._resources.dashboard_filters import with_changed_filters
-from analytics_core._resources.favourites import add_star, remove_star, star_statuses
+from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
@@ -78,6 +78,7 @@ class Dashboards:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: Payload) -> DashboardGet:
@@ -250,24 +251,15 @@ class Dashboards:
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:
         """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
-        self._star("dashboard.add_favourite", dashboard_id, add_star, needs_access=True)
+        self._favourites.add(dashboard_id, check=self._readable)
 
     def remove_favourite(self, dashboard_id: int) -> None:
         """Take the actor's star from a dashboard; nothing happens where there is none."""
-        self._star("dashboard.remove_favourite", dashboard_id, remove_star, needs_access=False)
+        self._favourites.remove(dashboard_id)
 
     def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether the actor gave a star to this dashboard; at most a thousand ids."""
-        with self._runtime.store.unit_of_work() as unit:
-            return star_statuses(unit, self._actor, target=TagTarget.DASHBOARD, ids=ids)
-
-    def _star(self, action: str, dashboard_id: int, change: Callable[..., None], *, needs_access: bool) -> None:
-        act = begin_act(self._runtime, self._actor, action)
-        with self._runtime.store.unit_of_work() as unit:
-            if needs_access:
-                self._readable(unit, dashboard_id)
-            change(unit, self._actor, target=TagTarget.DASHBOARD, target_id=dashboard_id)
-            act.log(unit, dashboard_id=dashboard_id)
+        return self._favourites.status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, key: int | str) -> Dashboard:
