@@ -110,6 +110,7 @@ def test_tags_of_a_chart_are_named_by_id_or_by_name(shop: SmallCore) -> None:
         ({"id": 2**70}, NotFoundError, "tag"),
         ({"name": "none"}, NotFoundError, "tag 'none'"),
         ({"name": "Sales"}, NotFoundError, "tag 'Sales'"),
+        ({"name": "sales", "type": 2}, NotFoundError, "tag 'sales'"),
         ({}, PayloadSchemaError, r"tags\.0: needs an id or a name"),
         ({"id": 1, "name": "eu"}, PayloadSchemaError, r"tags\.0\.name: is not the name of tag 1"),
         ({"id": "1"}, PayloadSchemaError, r"tags\.0\.id"),

@@ -333,7 +333,7 @@ def test_a_write_on_what_the_caller_has_not_read_is_refused(shop: SmallCore) -> 
     read = shop.core.dashboards.get(made.id)
     assert read.css == "theirs"
     assert read.changed_on is not None
-    later = read.changed_on + timedelta(seconds=1)
+    later = (read.changed_on + timedelta(seconds=1)).replace(tzinfo=None)  # a naive moment is UTC
     assert shop.core.dashboards.update(made.id, {"css": "mine"}, unchanged_since=later).css == "mine"
 
 

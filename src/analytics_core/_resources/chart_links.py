@@ -67,7 +67,7 @@ def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: s
         tag = by_name.get(reference.name or "") if reference.id is None else by_id.get(reference.id)
         if reference.id is None and reference.name is None:
             raise _problem(shape, f"tags.{position}", "needs an id or a name")
-        if tag is None:
+        if tag is None or reference.type not in (None, tag.type):
             raise NotFoundError("tag", reference.id if reference.id is not None else reference.name)
         if reference.name not in (None, tag.name):
             raise _problem(shape, f"tags.{position}.name", f"is not the name of tag {tag.id}; give the id or the name")

@@ -164,21 +164,10 @@ class Tags:
             ids = visible(unit, self._runtime.policy, self._actor)
             query = TAGGED.query(filters=(), order_by=None, page=page, page_size=page_size, ids=ids)
             query = replace(query, filters=(carries,))
-            names: Sequence[tuple[int, str | None]]
-            if kind is TagTarget.CHART:
-                count, charts = unit.charts.list(query)
-                names = [(chart.id, chart.slice_name) for chart in charts]
-            else:
-                count, dashboards = unit.dashboards.list(query)
-                names = [(dashboard.id, dashboard.dashboard_title) for dashboard in dashboards]
-        readable = self._readable_texts()
-        return Page(
-            count=count,
-            result=tuple(
-                TaggedRecord(id=key, type=kind, name=name, url=readable.url(kind.value, {"id": key}))
-                for key, name in names
-            ),
-        )
+            found: tuple[int, Sequence[Chart | Dashboard]]
+            found = unit.charts.list(query) if kind is TagTarget.CHART else unit.dashboards.list(query)
+        count, records = found
+        return Page(count=count, result=tuple(_carrier(record, self._readable_texts()) for record in records))
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _writable(self, unit: UnitOfWork, tag_id: int) -> Tag:
@@ -256,6 +245,14 @@ def _asked(target: str, names: Sequence[str]) -> TagNames:
     """Return what a caller asks for, checked; one text is not taken for a list of its letters."""
     given = names if isinstance(names, str) else list(names)
     return parse(TagNames, {"target": target, "names": given}, shape="tags of a record")
+
+
+def _carrier(record: Chart | Dashboard, readable: Readable) -> TaggedRecord:
+    if isinstance(record, Chart):
+        url = readable.url("chart", {"id": record.id})
+        return TaggedRecord(id=record.id, type=TagTarget.CHART, name=record.slice_name, url=url)
+    url = readable.url("dashboard", {"id": record.id, "slug": record.slug})
+    return TaggedRecord(id=record.id, type=TagTarget.DASHBOARD, name=record.dashboard_title, url=url)
 
 
 def _people_of(tag: Tag) -> tuple[int | None, ...]:
