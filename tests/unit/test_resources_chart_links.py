@@ -126,6 +126,11 @@ def test_a_tag_that_nothing_answers_to_is_refused(
         shop.core.charts.update(add_chart(shop.core), {"tags": [tag]})
 
 
+def test_a_flood_of_tags_is_refused(shop: SmallCore) -> None:
+    with pytest.raises(PayloadSchemaError, match="1000 tags at most"):
+        shop.core.charts.update(add_chart(shop.core), {"tags": [{"name": str(n)} for n in range(1_001)]})
+
+
 # -------------------------------------------------------------------------------------------------------------- stars
 def test_stars_are_each_users_own(shop: SmallCore) -> None:
     one, two = add_chart(shop.core, "One"), add_chart(shop.core, "Two")

@@ -13,7 +13,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
-from analytics_core._resources.dashboard_changes import changed_dashboard, new_dashboard
+from analytics_core._resources.dashboard_changes import changed_dashboard, is_slug, new_dashboard
 from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
@@ -303,7 +303,11 @@ def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     if key.isdecimal() and len(key) <= 10:
         return unit.dashboards.get(int(key))
     uuid = _uuid_of(key)
-    found = unit.dashboards.find(slug=key) if uuid is None else unit.dashboards.find(uuid=uuid)
+    found = None
+    if uuid is not None:
+        found = unit.dashboards.find(uuid=uuid)
+    elif is_slug(key):
+        found = unit.dashboards.find(slug=key)
     if found is None:
         raise NotFoundError("dashboard", key)
     return found
