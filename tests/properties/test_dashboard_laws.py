@@ -20,9 +20,28 @@ from analytics_core.models.dashboard import DashboardNativeFiltersUpdate
 CHARTS = st.integers(1, 9)
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | CHARTS.map(str)
 NAMES = st.sampled_from(
-    "positions meta chartId type children id scope excluded chartsInScope immune 1 2 native_filter_configuration "
-    "chart_configuration global_chart_configuration filter_scopes expanded_slices timed_refresh_immune_slices "
-    "default_filters crossFilters".split()
+    [
+        "positions",
+        "meta",
+        "chartId",
+        "type",
+        "children",
+        "id",
+        "scope",
+        "excluded",
+        "chartsInScope",
+        "immune",
+        "1",
+        "2",
+        "native_filter_configuration",
+        "chart_configuration",
+        "global_chart_configuration",
+        "filter_scopes",
+        "expanded_slices",
+        "timed_refresh_immune_slices",
+        "default_filters",
+        "crossFilters",
+    ]
 )
 ANY_JSON = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=25
