@@ -40,9 +40,11 @@ from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
+from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -221,6 +223,16 @@ class AnalyticsCore:
     def css_templates(self) -> CssTemplates:
         """Style sheets that dashboards may start from."""
         return CssTemplates(self._runtime, self._actor())
+
+    @property
+    def dashboards(self) -> Dashboards:
+        """Charts on pages, for those whom their owners publish them to."""
+        return Dashboards(self._runtime, self._actor())
+
+    @property
+    def tags(self) -> Tags:
+        """Labels on charts and dashboards."""
+        return Tags(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:
