@@ -25,11 +25,13 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
@@ -249,10 +251,13 @@ def _build_runtime(
 ) -> Runtime:
     statements = StatementRunner(connector)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
     queries = QueryRunner(
         loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
-        gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
-        preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
+        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        preparer=Preparer(parser=parser, limits=_limits(settings)),
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
