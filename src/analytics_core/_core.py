@@ -33,6 +33,7 @@ from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
@@ -40,6 +41,7 @@ from analytics_core._resources.charts import Charts
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -166,6 +168,9 @@ class AnalyticsCore:
         key = self._acting_as
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
+        return self._actor_of(key)
+
+    def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
 
     def _read_actor(self, key: UserKey) -> Actor:
@@ -214,6 +219,11 @@ class AnalyticsCore:
         """Roles and their grants."""
         return Roles(self._runtime, self._actor())
 
+    @property
+    def row_level_security(self) -> RowLevelSecurity:
+        """The rules on which rows whom may see."""
+        return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
+
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
@@ -254,8 +264,9 @@ def _build_runtime(
     parser = FragmentParser(max_length=settings.max_fragment_length)
     rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
     row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
-        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
+        loader=loader,
         gate=Gate(policy=policy, runner=statements, row_security=row_security),
         preparer=Preparer(parser=parser, limits=_limits(settings)),
         templates=templates,
@@ -274,6 +285,15 @@ def _build_runtime(
         policy=policy,
         probes=Probes(
             policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
+        ),
+        row_security=row_security,
+        simulations=Simulations(
+            loader=loader,
+            policy=policy,
+            row_security=row_security,
+            templates=templates,
+            parser=parser,
+            limits=_limits(settings),
         ),
         templates=templates,
         people=people,

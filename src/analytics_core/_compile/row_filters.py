@@ -11,7 +11,7 @@ from analytics_core._compile.scope import Scope
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.row_filter import RowFilter
-from analytics_core.errors import FragmentError, QueryError
+from analytics_core.errors import FragmentError, QueryError, RowRuleError, SubqueryNotAllowedError
 
 ReadFilter = Callable[[RowFilter], FragmentExpr]
 
@@ -52,8 +52,28 @@ def read_filter(
     names: FragmentNames,
     kinds: Mapping[str, ValueKind],
 ) -> FragmentExpr:
-    """Return the condition of a filter as one checked expression with its values bound; QueryError otherwise."""
+    """Return the condition of a filter as one checked expression with its values bound.
+
+    Raises:
+        RowRuleError: it cannot be read; the message holds nothing of the clause, `.detail` does.
+    """
     place = f"row rule {item.name!r}"
+    try:
+        return read_clause(item, place=place, parser=parser, spec=spec, names=names, kinds=kinds)
+    except (QueryError, SubqueryNotAllowedError) as error:
+        raise RowRuleError(item.name, detail=error.message) from None
+
+
+def read_clause(
+    item: RowFilter,
+    *,
+    place: str,
+    parser: FragmentParser,
+    spec: EngineSpec,
+    names: FragmentNames,
+    kinds: Mapping[str, ValueKind],
+) -> FragmentExpr:
+    """Return the condition of a filter; an error says what is wrong with the clause, for those who may see it."""
 
     def refuse(what: str) -> QueryError:
         return FragmentError(f"{place}: {what}")

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
+from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lower_source import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
-from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuleBook, RuleUnit, TableName, ruled_dataset
 from analytics_core.errors import TemplateError
@@ -111,6 +113,33 @@ class RowSecurity:
         spec = ruled.spec
         return filter_clauses(tuple(self._rendered(ruled, filters)), read)
 
+    def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
+        """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
+        own = ruled_dataset(ruled.dataset)
+        yield from ruled.book.concerning(own)
+        for table in tables:
+            name = TableName(table=table.table, schema=table.schema, catalog=table.catalog)
+            loose = ruled.spec.dialect in _LOOSE_DIALECTS
+            for rule in ruled.book.rules_over(own.database_id, name, two_parts_are_loose=loose):
+                yield rule, f"table {table} in its SQL"
+
+    def check(self, clause: str, dataset: Dataset, spec: EngineSpec) -> None:
+        """Read a clause as it would be read for a query on the dataset, with made-up values for what actors have.
+
+        Raises:
+            FragmentError, SubqueryNotAllowedError, UnknownColumnError: it is not one condition on the dataset.
+            TemplateError: its template does not render.
+        """
+        place = f"clause on dataset {dataset.table_name!r}"
+        columns = ruled_dataset(dataset).columns
+        try:
+            text, holders = self._renderer.render_rule(clause, _ANYBODY, dialect=spec.dialect)
+        except TemplateError as error:
+            raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
+        item = RowFilter(name=place, clause=text, holders=holders)
+        names = names_of(columns, dataset.table_name, tables=(dataset.table_name, VIRTUAL_ALIAS))
+        read_clause(item, place=place, parser=self._parser, spec=spec, names=names, kinds={})
+
     def _of_host(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
         """Yield what the host's sources say of the stored datasets over a table."""
         if not self._sources:
@@ -139,6 +168,19 @@ class RowSecurity:
         except TemplateError as error:
             raise type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type) from None
         return replace(item, clause=clause, holders=holders)
+
+
+class _AnyAttribute(dict[str, tuple[str, ...]]):
+    """Has every attribute."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002 - as in the parent
+        """Return one made-up value."""
+        return ("value",)
+
+
+_ANYBODY = ActorFacts(
+    user_id=1, username="somebody", email="somebody@example.com", roles=("role",), attributes=_AnyAttribute()
+)
 
 
 def facts_of(actor: Actor) -> ActorFacts:

@@ -41,6 +41,7 @@ class Act(StrEnum):
     READ_CHART = "read this chart"
     WRITE_CHART = "change this chart"
     MANAGE_PEOPLE = "manage users and roles"
+    MANAGE_ROW_RULES = "manage row rules"
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
@@ -56,6 +57,7 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -159,6 +161,11 @@ class Policy:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
             raise AccessError("only an administrator may manage users and roles")
+
+    def require_manage_row_rules(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may see and manage row rules."""
+        if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
+            raise AccessError("only an administrator may see and manage row rules")
 
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:

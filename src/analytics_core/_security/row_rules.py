@@ -103,6 +103,21 @@ class RuleBook:
         over = self._over(database_id, name, two_parts_are_loose=two_parts_are_loose)
         return _without_weaker([unit for dataset in over for unit in self._units(role_ids, dataset)])
 
+    def concerning(self, dataset: RuledDataset) -> Iterator[tuple[RowRule, str]]:
+        """Yield every rule on a dataset or on its table, binding or not, and on what it is a rule."""
+        own = [rule for rule in self.rules if dataset.id in rule.dataset_ids]
+        yield from ((rule, "this dataset") for rule in own)
+        if dataset.name is None:
+            return
+        for rule in self.rules_over(dataset.database_id, dataset.name, two_parts_are_loose=False):
+            if rule not in own:
+                yield rule, "another dataset over the same table"
+
+    def rules_over(self, database_id: int, name: TableName, *, two_parts_are_loose: bool) -> tuple[RowRule, ...]:
+        """Return every rule on a table, binding or not."""
+        ids = {dataset.id for dataset in self._over(database_id, name, two_parts_are_loose=two_parts_are_loose)}
+        return tuple(rule for rule in self.rules if not ids.isdisjoint(rule.dataset_ids))
+
     def _over(self, database_id: int, name: TableName, *, two_parts_are_loose: bool) -> Iterator[RuledDataset]:
         for dataset in self.datasets.values():
             if dataset.name is None or dataset.database_id != database_id:

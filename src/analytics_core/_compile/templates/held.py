@@ -63,6 +63,8 @@ def _typed(kind: str, raw: str) -> HeldValue:
 class _HolderPlacement(Placement):
     """Writes a holder instead of a literal."""
 
+    _otherwise = ""
+
     def _literal(self, number: int) -> str:
         return f"'{self._mark(number)}'"
 

@@ -115,6 +115,8 @@ def unused_stem(text: str) -> str:
 class Placement:
     """Writes the values of one text; `holder` matches the names that stand for them."""
 
+    _otherwise = "; for a part of the SQL itself, use url_param(..., escape_result=false)"
+
     def __init__(self, text: str, holder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None) -> None:
         self._text = text
         self._holder = holder
@@ -144,10 +146,7 @@ class Placement:
         if self._holder.fullmatch(source) and token.token_type is TokenType.VAR:
             return {found[0]: self._literal(found[0])}
         if token.token_type is not TokenType.STRING or source[:1] not in ("'", '"') or source[:3] in ("'''", '"""'):
-            raise TemplateError(
-                "a user's value may stand in SQL as a value or inside quotes only; "
-                "for a part of the SQL itself, use url_param(..., escape_result=false)"
-            )
+            raise TemplateError(f"a user's value may stand in SQL as a value or inside quotes only{self._otherwise}")
         return {number: self._escaped(number, source[0]) for number in found}
 
     def _literal(self, number: int) -> str:
