@@ -37,6 +37,7 @@ class TenantWorld:
     host: AnalyticsCore
     admin: AnalyticsCore
     readers: int
+    metadata_url: str
 
     def user(self, name: str) -> AnalyticsCore:
         """Return the core as a tenant."""
@@ -62,6 +63,20 @@ class TenantWorld:
                 connection.exec_driver_sql(statement)
         owner.dispose()
 
+    def break_rules(self) -> None:
+        """Spoil the stored rules, as an accident or an attacker of the metadata store would."""
+        self._set_kind_of_rules("Nobody knows")
+
+    def mend_rules(self) -> None:
+        """Undo `break_rules`."""
+        self._set_kind_of_rules("Regular")
+
+    def _set_kind_of_rules(self, kind: str) -> None:
+        store = sa.create_engine(self.metadata_url, poolclass=sa.NullPool)
+        with store.begin() as connection:
+            connection.execute(sa.text("UPDATE ac_row_rules SET filter_type = :kind"), {"kind": kind})
+        store.dispose()
+
     def release(self) -> None:
         """Let go of the database: DuckDB gives a file to one holder at a time."""
         self.admin._runtime.connector.dispose(1)
@@ -80,15 +95,16 @@ def tenant_world(engine: str, url: str, folder: Path) -> Iterator[TenantWorld]:
         connection.exec_driver_sql("CREATE TABLE targets (id INTEGER, tenant VARCHAR(20), goal INTEGER)")
         connection.exec_driver_sql("INSERT INTO targets VALUES (1, 'acme', 7), (4, 'bolt', 8), (9, 'bolt', 9)")
     owner.dispose()
+    metadata_url = f"sqlite:///{folder}/metadata.sqlite3"
     settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=5.0)
-    with AnalyticsCore(settings) as host:
+    with AnalyticsCore(settings, metadata_url=metadata_url) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})
         role = admin.roles.create({"name": "tenants"})
         admin.roles.grant(role, on=("database", 1))
         for tenant in TENANTS:
             admin.users.create({"username": tenant, "roles": [role.id], "attributes": {"tenant": tenant}})
-        world = TenantWorld(engine=engine, url=url, host=host, admin=admin, readers=role.id)
+        world = TenantWorld(engine=engine, url=url, host=host, admin=admin, readers=role.id, metadata_url=metadata_url)
         world.fill(ROWS)
         admin.datasets.create({"database": 1, "table_name": "sales"})
         yield world
