@@ -8,6 +8,7 @@ from tests.support.stores import empty_store, open_store
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
+from analytics_core.testing.conformance.row_rules import RowRuleConformance
 
 
 @pytest.fixture(scope="module")
@@ -21,8 +22,8 @@ def mariadb_store_url(make_mariadb_database):
     return make_mariadb_database()
 
 
-class Suites(MetadataStoreConformance, DatasetConformance, ListConformance):
-    """All three suites."""
+class Suites(MetadataStoreConformance, DatasetConformance, ListConformance, RowRuleConformance):
+    """All suites."""
 
 
 class TestInMemory(Suites):
