@@ -259,21 +259,23 @@ def _build_runtime(
     allowed_files: Sequence[Path | str],
     people: UserDirectory,
 ) -> Runtime:
-    statements = StatementRunner(connector)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
+    statements, limits = StatementRunner(connector), _limits(settings)
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
     parser = FragmentParser(max_length=settings.max_fragment_length)
-    rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    row_security = RowSecurity(books=books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    planning = Preparer(parser=parser, limits=limits)
     loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
         loader=loader,
         gate=Gate(policy=policy, runner=statements, row_security=row_security),
-        preparer=Preparer(parser=parser, limits=_limits(settings)),
+        preparer=planning,
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
         operations=installed_operations(),
     )
+    reflector = Reflector(connector, specs=registry.get)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -283,18 +285,9 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(
-            policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
-        ),
+        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
         row_security=row_security,
-        simulations=Simulations(
-            loader=loader,
-            policy=policy,
-            row_security=row_security,
-            templates=templates,
-            parser=parser,
-            limits=_limits(settings),
-        ),
+        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
         people=people,
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
