@@ -262,8 +262,7 @@ def _build_runtime(
     statements, limits = StatementRunner(connector), _limits(settings)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
     parser = FragmentParser(max_length=settings.max_fragment_length)
-    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    row_security = RowSecurity(books=books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    row_security = _row_security(store, clock, settings, row_filters, parser)
     planning = Preparer(parser=parser, limits=limits)
     loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
@@ -296,6 +295,14 @@ def _build_runtime(
         job_book=JobBook(runner=jobs),
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
+
+
+def _row_security(
+    store: MetadataStore, clock: Clock, settings: Settings, sources: Sequence[RowFilterSource], parser: FragmentParser
+) -> RowSecurity:
+    """Return what binds row rules; their templates render whether or not other templates may."""
+    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    return RowSecurity(books=books, sources=sources, renderer=TemplateRenderer(), parser=parser)
 
 
 def _limits(settings: Settings) -> PlanLimits:
