@@ -25,6 +25,7 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.fresh import Fresh
@@ -32,7 +33,9 @@ from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
@@ -44,6 +47,7 @@ from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
@@ -171,6 +175,9 @@ class AnalyticsCore:
         key = self._acting_as
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
+        return self._actor_of(key)
+
+    def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
 
     def _read_actor(self, key: UserKey) -> Actor:
@@ -244,6 +251,11 @@ class AnalyticsCore:
         """Roles and their grants."""
         return Roles(self._runtime, self._actor())
 
+    @property
+    def row_level_security(self) -> RowLevelSecurity:
+        """The rules on which rows whom may see."""
+        return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
+
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
@@ -279,18 +291,23 @@ def _build_runtime(
     allowed_files: Sequence[Path | str],
     people: UserDirectory,
 ) -> Runtime:
-    statements = StatementRunner(connector)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
+    statements, limits = StatementRunner(connector), _limits(settings)
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    row_security = _row_security(store, clock, settings, row_filters, parser)
+    planning = Preparer(parser=parser, limits=limits)
+    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
-        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
-        gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
-        preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
+        loader=loader,
+        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        preparer=planning,
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
         operations=installed_operations(),
         annotator=_build_annotator(settings, store, policy),
     )
+    reflector = Reflector(connector, specs=registry.get)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -300,9 +317,9 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(
-            policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
-        ),
+        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
+        row_security=row_security,
+        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
         people=people,
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
@@ -320,6 +337,14 @@ def _build_annotator(settings: Settings, store: MetadataStore, policy: Policy) -
         limits=_limits(settings),
         most_layers=settings.max_annotation_layers,
     )
+
+
+def _row_security(
+    store: MetadataStore, clock: Clock, settings: Settings, sources: Sequence[RowFilterSource], parser: FragmentParser
+) -> RowSecurity:
+    """Return what binds row rules; their templates render whether or not other templates may."""
+    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    return RowSecurity(books=books, sources=sources, renderer=TemplateRenderer(), parser=parser)
 
 
 def _limits(settings: Settings) -> PlanLimits:

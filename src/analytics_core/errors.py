@@ -22,7 +22,7 @@
     │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError / UnknownEngineError
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
     │   ├── TimeRangeError / TimeOffsetError
-    │   ├── FragmentError                       a custom SQL field that is not one expression
+    │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
     │   ├── TemplateError                       MissingTemplateValueError / InvalidTemplateError
     │   ├── PostProcessingError                 a step, its operation and option are named
@@ -402,6 +402,14 @@ class FragmentError(QueryError):
     """A custom SQL field that is not exactly one expression of the kind its place takes."""
 
     default_type = ErrorType.INVALID_SQL_ERROR
+
+
+class RowRuleError(FragmentError):
+    """A row rule that cannot be evaluated: nothing is shown; `.detail`, for administrators, is in no payload."""
+
+    def __init__(self, name: str, *, detail: str) -> None:
+        super().__init__(f"row rule {name} cannot be evaluated, so nothing is shown; ask an administrator to mend it")
+        self.detail = detail
 
 
 class VirtualDatasetError(QueryError):

@@ -10,6 +10,7 @@ from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
+from analytics_core.testing.conformance.row_rules import RowRuleConformance
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +25,12 @@ def mariadb_store_url(make_mariadb_database):
 
 
 class Suites(
-    MetadataStoreConformance, DatasetConformance, ListConformance, AnnotationConformance, DashboardConformance
+    MetadataStoreConformance,
+    DatasetConformance,
+    ListConformance,
+    AnnotationConformance,
+    DashboardConformance,
+    RowRuleConformance,
 ):
     """All suites."""
 

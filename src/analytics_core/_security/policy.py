@@ -66,6 +66,7 @@ class Act(StrEnum):
     READ_CSS_TEMPLATES = "read CSS templates"
     ADD_CSS_TEMPLATE = "create CSS templates"
     WRITE_CSS_TEMPLATE = "change this CSS template"
+    MANAGE_ROW_RULES = "manage row rules"
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
@@ -91,6 +92,7 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.CREATOR}),
+        Act.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -265,6 +267,11 @@ class Policy:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
             raise AccessError("only an administrator may manage users and roles")
+
+    def require_manage_row_rules(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may see and manage row rules."""
+        if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
+            raise AccessError("only an administrator may see and manage row rules")
 
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:
