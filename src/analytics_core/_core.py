@@ -37,6 +37,7 @@ from analytics_core._records.people import Role, User
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.logs import Logs
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
@@ -211,6 +212,11 @@ class AnalyticsCore:
     def roles(self) -> Roles:
         """Roles and their grants."""
         return Roles(self._runtime, self._actor())
+
+    @property
+    def logs(self) -> Logs:
+        """Who did what, when."""
+        return Logs(self._runtime, self._actor())
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:

@@ -9,6 +9,7 @@
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError
+    │   ├── UserActivityAccessError             what somebody else did
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
@@ -189,6 +190,12 @@ class DashboardAccessError(AccessError):
     """No right to read this dashboard."""
 
     default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+
+
+class UserActivityAccessError(AccessError):
+    """No right to read what this user did."""
+
+    default_type = ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
 
 
 class OwnershipError(AccessError):

@@ -72,6 +72,13 @@ class Repository(Protocol[Record]):
         """Remove the record and what belongs to it alone; NotFoundError when there is none."""
 
 
+class ExpendableRepository(Repository[Record], Protocol[Record]):
+    """Records that pile up and that nothing else needs."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, and return how many they were."""
+
+
 class UnitOfWork(Protocol):
     """One transaction on the metadata store: commits when its `with` block ends well, else leaves nothing behind."""
 
@@ -128,9 +135,9 @@ class UnitOfWork(Protocol):
         """The row-level security rules."""
 
     @property
-    def logs(self) -> Repository[LogEntry]:
+    def logs(self) -> ExpendableRepository[LogEntry]:
         """Who did what, when."""
 
     @property
-    def key_values(self) -> Repository[KeyValue]:
+    def key_values(self) -> ExpendableRepository[KeyValue]:
         """Small texts under keys."""

@@ -15,6 +15,7 @@ from analytics_core._resources.chart_answers import chart_get, chart_item
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -84,12 +85,14 @@ class Charts:
             PayloadError: the payload breaks the shape.
             NotFoundError, DatasetAccessError: the dataset is unknown or not for this actor.
         """
+        act = begin_act(self._runtime, self._actor, "chart.create")
         post = parse(ChartPost, payload, shape="ChartRestApi.post")
         _refuse_unknown_parents(post)
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="ChartRestApi.post")
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
+            act.log(unit, chart_id=stored.id)
         return self._answer(stored)
 
     def get(self, chart_id: int) -> ChartGet:
@@ -122,6 +125,7 @@ class Charts:
 
     def update(self, chart_id: int, payload: Payload) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`)."""
+        act = begin_act(self._runtime, self._actor, "chart.update")
         put = parse(ChartPut, payload, shape="ChartRestApi.put")
         _refuse_unknown_parents(put)
         owners = self._named_owners(put)
@@ -131,13 +135,16 @@ class Charts:
             if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
                 after = self._on_dataset(unit, after)
             stored = unit.charts.update(self._stamped(after), actor_id=self._actor.id)
+            act.log(unit, chart_id=chart_id)
         return self._answer(stored)
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart; only owners and administrators may."""
+        act = begin_act(self._runtime, self._actor, "chart.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
+            act.log(unit, chart_id=chart_id)
 
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)

@@ -11,6 +11,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
 from analytics_core._resources.database_changes import changed_database, new_database, new_uri
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
@@ -65,12 +66,15 @@ class Databases:
             ConnectionUriError: the URI or an option is malformed or not allowed.
             AlreadyExistsError: the name is taken.
         """
+        act = begin_act(self._runtime, self._actor, "database.create")
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         self._runtime.policy.require_manage_databases(self._actor)
         uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
-            return database_get(unit.databases.add(record, actor_id=self._actor.id))
+            stored = unit.databases.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": stored.id})
+        return database_get(stored)
 
     def get(self, database_id: int) -> DatabaseGet:
         """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
@@ -117,6 +121,7 @@ class Databases:
 
         A URI with the password masked keeps the stored password, as long as server and user stay the same.
         """
+        act = begin_act(self._runtime, self._actor, "database.update")
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
@@ -124,15 +129,18 @@ class Databases:
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed)
 
     def delete(self, database_id: int) -> None:
         """Remove a database and close its connections; InUseError while datasets read from it."""
+        act = begin_act(self._runtime, self._actor, "database.delete")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
             self._runtime.policy.require_write(self._actor, stored)
             unit.databases.delete(database_id)
+            act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
 
     def test_connection(self, payload: Payload) -> None:

@@ -18,6 +18,7 @@ from analytics_core._resources.dataset_columns import (
     first_temporal,
     refreshed_columns,
 )
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -69,6 +70,7 @@ class Datasets:
             DatabaseError: the table does not exist, or the database cannot be reached.
             AlreadyExistsError: the database has a dataset of this name.
         """
+        act = begin_act(self._runtime, self._actor, "dataset.create")
         post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
@@ -77,6 +79,7 @@ class Datasets:
         record = _with_found(record, self._columns_of(record, database))
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.datasets.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": stored.id})
         return self._answer(stored, database)
 
     def get(self, dataset_id: int) -> DatasetGet:
@@ -117,6 +120,7 @@ class Datasets:
             DatabaseAccessError: it would read from where the actor has no grant.
             StaleVersionError: somebody else changed it meanwhile.
         """
+        act = begin_act(self._runtime, self._actor, "dataset.update")
         put = parse(DatasetPut, payload, shape="DatasetRestApi.put")
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
@@ -128,24 +132,29 @@ class Datasets:
             after = after if put.columns is not None else _with_found(after, found)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(stored, database)
 
     def refresh(self, dataset_id: int) -> DatasetGet:
         """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
+        act = begin_act(self._runtime, self._actor, "dataset.refresh")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
             database = unit.databases.get(before.database_id)
         after = _with_found(before, self._columns_of(before, database))
         with self._runtime.store.unit_of_work() as unit:
             refreshed = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(refreshed, database)
 
     def delete(self, dataset_id: int) -> None:
         """Remove a dataset with its columns and metrics; InUseError while charts are drawn from it."""
+        act = begin_act(self._runtime, self._actor, "dataset.delete")
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._writable(unit, dataset_id)
             _refuse_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
+            act.log(unit, details={"dataset_id": dataset_id})
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""

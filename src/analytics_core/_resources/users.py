@@ -8,6 +8,7 @@ from typing import Any
 
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
@@ -43,11 +44,14 @@ class Users:
 
     def create(self, payload: Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
+        act = begin_act(self._runtime, self._actor, "user.create")
         post = parse(UserPost, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, post.roles)
-            return _answer(unit, unit.users.add(_new_user(post), actor_id=self._actor.id))
+            stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
+            act.log(unit, details={"user_id": stored.id})
+            return _answer(unit, stored)
 
     def get(self, user_id: int) -> UserGet:
         """Return a user; others than oneself only for administrators."""
@@ -75,18 +79,23 @@ class Users:
 
     def update(self, user_id: int, payload: Payload) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones."""
+        act = begin_act(self._runtime, self._actor, "user.update")
         put = parse(UserPut, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, put.roles or ())
             changed = _changed_user(unit.users.get(user_id), put)
-            return _answer(unit, unit.users.update(changed, actor_id=self._actor.id))
+            stored = unit.users.update(changed, actor_id=self._actor.id)
+            act.log(unit, details={"user_id": user_id})
+            return _answer(unit, stored)
 
     def delete(self, user_id: int) -> None:
         """Remove a user; what they made stays, without them as an owner."""
+        act = begin_act(self._runtime, self._actor, "user.delete")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             unit.users.delete(user_id)
+            act.log(unit, details={"user_id": user_id})
 
 
 def _new_user(post: UserPost) -> User:

@@ -16,7 +16,14 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AccessError, ChartAccessError, DatabaseAccessError, DatasetAccessError, OwnershipError
+from analytics_core.errors import (
+    AccessError,
+    ChartAccessError,
+    DatabaseAccessError,
+    DatasetAccessError,
+    OwnershipError,
+    UserActivityAccessError,
+)
 
 
 class Standing(Enum):
@@ -28,6 +35,7 @@ class Standing(Enum):
     SCHEMA_GRANT = auto()
     DATASET_GRANT = auto()
     READER_OF_ITS_DATASET = auto()
+    THEMSELVES = auto()
 
 
 class Act(StrEnum):
@@ -41,6 +49,8 @@ class Act(StrEnum):
     READ_CHART = "read this chart"
     WRITE_CHART = "change this chart"
     MANAGE_PEOPLE = "manage users and roles"
+    READ_ACTIVITY = "read what this user did"
+    MANAGE_LOGS = "write log entries of others and remove old ones"
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
@@ -56,6 +66,8 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
+        Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -159,6 +171,22 @@ class Policy:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
             raise AccessError("only an administrator may manage users and roles")
+
+    # ------------------------------------------------------------------------------------------------------- logs
+    def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
+        """Raise UserActivityAccessError unless the actor may read what this user did (None: nobody known)."""
+        themselves = frozenset({Standing.THEMSELVES}) if actor.id == user_id else frozenset()
+        if not self.allows(Act.READ_ACTIVITY, _general_standings(actor) | themselves):
+            raise UserActivityAccessError("you may read your own activity only; ask an administrator for others'")
+
+    def reads_all_activity(self, actor: Actor) -> bool:
+        """Tell whether the actor may read what everybody did."""
+        return self.sees_all(Act.READ_ACTIVITY, actor)
+
+    def require_manage_logs(self, actor: Actor) -> None:
+        """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
+        if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
+            raise UserActivityAccessError("only an administrator may remove log entries or write those of others")
 
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:

@@ -10,9 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._storage.failures import Failure, failure_of, violated_key
-from analytics_core._storage.listing import TOTAL, count_statement, equality, page_statement
+from analytics_core._storage.listing import TOTAL, conditions, count_statement, equality, page_statement
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
@@ -175,3 +175,13 @@ class SqlRepository(Generic[Record]):
             users = f"{count} {referrer.nouns}"
             raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
         raise error
+
+
+class SqlExpendableRepository(SqlRepository[Record]):
+    """Records of one kind that nothing else in the store refers to (protocol `ExpendableRepository`)."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, in one statement, and return how many they were."""
+        matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
+        with self._session.writing():
+            return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)

@@ -138,6 +138,7 @@ _NAMES: dict[str, tuple[str, ...]] = {
     "log": (
         "LogGet",
         "LogListItem",
+        "LogPost",
         "LogPut",
         "RecentActivity",
         "RecentActivityList",
