@@ -37,7 +37,9 @@ from analytics_core._records.people import Role, User
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.explore import Explore
 from analytics_core._resources.logs import Logs
+from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
@@ -217,6 +219,16 @@ class AnalyticsCore:
     def logs(self) -> Logs:
         """Who did what, when."""
         return Logs(self._runtime, self._actor())
+
+    @property
+    def explore(self) -> Explore:
+        """What the explore view starts from, and form data that is not saved in a chart yet."""
+        return Explore(self._runtime, self._actor())
+
+    @property
+    def permalinks(self) -> Permalinks:
+        """Addresses of the state of a chart or a dashboard."""
+        return Permalinks(self._runtime, self._actor())
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:

@@ -10,6 +10,7 @@ from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable, html_of
 from analytics_core.models.chart import ChartGet, ChartListItem
+from analytics_core.models.explore import ExploreSlice
 from analytics_core.models.references import DatasetReference
 
 
@@ -41,6 +42,27 @@ def chart_item(chart: Chart, *, dataset: Dataset | None, people: PeopleIndex, re
         tags=(),
         description_markeddown=html_of(chart.description),
         form_data=form_data(chart),
+    )
+
+
+def chart_slice(chart: Chart, *, readable: Readable) -> ExploreSlice:
+    """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
+    return ExploreSlice(
+        id=chart.id,
+        slice_id=chart.id,
+        slice_name=chart.slice_name,
+        slice_url=readable.url("chart", {"id": chart.id}),
+        description=chart.description,
+        description_markeddown=html_of(chart.description),
+        cache_timeout=chart.cache_timeout,
+        certified_by=chart.certified_by,
+        certification_details=chart.certification_details,
+        changed_on=chart.audit.changed_on,
+        form_data=form_data(chart),
+        datasource=form_data(chart).get("datasource"),
+        is_managed_externally=chart.is_managed_externally,
+        owners=chart.owner_ids,
+        query_context=json_object(chart.query_context) or None,
     )
 
 

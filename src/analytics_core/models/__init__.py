@@ -129,11 +129,14 @@ _NAMES: dict[str, tuple[str, ...]] = {
     ),
     "explore": (
         "AdvancedDataType",
+        "DashboardPermalink",
         "ExploreContext",
+        "ExplorePermalink",
         "ExplorePermalinkState",
         "ExploreSlice",
         "FormDataPost",
         "FormDataPut",
+        "Permalink",
     ),
     "log": (
         "LogGet",
