@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +16,8 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._compile.advanced_types.base import AdvancedDataType
+from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
@@ -266,11 +268,12 @@ def _build_runtime(
     people: UserDirectory,
 ) -> Runtime:
     statements = StatementRunner(connector)
+    advanced_types = installed_advanced_types()
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
     queries = QueryRunner(
         loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
         gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
-        preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
+        preparer=_preparer(settings, advanced_types),
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
@@ -294,8 +297,14 @@ def _build_runtime(
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),
+        advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
+
+
+def _preparer(settings: Settings, advanced_types: Mapping[str, AdvancedDataType]) -> Preparer:
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    return Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
 
 
 def _limits(settings: Settings) -> PlanLimits:

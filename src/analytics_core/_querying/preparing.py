@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import QueryPlan, Statement
@@ -26,9 +28,12 @@ class PreparedQuery:
 class Preparer:
     """Plans and compiles queries."""
 
-    def __init__(self, *, parser: FragmentParser, limits: PlanLimits) -> None:
+    def __init__(
+        self, *, parser: FragmentParser, limits: PlanLimits, advanced_types: Mapping[str, AdvancedDataType]
+    ) -> None:
         self._parser = parser
         self._limits = limits
+        self._advanced_types = advanced_types
 
     def prepare(
         self,
@@ -40,6 +45,13 @@ class Preparer:
         render: RenderTemplate,
     ) -> PreparedQuery:
         """Return the prepared query; QueryError when it cannot be honoured."""
-        scope = Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)
+        scope = Scope(
+            view=view,
+            parser=self._parser,
+            now=now,
+            limits=self._limits,
+            render=render,
+            advanced_types=self._advanced_types,
+        )
         plan = plan_query(query, scope, request)
         return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,9 +17,9 @@ from analytics_core._resources.readable import Readable
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.dashboard import KeyValue
-from analytics_core.models.explore import ExploreContext, FormDataPost, FormDataPut
+from analytics_core.models.explore import AdvancedDataType, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse
 
 _SHAPE = "explore context"
@@ -69,6 +69,36 @@ class Explore:
     def delete_form_data(self, key: str) -> None:
         """Forget stored form data; only who stored it may."""
         self._shelf.remove(key)
+
+    # ----------------------------------------------------------------------------------------- advanced data types
+    @property
+    def advanced_data_types(self) -> tuple[str, ...]:
+        """The names of the advanced data types that columns may have, sorted."""
+        return tuple(sorted(self._runtime.advanced_types))
+
+    def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataType:
+        """Return how values read as an advanced data type (contract, `AdvancedDataTypeSchema`).
+
+        `values` are the numbers that a column holds, as text (`8000-8010` for a range); `valid_filter_operators` are
+        those that a filter on such a column takes. Values that do not read are told in `error_message`.
+
+        Raises:
+            UnknownNameError: there is no such type.
+        """
+        kind = self._runtime.advanced_types.get(name)
+        if kind is None:
+            raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
+        operators = tuple(op.value for op in kind.operators)
+        try:
+            spans = [span for value in values for span in kind.read(str(value))]
+        except ValueError as problem:
+            return AdvancedDataType(display_value="", error_message=str(problem), valid_filter_operators=operators)
+        return AdvancedDataType(
+            display_value=", ".join(kind.show(span) for span in spans),
+            error_message="",
+            valid_filter_operators=operators,
+            values=tuple(str(span) for span in spans),
+        )
 
     # ---------------------------------------------------------------------------------------------------- context
     def context(
