@@ -7,18 +7,22 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._records.database import Database
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
 from analytics_core._resources.database_changes import changed_database, new_database, new_uri
+from analytics_core._resources.database_parameters import parameter_problems
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.json_text import json_object
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.visibility import visible_databases
+from analytics_core._resources.related_objects import related_objects
+from analytics_core._resources.visibility import every_matching, visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseGet,
@@ -27,7 +31,14 @@ from analytics_core.models.database import (
     DatabasePut,
     DatabaseTestConnection,
 )
+from analytics_core.models.database_answers import (
+    DatabaseFunctionNames,
+    DatabaseTable,
+    DatabaseValidateParameters,
+    FileUploadSchemas,
+)
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import RelatedObjects
 
 LISTING = Listing(
     shape="database",
@@ -143,6 +154,80 @@ class Databases:
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
 
+    # --------------------------------------------------------------------------------------------- what it holds
+    def schemas(self, database_id: int) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read, sorted."""
+        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id))
+
+    def tables(self, database_id: int, schema: str | None = None) -> tuple[DatabaseTable, ...]:
+        """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
+
+        Args:
+            database_id: the database.
+            schema: None for the default one, which takes a grant on the whole database.
+
+        Raises:
+            DatabaseAccessError: the actor may not read this schema.
+            DatabaseError: there is no such schema, or the database cannot be reached.
+        """
+        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema)
+        return tuple(
+            DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
+        )
+
+    def function_names(self, database_id: int) -> DatabaseFunctionNames:
+        """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
+
+        Empty for engines that do not tell; functions that no user's SQL may call are left out.
+        """
+        names = self._runtime.probes.functions_of(self._actor, self._stored(database_id))
+        return DatabaseFunctionNames(function_names=names)
+
+    def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
+        """Return the schemas that take uploads and that the actor may read.
+
+        They are `schemas_allowed_for_file_upload` of the database's `extra`; none while `allow_file_upload` is off
+        (contract, `DatabaseSchemaAccessForFileUploadResponse`).
+        """
+        database = self._stored(database_id)
+        named = json_object(database.extra).get("schemas_allowed_for_file_upload")
+        allowed = named if database.allow_file_upload and isinstance(named, list) else []
+        policy, actor = self._runtime.policy, self._actor
+        readable = (s for s in allowed if isinstance(s, str) and policy.can_read_tables(actor, database, schema=s))
+        return FileUploadSchemas(schemas=tuple(readable))
+
+    def related_objects(self, database_id: int) -> RelatedObjects:
+        """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
+
+        Contract, `DatabaseRelatedObjectsResponse`.
+        """
+        of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
+        with self._runtime.store.unit_of_work() as unit:
+            self._readable(unit, database_id)
+            dataset_ids = [dataset.id for dataset in every_matching(unit.datasets, of_it)]
+            return related_objects(unit, self._runtime.policy, self._actor, dataset_ids)
+
+    # ---------------------------------------------------------------------------------------------------- trials
+    def validate_parameters(self, payload: Payload) -> None:
+        """Check the parameters of a connection and say nothing when all are well; nothing is contacted.
+
+        Contract, `DatabaseValidateParametersSchema`. Only administrators may.
+
+        Raises:
+            PayloadSchemaError: `.problems` names every field that is wrong and what would work.
+        """
+        shape = "DatabaseValidateParametersSchema"
+        given = parse(DatabaseValidateParameters, payload, shape=shape)
+        self._runtime.policy.require_manage_databases(self._actor)
+        problems = parameter_problems(
+            given,
+            registry=self._runtime.registry,
+            settings=self._runtime.settings,
+            name_is_taken=self._stored_uri(given.database_name) is not None,
+        )
+        if problems:
+            raise PayloadSchemaError(shape=shape, problems=problems)
+
     def test_connection(self, payload: Payload) -> None:
         """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
 
@@ -160,6 +245,11 @@ class Databases:
             self._runtime.probes.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
+
+    def _stored(self, database_id: int) -> Database:
+        """Return a database; the probes check what the actor may do there."""
+        with self._runtime.store.unit_of_work() as unit:
+            return self._readable(unit, database_id)
 
     def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
         database = unit.databases.get(database_id)

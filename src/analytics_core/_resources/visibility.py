@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import TypeVar
 
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core.models.enums import DatasourceType
@@ -49,9 +49,14 @@ def visible_charts(unit: UnitOfWork, policy: Policy, actor: Actor) -> frozenset[
 
 def every(repository: Repository[Record]) -> Iterator[Record]:
     """Yield all records of a repository, batch by batch."""
+    return every_matching(repository, ())
+
+
+def every_matching(repository: Repository[Record], filters: tuple[ListFilter, ...]) -> Iterator[Record]:
+    """Yield all records for which the conditions hold, batch by batch."""
     page = 0
     while True:
-        _, records = repository.list(ListQuery(page=page, page_size=_BATCH))
+        _, records = repository.list(ListQuery(filters=filters, page=page, page_size=_BATCH))
         yield from records
         if len(records) < _BATCH:
             return

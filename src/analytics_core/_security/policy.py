@@ -125,9 +125,13 @@ class Policy:
                 f"you have no access to dataset {dataset.id}; ask an administrator for a grant on it or on its database"
             )
 
+    def can_read_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
+        """Tell whether the actor may read the tables of this schema of the database."""
+        return self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema))
+
     def require_read_table(self, actor: Actor, database: Database, *, schema: str | None) -> None:
         """Raise DatabaseAccessError unless the actor may read the tables of this schema of the database."""
-        if not self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema)):
+        if not self.can_read_tables(actor, database, schema=schema):
             raise DatabaseAccessError(
                 f"you have no access to this schema of database {database.id}; ask an administrator for a grant"
             )
