@@ -56,6 +56,12 @@ class Repository(Protocol[Record]):
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page."""
 
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page.
+
+        They come sorted, None left out; the query's own order does not count.
+        """
+
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
 

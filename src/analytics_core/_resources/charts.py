@@ -17,6 +17,7 @@ from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
@@ -26,6 +27,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="chart",
@@ -46,6 +48,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+LOOK_UPS = LookUps(
+    shape="chart",
+    repository=lambda unit: unit.charts,
+    scope=CHARTS.scope,
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"datasets": DATASETS},
+    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name"},
 )
 
 
@@ -145,6 +156,39 @@ class Charts:
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
             act.log(unit, chart_id=chart_id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `datasets`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `viz_type` or `datasource_name`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)

@@ -15,6 +15,7 @@ from analytics_core._resources.database_parameters import parameter_problems
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import Readable
@@ -38,7 +39,7 @@ from analytics_core.models.database_answers import (
     FileUploadSchemas,
 )
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import RelatedObjects
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="database",
@@ -57,6 +58,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={"backend": "engine"},
+)
+
+LOOK_UPS = LookUps(
+    shape="database",
+    repository=lambda unit: unit.databases,
+    scope=DATABASES.scope,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={},
+    distinct={"backend": "engine"},
 )
 
 
@@ -245,6 +255,39 @@ class Databases:
             self._runtime.probes.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `created_by` or `changed_by`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `backend`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the probes check what the actor may do there."""

@@ -23,6 +23,7 @@ from analytics_core._resources.dataset_copies import copied_dataset, without_col
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
@@ -35,7 +36,7 @@ from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPo
 from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.query import ChartDataQueryObject
-from analytics_core.models.related import RelatedObjects
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="dataset",
@@ -53,6 +54,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+LOOK_UPS = LookUps(
+    shape="dataset",
+    repository=lambda unit: unit.datasets,
+    scope=DATASETS.scope,
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"database": DATABASES},
+    distinct={"schema": "schema", "table_name": "table_name"},
 )
 
 
@@ -227,6 +237,39 @@ class Datasets:
             _refuse_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
             act.log(unit, details={"dataset_id": dataset_id})
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `schema` or `table_name`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""

@@ -8,9 +8,10 @@ from datetime import UTC, timedelta
 from typing import TypeVar
 
 from analytics_core._records.log import LogEntry
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, check_page, only
+from analytics_core._resources.look_ups import LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -18,9 +19,11 @@ from analytics_core._resources.readable_items import readable_charts, readable_d
 from analytics_core._resources.recent_activity import recent_activity
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="log entry",
@@ -42,6 +45,21 @@ Shown = TypeVar("Shown", bound=LogGet)
 _PRUNABLE_DAYS = range(1, 36_501)
 _OWN_VERBS = frozenset({"create", "update", "delete", "copy", "grant", "revoke", "refresh", "duplicate", "prune"})
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
+
+
+def _readable_entries(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    own = (ListFilter(col="user_id", op="eq", val=actor.id),)
+    return ListQuery(filters=() if policy.reads_all_activity(actor) else own)
+
+
+LOOK_UPS = LookUps(
+    shape="log entry",
+    repository=lambda unit: unit.logs,
+    scope=_readable_entries,
+    people={"user": "user_id"},
+    records={},
+    distinct={"action": "action"},
+)
 
 
 class Logs:
@@ -102,10 +120,9 @@ class Logs:
         """
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        if not self._runtime.policy.reads_all_activity(self._actor):
-            query = replace(query, filters=(*query.filters, ListFilter(col="user_id", op="eq", val=self._actor.id)))
         with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.logs.list(query)
+            own = _readable_entries(unit, self._runtime.policy, self._actor).filters
+            count, found = unit.logs.list(replace(query, filters=(*query.filters, *own)))
         people = read_people(self._runtime.people, (entry.user_id for entry in found))
         return Page(count=count, result=tuple(only(_shown(LogListItem, entry, people), fields) for entry in found))
 
@@ -160,6 +177,39 @@ class Logs:
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
         return removed
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `user`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `action`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""

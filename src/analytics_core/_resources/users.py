@@ -10,13 +10,17 @@ from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import ROLES, LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Act as PolicyAct
+from analytics_core._security.policy import Policy
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
+from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="user",
@@ -32,6 +36,20 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+
+def _themselves(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    return ListQuery(ids=None if policy.sees_all(PolicyAct.MANAGE_PEOPLE, actor) else frozenset({actor.id}))
+
+
+LOOK_UPS = LookUps(
+    shape="user",
+    repository=lambda unit: unit.users,
+    scope=_themselves,
+    people={},
+    records={"roles": ROLES},
+    distinct={},
 )
 
 
@@ -76,6 +94,25 @@ class Users:
             count, found = unit.users.list(query)
             roles = _roles(unit, {role_id for user in found for role_id in user.role_ids})
         return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `roles`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def update(self, user_id: int, payload: Payload) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones."""

@@ -12,7 +12,14 @@ from sqlalchemy.exc import DBAPIError
 
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._storage.failures import Failure, failure_of, violated_key
-from analytics_core._storage.listing import TOTAL, conditions, count_statement, equality, page_statement
+from analytics_core._storage.listing import (
+    TOTAL,
+    conditions,
+    count_statement,
+    distinct_statements,
+    equality,
+    page_statement,
+)
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
@@ -50,6 +57,15 @@ class SqlRepository(Generic[Record]):
             if rows:
                 return rows[0][TOTAL], self._records(rows)
             return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page."""
+        if query.ids is not None and not query.ids:
+            return 0, ()
+        counted, paged = distinct_statements(self._kind, column, query)
+        with self._session.reading():
+            count = self._connection.execute(counted).scalar_one()
+            return count, self._connection.execute(paged).scalars().all()
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
