@@ -36,6 +36,7 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
+from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
@@ -226,6 +227,11 @@ class AnalyticsCore:
     def explore(self) -> Explore:
         """What the explore view starts from, and form data that is not saved in a chart yet."""
         return Explore(self._runtime, self._actor())
+
+    @property
+    def cache(self) -> CacheControl:
+        """Kept answers: made unreachable, and computed ahead."""
+        return CacheControl(self._runtime, self._actor())
 
     @property
     def permalinks(self) -> Permalinks:

@@ -37,6 +37,11 @@ class ChartQueries:
         asked = self._asked(question, force=force)
         return self._runtime.queries.run(asked.read, asked.call)
 
+    def fill(self, chart: Chart, payload: Payload) -> ChartData:
+        """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
+        call = Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=chart.cache_timeout)
+        return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload)), call)
+
     def explain(self, question: Question) -> Explanation:
         """Return why the answer would be what it is; no statement runs."""
         asked = self._asked(question)
@@ -57,11 +62,10 @@ class ChartQueries:
 
     def _asked(self, question: Question, *, force: bool = False) -> _Asked:
         chart = self._chart(question) if isinstance(question, int) else None
-        payload = _stored_context(chart) if chart is not None else question
+        payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload)
-        if force and not read.context.force:
-            read = ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)
+        read = _forced(read) if force else read
         timeout = chart.cache_timeout if chart is not None else None
         return _Asked(
             read=read,
@@ -81,7 +85,14 @@ class ChartQueries:
         return chart
 
 
-def _stored_context(chart: Chart) -> str:
+def _forced(read: ReadContext) -> ReadContext:
+    if read.context.force:
+        return read
+    return ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)
+
+
+def stored_context(chart: Chart) -> str:
+    """Return the query context that a chart stores; QueryError when it stores none."""
     if not chart.query_context:
         raise QueryError(
             f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"

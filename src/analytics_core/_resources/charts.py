@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from analytics_core._querying.answer import ChartData
@@ -20,6 +21,7 @@ from analytics_core._resources.listing import ColumnKind, Filters, Listing, Orde
 from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
@@ -72,6 +74,29 @@ class Charts:
     def data(self, question: Question, *, force: bool = False) -> ChartData:
         """Return the answer to a chart (by id) or a query context; `force` reads from the source, not the cache."""
         return self._queries.data(question, force=force)
+
+    def question(
+        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: str | Sequence[Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the query context that a reader of a chart asks: what it stores, with a dashboard's filters added.
+
+        `cache.warm_up_chart` with the same arguments fills exactly the entries that this question finds.
+
+        Args:
+            chart_id: the chart.
+            dashboard_id: a dashboard that shows it, whose filters count with their default values.
+            extra_filters: more filters, a list of `{col, op, val}` or its JSON text; `__time_range`, `__time_grain`
+                and `__granularity` as `col` mean the time options of the query.
+
+        Raises:
+            QueryError: the chart stores no query context.
+            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+        """
+        return (
+            Questions(self._runtime, self._actor)
+            .one(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+            .payload
+        )
 
     def explain(self, question: Question) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs."""

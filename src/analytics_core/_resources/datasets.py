@@ -9,6 +9,7 @@ from uuid import uuid4
 
 from analytics_core._gate.probes import FoundColumn
 from analytics_core._querying.call import Call
+from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -236,6 +237,7 @@ class Datasets:
             dataset = self._writable(unit, dataset_id)
             _refuse_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
+            forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
 
     # --------------------------------------------------------------------------------------------------- look-ups

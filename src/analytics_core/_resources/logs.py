@@ -217,7 +217,7 @@ class Logs:
         charts = readable_charts(unit, policy, actor, [entry.slice_id])
         if entry.slice_id is not None and entry.slice_id not in charts:
             raise ChartAccessError(f"you have no access to chart {entry.slice_id}; ask for a grant on its dataset")
-        dashboards = readable_dashboards(unit, actor, [entry.dashboard_id])
+        dashboards = readable_dashboards(unit, policy, actor, [entry.dashboard_id])
         if entry.dashboard_id is not None and entry.dashboard_id not in dashboards:
             raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
 

@@ -115,7 +115,7 @@ class Permalinks:
 
     def _require_dashboard(self, unit: UnitOfWork, dashboard_id: int) -> None:
         unit.dashboards.get(dashboard_id)
-        if dashboard_id not in readable_dashboards(unit, self._actor, [dashboard_id]):
+        if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
             raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
 
     def _require_chart(self, unit: UnitOfWork, chart_id: int) -> None:

@@ -36,6 +36,9 @@ def readable_charts(unit: UnitOfWork, policy: Policy, actor: Actor, ids: Iterabl
     }
 
 
-def readable_dashboards(unit: UnitOfWork, actor: Actor, ids: Iterable[int | None]) -> dict[int, Dashboard]:
+def readable_dashboards(
+    unit: UnitOfWork, policy: Policy, actor: Actor, ids: Iterable[int | None]
+) -> dict[int, Dashboard]:
     """Return the dashboards of these ids that exist and that the actor may read."""
-    return {d.id: d for d in by_id(unit.dashboards, ids).values() if actor.is_admin or actor.id in d.owner_ids}
+    found = by_id(unit.dashboards, ids)
+    return {board.id: board for board in found.values() if policy.is_owner(actor, board.owner_ids)}

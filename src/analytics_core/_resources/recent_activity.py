@@ -67,7 +67,7 @@ def _batches(unit: UnitOfWork, filters: tuple[ListFilter, ...]) -> Iterator[Sequ
 
 def _readable_ones(unit: UnitOfWork, policy: Policy, actor: Actor, entries: Sequence[LogEntry]) -> Iterator[_Seen]:
     """Yield the entries whose dashboard, or else chart, the actor may read."""
-    dashboards = readable_dashboards(unit, actor, (entry.dashboard_id for entry in entries))
+    dashboards = readable_dashboards(unit, policy, actor, (entry.dashboard_id for entry in entries))
     charts = readable_charts(unit, policy, actor, (entry.slice_id for entry in entries if entry.dashboard_id is None))
     for entry in entries:
         item: Chart | Dashboard | None

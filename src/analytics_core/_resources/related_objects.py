@@ -39,7 +39,7 @@ def related_objects(unit: UnitOfWork, policy: Policy, actor: Actor, dataset_ids:
     showing = (ListFilter(col="chart_ids", op="in", val=tuple(drawn)),)
     boards = [board.id for board in every_matching(unit.dashboards, showing)] if drawn else []
     charts = tuple(_chart(chart) for chart in readable_charts(unit, policy, actor, drawn).values())
-    dashboards = tuple(_dashboard(board) for board in readable_dashboards(unit, actor, boards).values())
+    dashboards = tuple(_dashboard(board) for board in readable_dashboards(unit, policy, actor, boards).values())
     return RelatedObjects(
         charts=RelatedCharts(count=len(charts), result=charts),
         dashboards=RelatedDashboards(count=len(dashboards), result=dashboards),

@@ -49,6 +49,7 @@ class Act(StrEnum):
     READ_CHART = "read this chart"
     WRITE_CHART = "change this chart"
     MANAGE_PEOPLE = "manage users and roles"
+    EMPTY_CACHE = "empty the cache of this dataset"
     READ_ACTIVITY = "read what this user did"
     MANAGE_LOGS = "write log entries of others and remove old ones"
 
@@ -66,6 +67,7 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
         Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
     }
@@ -82,6 +84,10 @@ class Policy:
     def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
         return bool(self._rules.get(act, frozenset()) & standings)
+
+    def is_owner(self, actor: Actor, owner_ids: tuple[int, ...]) -> bool:
+        """Tell whether the actor is one of the owners, or an administrator."""
+        return bool(_owner_standings(actor, owner_ids))
 
     def sees_all(self, act: Act, actor: Actor) -> bool:
         """Tell whether the actor may do the act on every record, whatever the record is."""
@@ -124,6 +130,11 @@ class Policy:
             raise DatasetAccessError(
                 f"you have no access to dataset {dataset.id}; ask an administrator for a grant on it or on its database"
             )
+
+    def require_empty_cache(self, actor: Actor, dataset: Dataset) -> None:
+        """Raise OwnershipError unless the actor may make the kept answers of the dataset unreachable."""
+        if not self.allows(Act.EMPTY_CACHE, standings_on_dataset(actor, dataset)):
+            raise OwnershipError(f"only an owner or an administrator may empty the cache of dataset {dataset.id}")
 
     def can_read_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
         """Tell whether the actor may read the tables of this schema of the database."""
