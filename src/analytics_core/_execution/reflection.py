@@ -162,8 +162,8 @@ def _tables(connection: sa.Connection, schema: str | None) -> tuple[ReflectedTab
 
 
 def _functions(connection: sa.Connection) -> tuple[str, ...]:
-    name = connection.dialect.name
-    statement = _FUNCTIONS.get("mysql" if name == "mariadb" else name)
+    is_mariadb = getattr(connection.dialect, "is_mariadb", False)
+    statement = _FUNCTIONS.get("mariadb" if is_mariadb else connection.dialect.name)
     if statement is None:
         return ()
     found = {str(function).lower() for function in connection.exec_driver_sql(statement).scalars()}
@@ -213,7 +213,7 @@ _FUNCTIONS: Mapping[str, str] = {
     "sqlite": "SELECT DISTINCT name FROM pragma_function_list",
     "duckdb": "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'",
     "postgresql": "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE pg_catalog.pg_function_is_visible(oid)",
-    "mysql": "SELECT DISTINCT FUNCTION FROM information_schema.SQL_FUNCTIONS WHERE FUNCTION IS NOT NULL",
+    "mariadb": "SELECT DISTINCT FUNCTION FROM information_schema.SQL_FUNCTIONS WHERE FUNCTION IS NOT NULL",
 }
 _DUCKDB_SCHEMAS = """
 SELECT DISTINCT schema_name FROM duckdb_schemas()
