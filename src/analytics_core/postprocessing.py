@@ -7,7 +7,8 @@
     )
 
 The keyword arguments bear the names of the contract's options (section Operation options); None is the contract's null.
-The DataFrame that is given never changes. What an operation gives, and where it departs from what is usual, is told in
+The DataFrame that is given never changes. Where something was done otherwise than asked, `attrs["notes"]` of the answer
+tells it. What an operation gives, and where it departs from what is usual, is told in
 docs/explanation/post-processing.md.
 
 Raises (all functions):
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 from analytics_core._frames.pipeline import Step, read_options, run_step
 from analytics_core._frames.registry import Operations
+from analytics_core.errors import PostProcessingError
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,9 +61,14 @@ Aggregates = Mapping[str, Mapping[str, Any]]
 
 
 def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    if not hasattr(frame, "columns"):
+        raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
-    return run_step(step, frame)
+    noted = run_step(step, frame)
+    if noted.notes:
+        noted.frame.attrs["notes"] = noted.notes
+    return noted.frame
 
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:

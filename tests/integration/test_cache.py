@@ -182,6 +182,27 @@ def test_notes_belong_to_the_payload_and_not_to_the_kept_answer(bench: Bench) ->
     assert (kept.is_cached, kept.notes) == (True, ())
 
 
+def test_notes_of_steps_belong_to_the_kept_answer(bench: Bench) -> None:
+    axis = {
+        "columnType": "BASE_AXIS",
+        "expressionType": "SQL",
+        "sqlExpression": "order_date",
+        "label": "day",
+        "timeGrain": "P1D",
+    }
+    options = {"time_grain": "P1D", "periods": 2, "confidence_interval": 0.8, "yearly_seasonality": True}
+    query = {
+        "columns": [axis],
+        "metrics": ["count"],
+        "row_limit": 20,
+        "post_processing": [{"operation": "forecast", "options": options}],
+    }
+    fresh, kept = ask(bench.core, {**query, "colour": "red"}), ask(bench.core, query)
+    assert (fresh.is_cached, kept.is_cached) == (False, True)
+    assert [note.partition(":")[0] for note in fresh.notes] == ["kept but not read", "post_processing[0] (forecast)"]
+    assert kept.notes == fresh.notes[1:]
+
+
 def test_a_changed_dataset_or_database_has_another_key(bench: Bench) -> None:
     first = bench.key()
     bench.core.datasets.update(1, {"description": "changed"})

@@ -123,6 +123,24 @@ def test_a_forecast_on_the_road(core: Any) -> None:
     assert all(row["count__yhat_lower"] <= row["count__yhat"] <= row["count__yhat_upper"] for row in result.data)
 
 
+def test_what_a_forecast_did_otherwise_is_in_the_notes(core: Any) -> None:
+    query = {
+        "columns": [axis("P1M")],
+        "metrics": ["count", {"expressionType": "SQL", "sqlExpression": "MIN(channel)", "label": "first"}],
+        "time_range": "No filter",
+        "post_processing": [
+            step("forecast", time_grain="P1M", periods=3, confidence_interval=0.8, weekly_seasonality=True)
+        ],
+        "colour": "red",
+    }
+    for _ in range(2):  # the second answer may come from the cache
+        assert ask(core, query).notes == (
+            "kept but not read: colour",
+            "post_processing[0] (forecast): count: weekly_seasonality is left out: the grain is too long to show it",
+            "post_processing[0] (forecast): left out, since they hold no numbers: first",
+        )
+
+
 def test_rows_that_are_not_there_are_not_processed(core: Any) -> None:
     nothing = {"filters": [{"col": "channel", "op": "==", "val": "no such channel"}]}
     result = ask(core, {**BY_YEAR_AND_CHANNEL, **nothing, "post_processing": [step("sort", by="not a column")]})

@@ -63,6 +63,19 @@ def test_the_same_series_gives_the_same_bits(
         assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
 
 
+@given(seeds, st.sampled_from([TimeGrain.HOUR, TimeGrain.DAY, TimeGrain.MONTH]), st.integers(1, 7))
+@settings(max_examples=20, deadline=None)
+def test_where_the_numbers_lie_in_memory_does_not_change_a_bit(seed: int, grain: TimeGrain, at: int) -> None:
+    y = _series(seed, 400)
+    elsewhere, every_second = np.empty(400 + at)[at:], np.empty(800)[::2]
+    elsewhere[:], every_second[:] = y, y
+    first = forecast(y, grain=grain)
+    for other in (elsewhere, every_second):
+        second = forecast(other, grain=grain)
+        for name in ("yhat", "lower", "upper"):
+            assert getattr(first, name).tobytes() == getattr(second, name).tobytes()
+
+
 @given(seeds, lengths, st.integers(-40, 40))
 @settings(max_examples=40, deadline=None)
 def test_a_power_of_two_scales_the_forecast_to_the_bit(seed: int, points: int, exponent: int) -> None:

@@ -129,7 +129,7 @@ def test_an_entry_of_another_key_is_a_miss(key: str) -> None:
 
 
 def test_an_entry_of_another_version_is_a_miss() -> None:
-    assert decode_entry(MAGIC[:-1] + b"\x02" + entry()[len(MAGIC) :], key="key") is None
+    assert decode_entry(MAGIC[:-1] + b"\x01" + entry()[len(MAGIC) :], key="key") is None
 
 
 @given(st.data())

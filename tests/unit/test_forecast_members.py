@@ -85,8 +85,8 @@ def test_an_autoregression_is_never_explosive(seed: int) -> None:
 
 def test_forecasts_from_the_last_point_are_the_last_of_those_from_every_point() -> None:
     z = random_walk(120)
-    members = fit_members(z, longest_lag=8)
-    np.testing.assert_allclose(members.last_forecasts(z, 6), members.forecasts(z, np.arange(1, 7))[:, :, -1], rtol=1e-9)
+    tracks = fit_members(z, longest_lag=8).over(z)
+    np.testing.assert_allclose(tracks.last_forecasts(6), tracks.forecasts(np.arange(1, 7))[:, :, -1], rtol=1e-9)
 
 
 def test_errors_grow_as_theory_says_for_a_random_walk() -> None:

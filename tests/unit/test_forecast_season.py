@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from tests.support.forecasting import forecast, noisy_week, random_walk
 
 from analytics_core._forecast import Seasonality
-from analytics_core._forecast.periods import choose_periods
-from analytics_core._forecast.season import adjust_for_seasons
+from analytics_core._forecast.periods import Period, choose_periods
+from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
+from analytics_core._forecast.types import Floats
 from analytics_core.models.enums import TimeGrain
 
 NONE = Seasonality(weekly=False, monthly=False, yearly=False)
@@ -17,6 +20,10 @@ NONE = Seasonality(weekly=False, monthly=False, yearly=False)
 def _steps(grain: TimeGrain, points: int, seasonality: Seasonality | None = None) -> list[float]:
     periods, _ = choose_periods(grain, seasonality or Seasonality(), points=points)
     return [round(period.steps, 2) for period in periods]
+
+
+def _adjust(y: Floats, periods: Sequence[Period], *, horizon: int) -> Adjusted:
+    return adjust_for_seasons(y, shapes_of(periods, points=y.size, horizon=horizon))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +66,7 @@ def test_a_forced_season_that_cannot_show_is_left_out_with_a_note(grain: TimeGra
 def test_a_clear_week_is_found_and_taken_out() -> None:
     y = noisy_week(140)
     periods, _ = choose_periods(TimeGrain.DAY, Seasonality(), points=y.size)
-    adjusted = adjust_for_seasons(y, periods, horizon=14)
+    adjusted = _adjust(y, periods, horizon=14)
     assert np.abs(np.diff(adjusted.values)).mean() < np.abs(np.diff(y)).mean() / 3
     np.testing.assert_allclose(adjusted.reseason(adjusted.values, 0), y)
     np.testing.assert_allclose(adjusted.season[-7:], adjusted.season[-14:-7])
@@ -69,7 +76,7 @@ def test_a_clear_week_is_found_and_taken_out() -> None:
 def test_a_random_walk_has_hardly_any_season(seed: int) -> None:
     y = random_walk(700, seed=seed)
     periods, _ = choose_periods(TimeGrain.DAY, Seasonality(), points=y.size)
-    season = adjust_for_seasons(y - y.mean(), periods, horizon=0).season
+    season = _adjust(y - y.mean(), periods, horizon=0).season
     assert season.std() < 0.15 * y.std()
 
 
@@ -85,8 +92,8 @@ def test_a_forced_week_is_kept_in_noise() -> None:
     noise = np.random.default_rng(1).normal(size=70)
     periods, _ = choose_periods(TimeGrain.DAY, Seasonality(weekly=True, monthly=False), points=70)
     unasked, _ = choose_periods(TimeGrain.DAY, Seasonality(monthly=False), points=70)
-    assert adjust_for_seasons(noise, periods, horizon=0).season.any()
-    assert not adjust_for_seasons(noise, unasked, horizon=0).season.any()
+    assert _adjust(noise, periods, horizon=0).season.any()
+    assert not _adjust(noise, unasked, horizon=0).season.any()
 
 
 def test_each_season_of_a_day_can_be_forced_and_each_changes_the_forecast() -> None:
@@ -101,8 +108,8 @@ def test_a_season_that_grows_with_the_level_multiplies() -> None:
     at = np.arange(96)
     y = np.exp(0.02 * at) * (1 + 0.4 * np.sin(2 * np.pi * at / 12)) * 100
     periods, _ = choose_periods(TimeGrain.MONTH, Seasonality(), points=96)
-    assert adjust_for_seasons(y, periods, horizon=12).is_factor
-    assert not adjust_for_seasons(y - 200, periods, horizon=12).is_factor
+    assert _adjust(y, periods, horizon=12).is_factor
+    assert not _adjust(y - 200, periods, horizon=12).is_factor
 
 
 def test_the_profile_of_a_day_may_differ_between_weekdays_and_weekends() -> None:

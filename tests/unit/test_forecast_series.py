@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of, noisy_week, random_walk
@@ -162,6 +166,34 @@ def test_rows_too_far_apart_for_the_grain_are_forecast_with_a_note() -> None:
 def test_impossible_options_are_refused(changed: dict[str, object], message: str) -> None:
     with pytest.raises(LimitError, match=message):
         forecast([1.0, 2.0], **changed)
+
+
+def test_another_process_with_other_threads_gives_the_same_bits() -> None:
+    code = (
+        "import hashlib, numpy as np\n"
+        "from analytics_core._forecast import Seasonality, forecast_series\n"
+        "from analytics_core.models.enums import TimeGrain\n"
+        "digest = hashlib.sha256()\n"
+        "for grain, step, points in ((TimeGrain.HOUR, 1, 3000), (TimeGrain.DAY, 24, 1000)):\n"
+        "    moments = np.datetime64('2024-01-01', 'us') + np.arange(points) * np.timedelta64(step, 'h')\n"
+        "    y = np.random.default_rng(8).normal(size=points).cumsum() + 5 * np.sin(np.arange(points) * np.pi / 12)\n"
+        "    result = forecast_series(y, moments=moments, grain=grain, periods=60, confidence=0.8,"
+        " seasonality=Seasonality())\n"
+        "    digest.update(result.yhat.tobytes() + result.lower.tobytes() + result.upper.tobytes())\n"
+        "print(digest.hexdigest())"
+    )
+    answers = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            check=True,
+            env=os.environ | {"OPENBLAS_NUM_THREADS": threads, "OMP_NUM_THREADS": threads},
+        ).stdout
+        for threads in ("1", "2", "4")
+    }
+    assert len(answers) == 1
+    assert len(answers.pop().strip()) == 64
 
 
 def test_the_input_is_not_changed() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -59,6 +60,30 @@ def test_longer_seasons_are_options_too(option: str) -> None:
     assert not np.allclose(with_season, without)
 
 
+@pytest.mark.parametrize(
+    ("option", "steps"), [("weekly_seasonality", 7), ("monthly_seasonality", 30.4375), ("yearly_seasonality", 365.25)]
+)
+def test_every_value_of_a_seasonality_has_its_own_effect(option: str, steps: float) -> None:
+    """A clear season is detected; one that noise does not show is there when forced, in full or by its first waves."""
+    others = {f"{name}_seasonality": False for name in ("weekly", "monthly", "yearly")}
+    ahead = max(30, round(0.7 * steps))
+    at, noise = np.arange(1100), np.random.default_rng(3).normal(size=1100)
+    clear = pd.DataFrame({"day": pd.date_range("2021-01-01", periods=1100), "a": 20 * np.sin(at * 2 * np.pi / steps)})
+
+    def future(values: np.ndarray, value: bool | int | None) -> np.ndarray:
+        frame = clear.assign(a=values)
+        return forecast(frame, periods=ahead, **{**others, option: value})["a__yhat"].tail(ahead).to_numpy()
+
+    season = clear["a"].to_numpy() + noise
+    truth = 20 * np.sin(np.arange(1100, 1100 + ahead) * 2 * np.pi / steps)
+    assert np.abs(future(season, None) - truth).mean() < np.abs(future(season, False) - truth).mean() / 2
+    np.testing.assert_array_equal(future(season, 0), future(season, False))
+    forced = [future(noise, value) for value in (None, True, 1, 2)]
+    for place, one in enumerate(forced):
+        for other in forced[place + 1 :]:
+            assert np.abs(one - other).max() > 1e-3
+
+
 def test_a_wider_interval_holds_a_narrower_one(daily: pd.DataFrame) -> None:
     noisy = daily.assign(a=daily["a"] + np.sin(np.arange(len(daily)) * 7919))
     narrow, wide = (forecast(noisy, confidence_interval=level).tail(7) for level in (0.5, 0.95))
@@ -114,6 +139,39 @@ def test_awkward_series_are_forecast_without_an_error(values: list[Any]) -> None
     assert len(result) == len(values) + 7
 
 
+def test_columns_without_numbers_are_left_out_and_named(daily: pd.DataFrame) -> None:
+    result = forecast(daily.assign(done=True, later=daily["day"]))
+    assert not {"k", "done", "later"} & set(result.columns)
+    assert result.attrs["notes"] == ("forecast: left out, since they hold no numbers: k, done, later",)
+    assert "notes" not in forecast(daily[["day", "a"]]).attrs
+
+
+def test_an_option_that_does_not_fit_is_noted_with_the_columns(daily: pd.DataFrame) -> None:
+    result = forecast(daily[["day", "a", "b"]], yearly_seasonality=True)
+    (note,) = result.attrs["notes"]
+    assert note.startswith("forecast: a, b: yearly_seasonality is left out: it needs more than two cycles of 365.25")
+
+
+def test_a_column_of_nulls_has_no_forecast_and_a_note(daily: pd.DataFrame) -> None:
+    result = forecast(daily[["day", "a"]].assign(empty=np.nan))
+    assert result[["empty__yhat", "empty__yhat_lower", "empty__yhat_upper"]].isna().all(axis=None)
+    assert result["a__yhat"].notna().all()
+    assert result.attrs["notes"] == ("forecast: empty: no value was observed",)
+
+
+@pytest.mark.parametrize(("change", "repeated"), [("2024-03-31", []), ("2024-10-27", [2])])
+def test_hours_of_a_zone_are_answered_in_it_with_the_profile_of_its_clock(change: str, repeated: list[int]) -> None:
+    begin = pd.Timestamp(change, tz="Europe/Oslo") - pd.Timedelta(days=28)
+    hours = pd.date_range(begin, pd.Timestamp(change, tz="Europe/Oslo"), freq="h", inclusive="left")
+    frame = pd.DataFrame({"hour": hours, "a": np.where(hours.hour == 8, 100.0, 10.0)})
+    result = forecast(frame, time_grain="PT1H", periods=48)
+    future = result.tail(48)
+    assert result["hour"].dt.tz == hours.tz
+    assert (result["hour"].diff().dropna() == pd.Timedelta(hours=1)).all()
+    assert future["hour"].head(23).dt.hour[lambda hour: hour.duplicated()].tolist() == repeated
+    assert future.loc[future["a__yhat"] > 80, "hour"].dt.hour.tolist() == [8, 8]
+
+
 def test_an_empty_frame_gives_an_empty_forecast(daily: pd.DataFrame) -> None:
     assert len(forecast(daily.iloc[:0])) == 0
 
@@ -136,6 +194,11 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
         ({"index": "dya"}, "index: there is no column 'dya'; did you mean 'day'"),
         ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),
         ({"weekly_seasonality": "often"}, "weekly_seasonality"),
+        ({"weekly_seasonality": 1.5}, "weekly_seasonality"),
+        ({"monthly_seasonality": -1}, "monthly_seasonality.*must be 0 or more"),
+        ({"confidence_interval": "most"}, "confidence_interval: "),
+        ({"time_grain": None}, "time_grain: must be one of PT1S, PT5S"),
+        ({"index": ["day"]}, "index: must be text"),
     ],
 )
 def test_what_cannot_be_honoured_is_told(daily: pd.DataFrame, options: dict[str, Any], message: str) -> None:
@@ -148,6 +211,51 @@ def test_frames_without_moments_or_numbers_are_refused(daily: pd.DataFrame) -> N
         forecast(daily[["a", "b", "k"]])
     with pytest.raises(PostProcessingError, match="there is no numeric column to forecast"):
         forecast(daily[["day", "k"]])
+
+
+@pytest.mark.parametrize(
+    "moments",
+    [pd.period_range("2024", periods=84), range(84), [f"2024-01-{day % 28 + 1:02}" for day in range(84)], [None] * 84],
+    ids=["periods", "numbers", "text", "nulls"],
+)
+def test_what_holds_no_moments_is_not_taken_for_moments(daily: pd.DataFrame, moments: Any) -> None:
+    frame = daily[["a"]].assign(day=pd.Series(moments))
+    with pytest.raises(PostProcessingError, match="there is no column of moments; the columns are: a, day"):
+        forecast(frame)
+
+
+@pytest.mark.parametrize(
+    "values", [[1 + 2j] * 84, ["x", 1] * 42, pd.Categorical(["x"] * 84), pd.to_timedelta(range(84), unit="D")]
+)
+def test_what_is_no_number_is_not_forecast(daily: pd.DataFrame, values: Any) -> None:
+    with pytest.raises(PostProcessingError, match="there is no numeric column to forecast; the columns are: day, a"):
+        forecast(daily[["day"]].assign(a=values))
+
+
+def test_decimals_and_whole_numbers_with_nulls_are_numbers(daily: pd.DataFrame) -> None:
+    whole = pd.array([None, *range(83)], dtype="Int64")
+    frame = daily[["day"]].assign(exact=[Decimal("1.5"), None] * 42, whole=whole)
+    assert forecast(frame)[["exact__yhat", "whole__yhat"]].notna().all(axis=None)
+
+
+def test_columns_that_a_forecast_would_write_over_are_refused(daily: pd.DataFrame) -> None:
+    for name in ("a__yhat", "a__yhat_lower", "a__yhat_upper"):
+        with pytest.raises(PostProcessingError, match=f"makes columns called {name}, and the frame has such"):
+            forecast(daily.rename(columns={"b": name}))
+    with pytest.raises(PostProcessingError, match="makes columns called a__yhat"):
+        forecast(daily.rename(columns={"day": "a__yhat"}))
+
+
+def test_whole_numbers_beyond_floats_are_refused_without_their_values(daily: pd.DataFrame) -> None:
+    with pytest.raises(PostProcessingError, match="does not work on this frame") as caught:
+        forecast(daily[["day"]].assign(a=[10**400] + [1] * 83))
+    assert "000" not in str(caught.value)
+
+
+@pytest.mark.parametrize("frame", [None, [1, 2], pd.Series([1.0])])
+def test_what_is_no_frame_is_refused(frame: Any) -> None:
+    with pytest.raises(PostProcessingError, match=r"^forecast: the first argument must be a DataFrame, not "):
+        forecast(frame)
 
 
 def test_several_series_below_each_other_are_refused(daily: pd.DataFrame) -> None:

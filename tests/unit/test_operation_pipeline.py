@@ -19,7 +19,7 @@ from tests.support.frames import frame_of
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.operations.base import Operation, OperationOptions
+from analytics_core._frames.operations.base import Noted, Operation, OperationOptions
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import Operations
 from analytics_core._querying.json_records import record_chunks, records
@@ -46,6 +46,10 @@ def fail(frame: pd.DataFrame, options: OperationOptions) -> pd.DataFrame:
     raise KeyError("a value of a row: s3cret")
 
 
+def remark(frame: pd.DataFrame, options: OperationOptions) -> Noted:
+    return Noted(frame=frame + 1, notes=("one was added",))
+
+
 def exhaust(frame: pd.DataFrame, options: OperationOptions) -> pd.DataFrame:
     raise MemoryError
 
@@ -55,13 +59,14 @@ OPERATIONS = Operations(
     {
         "multiply": MULTIPLY,
         "fail": Operation(name="fail", options=OperationOptions, apply=fail),
+        "remark": Operation(name="remark", options=OperationOptions, apply=remark),
         "exhaust": Operation(name="exhaust", options=OperationOptions, apply=exhaust),
     }
 )
 
 
 def run(frame: Frame, *steps: Asked) -> Frame:
-    return run_steps(frame, read_steps(steps, OPERATIONS))
+    return run_steps(frame, read_steps(steps, OPERATIONS)).frame
 
 
 def columns(frame: Frame) -> dict[str, list[Any]]:
@@ -75,6 +80,14 @@ def test_steps_run_in_order() -> None:
     assert columns(
         run(NUMBERS, Asked(operation="rename", options={"columns": {"x": "y"}}), Asked(operation="multiply"))
     ) == {"y": [2, 4]}
+
+
+def test_notes_of_steps_come_with_the_frame_and_tell_the_step() -> None:
+    steps = read_steps((Asked(operation="multiply"), Asked(operation="remark"), Asked(operation="remark")), OPERATIONS)
+    processed = run_steps(NUMBERS, steps)
+    assert columns(processed.frame) == {"x": [4, 6]}
+    assert processed.notes == tuple(f"post_processing[{at}] (remark): one was added" for at in (1, 2))
+    assert run_steps(NUMBERS, steps[:1]).notes == ()
 
 
 def test_without_steps_the_frame_is_the_same() -> None:

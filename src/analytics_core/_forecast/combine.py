@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from analytics_core._forecast.members import MEMBERS, Members, fit_members
+from analytics_core._forecast.members import MEMBERS, fit_members
 from analytics_core._forecast.types import Floats
 
 MOST_STEPS = 24
@@ -42,16 +43,20 @@ def combine(z: Floats, observed: NDArray[np.bool_], *, horizon: int, fit_points:
     """Return the combined forecast of `z`, whose errors count where `observed`, fitted to the last `fit_points`."""
     recent, counted = z[-fit_points:], observed[-fit_points:]
     members = fit_members(recent, longest_lag=longest_lag)
+    tracks = members.over(recent)
     steps = _steps_to_try(horizon, recent.size)
-    errors = _errors(recent, counted, members.forecasts(recent, steps), steps)
-    weights = _weights(errors)
+    came = _what_came(recent, counted, steps)
+    known = np.isfinite(came)
+    forecasts = tracks.forecasts(steps)
+    errors = np.where(known, came - forecasts, 0.0)
+    weights = _weights(errors, known)
     combined = np.tensordot(weights, errors, axes=1)[:, recent.size // 4 :]
-    valid = np.isfinite(combined)
-    counts = valid.sum(axis=1)
-    squares = np.square(np.where(valid, combined, 0.0)).sum(axis=1)
+    counts = np.count_nonzero(known[:, recent.size // 4 :], axis=1)
+    squares = np.square(combined).sum(axis=1)
+    one_step = forecasts[:, 0] if recent.size == z.size else members.over(z).forecasts(steps[:1])[:, 0]
     return Combination(
-        path=np.tensordot(weights, members.last_forecasts(recent, horizon), axes=1),
-        fits=_fits(members, z, weights),
+        path=np.tensordot(weights, tracks.last_forecasts(horizon), axes=1),
+        fits=np.concatenate([[members.first_fit()], np.tensordot(weights, one_step, axes=1)[:-1]]),
         steps=steps,
         mean_squares=np.divide(squares, counts, out=np.full(steps.size, np.nan), where=counts > 0),
         counts=counts,
@@ -68,32 +73,23 @@ def _steps_to_try(horizon: int, points: int) -> NDArray[np.int64]:
     return np.unique(np.concatenate([np.arange(1, 9), spread]))
 
 
-def _errors(z: Floats, observed: NDArray[np.bool_], forecasts: Floats, steps: NDArray[np.int64]) -> Floats:
-    """The error of each member, step count and origin; NaN where what came is not known."""
-    targets = np.arange(z.size) + steps[:, None]
-    inside = targets < z.size
-    targets = np.where(inside, targets, 0)
-    actual = np.where(inside & observed[targets], z[targets], np.nan)
-    errors: Floats = actual - forecasts
-    return errors
+def _what_came(z: Floats, observed: NDArray[np.bool_], steps: NDArray[np.int64]) -> Floats:
+    """The value at each step count (rows) after each point (columns); NaN where it is not known."""
+    known = np.concatenate([np.where(observed, z, np.nan), np.full(int(steps[-1]), np.nan)])
+    came: Floats = sliding_window_view(known, z.size)[steps]
+    return came
 
 
-def _weights(errors: Floats) -> Floats:
+def _weights(errors: Floats, known: NDArray[np.bool_]) -> Floats:
     """Weights as the inverse square of the mean squared error, drawn towards equal ones for short series."""
     points = errors.shape[2]
-    late = errors[:, :, points // 3 :]
-    known = np.isfinite(late[0])
-    if not known.any():
+    count = np.count_nonzero(known[:, points // 3 :])
+    if not count:
         return np.full(MEMBERS, 1 / MEMBERS)
-    mean_squares = np.square(late[:, known]).mean(axis=1)
+    mean_squares = np.square(errors[:, :, points // 3 :]).sum(axis=(1, 2)) / count
     if mean_squares.min() <= 0.0:
         return np.asarray(mean_squares <= 0.0, dtype=float) / np.count_nonzero(mean_squares <= 0.0)
     own = np.square(mean_squares.min() / mean_squares)
     trust = points / (points + POINTS_FOR_HALF_TRUST)
     weights: Floats = trust * own / own.sum() + (1 - trust) / MEMBERS
     return weights
-
-
-def _fits(members: Members, z: Floats, weights: Floats) -> Floats:
-    one_step = np.tensordot(weights, members.forecasts(z, np.ones(1, dtype=np.int64))[:, 0], axes=1)
-    return np.concatenate([[members.first_fit()], one_step[:-1]])

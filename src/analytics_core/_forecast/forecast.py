@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from analytics_core._forecast.calendars import future_moments
+from analytics_core._forecast.clock import LocalSteps, WallClock, local_steps
 from analytics_core._forecast.grid import Grid, lay_on_grid
 from analytics_core._forecast.named import project_named
 from analytics_core._forecast.periods import Period, choose_periods, longest_lag
@@ -25,6 +26,7 @@ def forecast_series(
     confidence: float,
     seasonality: Seasonality,
     model: ForecastModel = "auto",
+    wall_clock: WallClock | None = None,
 ) -> ForecastResult:
     """Return fits over the history of one series and its forecast for `periods` further steps of `grain`.
 
@@ -37,6 +39,7 @@ def forecast_series(
         confidence: the part of future values that the interval should hold, between 0 and 1 exclusive.
         seasonality: which seasons to look for.
         model: `auto` for the combination described in docs/explanation/forecast.md, or a textbook model.
+        wall_clock: for moments of UTC and a grain within the day: the local time that the seasons follow.
 
     Raises:
         LimitError: `periods` is negative or leads past the year 9999, or `confidence` is not between 0 and 1.
@@ -50,9 +53,11 @@ def forecast_series(
     chosen, notes = choose_periods(grain, seasonality, points=grid.values.size)
     steps = np.concatenate([grid.positions, grid.positions[-1] + 1 + np.arange(future.size)])
     horizon = max(int(steps[-1]) + 1 - grid.values.size, 0)
-    scale = _power_of_two(grid.values)
+    scale, local = _power_of_two(grid.values), _local(grid, grain, wall_clock, horizon)
     lag = longest_lag(grain, seasonality)
-    projection, more_notes = _run(model, grid.values / scale, chosen, horizon=horizon, confidence=confidence, lag=lag)
+    projection, more_notes = _run(
+        model, grid.values / scale, chosen, local, horizon=horizon, confidence=confidence, lag=lag
+    )
     rows = np.maximum(steps, 0)
     return ForecastResult(
         moments=every,
@@ -64,12 +69,30 @@ def forecast_series(
     )
 
 
+def _local(grid: Grid, grain: TimeGrain, wall_clock: WallClock | None, horizon: int) -> LocalSteps | None:
+    if not grid.is_regular:
+        return None
+    first = grid.moments[np.searchsorted(grid.positions, 0)]
+    return local_steps(first, grain, wall_clock, points=grid.values.size, horizon=horizon)
+
+
 def _run(
-    model: ForecastModel, values: Floats, chosen: tuple[Period, ...], *, horizon: int, confidence: float, lag: int
+    model: ForecastModel,
+    values: Floats,
+    chosen: tuple[Period, ...],
+    local: LocalSteps | None,
+    *,
+    horizon: int,
+    confidence: float,
+    lag: int,
 ) -> tuple[Projection, tuple[str, ...]]:
-    if model != "auto":
+    if model == "auto":
+        return project(values, chosen, horizon=horizon, confidence=confidence, longest_lag=lag, local=local), ()
+    if local is None:
         return project_named(model, values, chosen, horizon=horizon, confidence=confidence)
-    return project(values, chosen, horizon=horizon, confidence=confidence, longest_lag=lag), ()
+    answer, notes = project_named(model, local.to_local(values), chosen, horizon=local.horizon, confidence=confidence)
+    center, lower, upper = map(local.from_local, (answer.center, answer.lower, answer.upper))
+    return Projection(center=center, lower=lower, upper=upper), notes
 
 
 def _require_sane(y: Floats, moments: Moments, *, periods: int, confidence: float) -> None:

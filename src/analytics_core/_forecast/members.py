@@ -22,30 +22,20 @@ class Members:
     smoothing: Smoothing
     autoregression: Autoregression
 
-    def forecasts(self, z: Floats, steps: NDArray[np.int64]) -> Floats:
-        """Return the forecasts of each member (axis 0) for each of `steps` (axis 1) from each point (axis 2)."""
-        answer = np.empty((MEMBERS, steps.size, z.size))
-        answer[0] = self._theta(z, steps.astype(float))
+    def over(self, z: Floats) -> Tracks:
+        """Return what the members know at each point of `z`."""
+        theta_levels, _, _ = self.level.states(z)
+        alpha = self.level.alpha
+        lag = (1 - (1 - alpha) ** np.arange(1.0, z.size + 1)) / alpha
+        half_slopes = _slopes_so_far(z) / 2
         levels, slopes, _ = self.smoothing.states(z)
-        answer[1] = levels + np.outer(self.smoothing.reach(steps.astype(float)), slopes)
-        answer[2] = self.autoregression.forecasts(z, steps)
-        answer[3] = z
-        return answer
-
-    def last_forecasts(self, z: Floats, horizon: int) -> Floats:
-        """Return the forecasts of each member (axis 0) for 1 ... `horizon` steps (axis 1) from the last point."""
-        if not horizon:
-            return np.empty((MEMBERS, 0))
-        ahead = np.arange(1, horizon + 1)
-        steps = ahead.astype(float)
-        levels, slopes, _ = self.smoothing.states(z)
-        return np.array(
-            [
-                self._theta(z, steps, since=-1)[:, 0],
-                levels[-1] + self.smoothing.reach(steps) * slopes[-1],
-                self.autoregression.forecasts(z[-self.autoregression.weights.size - 1 :], ahead)[:, -1],
-                np.full(horizon, z[-1]),
-            ]
+        return Tracks(
+            members=self,
+            z=z,
+            theta_levels=theta_levels + half_slopes * (lag - 1),
+            half_slopes=half_slopes,
+            levels=levels,
+            slopes=slopes,
         )
 
     def first_fit(self) -> float:
@@ -59,15 +49,53 @@ class Members:
         most: Floats = np.max(each, axis=0)
         return most
 
-    def _theta(self, z: Floats, steps: Floats, *, since: int = 0) -> Floats:
-        """From point `since` on: the level, half the slope of all points so far, and what the level lags behind it."""
-        levels, _, _ = self.level.states(z)
-        alpha = self.level.alpha
-        points = np.arange(1.0, z.size + 1)
-        lag = (1 - (1 - alpha) ** points) / alpha
-        half_slopes = _slopes_so_far(z) / 2
-        forecasts: Floats = levels[since:] + half_slopes[since:] * (steps[:, None] - 1 + lag[since:])
-        return forecasts
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tracks:
+    """What the members know at each point of a series.
+
+    Attributes:
+        members: they.
+        z: the series.
+        theta_levels: the level of theta, with what it lags behind the slope of the past.
+        half_slopes: half the slope of all points so far.
+        levels: the level of the smoothing.
+        slopes: its slope.
+    """
+
+    members: Members
+    z: Floats
+    theta_levels: Floats
+    half_slopes: Floats
+    levels: Floats
+    slopes: Floats
+
+    def forecasts(self, steps: NDArray[np.int64]) -> Floats:
+        """Return the forecasts of each member (axis 0) for each of `steps` (axis 1) from each point (axis 2)."""
+        ahead = steps.astype(float)[:, None]
+        answer = np.empty((MEMBERS, steps.size, self.z.size))
+        np.multiply(ahead, self.half_slopes, out=answer[0])
+        answer[0] += self.theta_levels
+        np.multiply(self.members.smoothing.reach(ahead), self.slopes, out=answer[1])
+        answer[1] += self.levels
+        answer[2] = self.members.autoregression.forecasts(self.z, steps)
+        answer[3] = self.z
+        return answer
+
+    def last_forecasts(self, horizon: int) -> Floats:
+        """Return the forecasts of each member (axis 0) for 1 ... `horizon` steps (axis 1) from the last point."""
+        if not horizon:
+            return np.empty((MEMBERS, 0))
+        ahead = np.arange(1, horizon + 1)
+        autoregression = self.members.autoregression
+        return np.array(
+            [
+                self.theta_levels[-1] + ahead * self.half_slopes[-1],
+                self.levels[-1] + self.members.smoothing.reach(ahead.astype(float)) * self.slopes[-1],
+                autoregression.forecasts(self.z[-autoregression.weights.size - 1 :], ahead)[:, -1],
+                np.full(horizon, self.z[-1]),
+            ]
+        )
 
 
 def fit_members(z: Floats, *, longest_lag: int) -> Members:

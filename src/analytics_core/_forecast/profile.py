@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics_core._forecast.periods import Period
+from analytics_core._forecast.recursion import run_recursion
 from analytics_core._forecast.types import Floats
 
 MEMORY = 0.85
@@ -17,24 +19,14 @@ MEMORIES = (0.6, 0.75, 0.85, 0.95)
 ENOUGH_CYCLES = 6
 """From so many cycles on, the memory that would have told each cycle best from those before it."""
 
+LONGEST_HALF_WINDOW = 50
+"""A moving average over more steps to either side is taken by running sums."""
+
 SURELY = 1.645
 """Cycles must agree by so many standard errors of what chance makes agree ..."""
 
 ENOUGH_WHEN_FEW = 0.9
 """... or by this much, where they are too few for that."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Fit:
-    """A fitted season.
-
-    Attributes:
-        values: its values over history and future.
-        strength: how much of it to believe, 0 to 1.
-    """
-
-    values: Floats
-    strength: float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,19 +47,119 @@ class Waves:
     first: int
     starts: NDArray[np.int64]
 
+    def fit(self, detrended: Floats) -> Floats:
+        """Return the season over history and future: the harmonics by weighted least squares."""
+        coefficients = np.linalg.solve(self.products, self.weighted @ detrended)
+        season: Floats = coefficients @ self.values
+        return season
 
-def waves_of(period: Period, *, points: int, horizon: int) -> Waves | None:
-    """Return the harmonics of `period`; None for a period that has a mean for each phase."""
+    def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
+        """Return the same, and how much of it to believe."""
+        shares = (self.values[:, self.first : detrended.size] * detrended[self.first :]).T
+        shares = np.add.reduceat(shares, self.starts, axis=0)
+        return self.fit(detrended), _agreement(shares, memory=MEMORY, has_waves=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Weights:
+    """What the values seen weigh around each cycle and phase.
+
+    Attributes:
+        before: those up to the cycle.
+        others: those of all other cycles.
+        last: all, around the last cycle.
+    """
+
+    before: Floats
+    others: Floats
+    last: Floats
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Phases:
+    """A period with a mean for each phase around each cycle: weights fade on both sides, the last cycle's go on.
+
+    Attributes:
+        steps: the length of the period.
+        points: the length of the history.
+        horizon: how many steps to continue.
+        weights: for each memory to try, in order.
+    """
+
+    steps: int
+    points: int
+    horizon: int
+    weights: Mapping[float, _Weights]
+
+    def fit(self, detrended: Floats) -> Floats:
+        """Return the season over history and future."""
+        return self._fit(self._by_cycle(detrended))[0]
+
+    def fit_and_strength(self, detrended: Floats) -> tuple[Floats, float]:
+        """Return the same, and how much of it to believe."""
+        table = self._by_cycle(detrended)
+        season, memory = self._fit(table)
+        return season, _agreement(table[1:], memory=memory, has_waves=False)
+
+    def _by_cycle(self, values: Floats) -> Floats:
+        """One row a cycle, the last one whole; zeros before the first value."""
+        cycles = -(-self.points // self.steps)
+        unseen = cycles * self.steps - self.points
+        table = np.zeros((cycles, self.steps), order="F")  # recursions run down its columns
+        table[0, unseen:] = values[: self.steps - unseen]
+        table[1:] = values[self.steps - unseen :].reshape(cycles - 1, self.steps)
+        return table
+
+    def _fit(self, table: Floats) -> tuple[Floats, float]:
+        """The season, and the memory with which the earlier cycles come nearest to each cycle of the later half."""
+        half = table.shape[0] // 2
+        tried = []
+        for memory, weights in self.weights.items():
+            before = run_recursion(table, [memory])
+            misses = table[half + 1 :] - before[half:-1] / weights.before[half:-1]
+            tried.append((float(np.square(misses).sum()), before, memory))
+        _, before, memory = min(tried, key=lambda item: item[0])
+        weights = self.weights[memory]
+        others = before - table + run_recursion(table, [memory], backwards=True) - table
+        told = _centred(others / weights.others)
+        coming = _centred(before[-1:] / weights.last)
+        return np.concatenate([told.ravel()[-self.points :], np.resize(coming, self.horizon)]), memory
+
+
+def _phases(steps: int, *, points: int, horizon: int) -> Phases:
+    cycles = -(-points // steps)
+    memories = MEMORIES if cycles >= ENOUGH_CYCLES else (MEMORY,)
+    weights = {memory: _weights(steps, points, cycles, memory) for memory in memories}
+    return Phases(steps=steps, points=points, horizon=horizon, weights=weights)
+
+
+def _weights(steps: int, points: int, cycles: int, memory: float) -> _Weights:
+    powers = memory ** np.arange(cycles)
+    so_far = np.cumsum(powers)
+    lacking = np.zeros((cycles, steps), order="F")  # the oldest cycle may have begun before the first value
+    lacking[:, : -points % steps] = powers[:, None]
+    others = (so_far + so_far[::-1] - 2.0)[:, None] - lacking
+    others[0] += lacking[0]
+    before = so_far[:, None] - lacking
+    return _Weights(before=before, others=others, last=before[-1:])
+
+
+def shape_of(period: Period, *, points: int, horizon: int) -> Waves | Phases:
+    """Return what fits the season of `period` to a series of `points` points."""
     if period.harmonics is None:
-        return None
+        return _phases(round(period.steps), points=points, horizon=horizon)
+    return _waves(period.steps, period.harmonics, points=points, horizon=horizon)
+
+
+def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     at = np.arange(points + horizon)
-    angles = (2 * np.pi / period.steps) * np.outer(np.arange(1, period.harmonics + 1), at)
+    angles = (2 * np.pi / steps) * np.outer(np.arange(1, harmonics + 1), at)
     values = np.concatenate([np.sin(angles), np.cos(angles)])
-    if abs(2 * period.harmonics - period.steps) < 1e-9:
-        values = np.delete(values, period.harmonics - 1, axis=0)  # the sine of the highest one is zero at every step
-    weighted = values[:, :points] * MEMORY ** ((points - 1 - at[:points]) / period.steps)
-    cycles = int(points / period.steps)
-    starts = (points - np.arange(cycles, 0, -1) * period.steps).round().astype(np.int64)
+    if abs(2 * harmonics - steps) < 1e-9:
+        values = np.delete(values, harmonics - 1, axis=0)  # the sine of the highest one is zero at every step
+    weighted = values[:, :points] * MEMORY ** ((points - 1 - at[:points]) / steps)
+    cycles = int(points / steps)
+    starts = (points - np.arange(cycles, 0, -1) * steps).round().astype(np.int64)
     return Waves(
         values=values,
         weighted=weighted,
@@ -77,28 +169,40 @@ def waves_of(period: Period, *, points: int, horizon: int) -> Waves | None:
     )
 
 
-def seasonal_part(y: Floats, period: Period, waves: Waves | None, *, horizon: int) -> Floats:
-    """Return the season of `y` over the history and `horizon` further steps; zeros when there is no evidence for it.
+def seasonal_part(y: Floats, period: Period, shape: Waves | Phases) -> Floats:
+    """Return the season of `y` over history and future; zeros when there is no evidence for it.
 
     Found twice: the second time the trend is that of the series without its season, which reaches to both ends.
     """
-    first = _fit(y - _trend(y, period.steps), period, waves, horizon=horizon)
-    rest = y - first.values[: y.size]
-    fit = _fit(y - _trend(rest, period.steps), period, waves, horizon=horizon)
+    rest = y - shape.fit(y - _trend(y, period.steps))[: y.size]
+    detrended = y - _trend(rest, period.steps)
     if period.is_forced:
-        return fit.values
-    if fit.strength <= 1 - 1 / period.evidence:
-        return np.zeros(fit.values.size)
-    return fit.values * fit.strength
+        return shape.fit(detrended)
+    season, strength = shape.fit_and_strength(detrended)
+    if strength <= 1 - 1 / period.evidence:
+        return np.zeros(season.size)
+    return season * strength
 
 
 def _trend(y: Floats, steps: float) -> Floats:
     """A centred moving average of one period, over the series continued at both ends."""
     half = max(1, int(steps // 2))
+    if half > LONGEST_HALF_WINDOW:
+        return _long_trend(y, steps, half)
     window = np.ones(2 * half + 1)
     window[[0, -1]] = (steps - (2 * half - 1)) / 2
     window /= window.sum()
     return np.convolve(_continued(y, half), window, mode="valid")
+
+
+def _long_trend(y: Floats, steps: float, half: int) -> Floats:
+    """The same by running sums, whose cost does not grow with the window."""
+    padded = _continued(y - y[0], half)
+    sums = np.cumsum(padded)
+    inner = sums[2 * half - 1 : -1] - sums[: y.size]
+    ends = padded[: y.size] + padded[2 * half :]
+    trend: Floats = y[0] + (inner + ends * ((steps - (2 * half - 1)) / 2)) / steps
+    return trend
 
 
 def _continued(y: Floats, by: int) -> Floats:
@@ -110,97 +214,30 @@ def _continued(y: Floats, by: int) -> Floats:
     return np.pad(padded, by - by_known, mode="edge") if by > by_known else padded
 
 
-def _fit(detrended: Floats, period: Period, waves: Waves | None, *, horizon: int) -> _Fit:
-    if waves is None:
-        return _phase_means(detrended, round(period.steps), horizon=horizon)
-    return _harmonics(detrended, waves)
-
-
-def _phase_means(detrended: Floats, steps: int, *, horizon: int) -> _Fit:
-    """The mean of each phase around each cycle, with weights that fade on both sides; the last cycle's goes on."""
-    size = detrended.size
-    cycles = -(-size // steps)
-    table = _by_cycle(detrended, cycles, steps)
-    seen = _by_cycle(np.ones(size), cycles, steps)
-    memory = _best_memory(table, seen)
-    sums, weights = _fading_pair(table, seen, memory)
-    told = _centred((sums - table) / (weights - seen))
-    coming = _centred(sums[-1:] / weights[-1:])
-    values = np.concatenate([told.ravel()[-size:], np.resize(coming, horizon)])
-    return _Fit(values=values, strength=_agreement(table[1:], seen[1:], memory=memory, has_waves=False))
-
-
 def _centred(means: Floats) -> Floats:
     """The means of each cycle, less their own mean."""
     centred: Floats = means - means.mean(axis=1, keepdims=True)
     return centred
 
 
-def _by_cycle(values: Floats, cycles: int, steps: int) -> Floats:
-    """One row a cycle, the last one whole; zeros before the first value."""
-    return np.concatenate([np.zeros(cycles * steps - values.size), values]).reshape(cycles, steps)
-
-
-def _best_memory(table: Floats, seen: Floats) -> float:
-    """The memory with which the mean of the earlier cycles comes nearest to each cycle, over the later half."""
-    cycles = table.shape[0]
-    if cycles < ENOUGH_CYCLES:
-        return MEMORY
-    later, steps = slice(cycles // 2, None), table.shape[1]
-    joined = np.hstack([table, seen])
-
-    def squares(memory: float) -> float:
-        faded = _faded(joined, memory)[:-1]
-        earlier = faded[:, :steps] / faded[:, steps:].clip(1e-300)
-        return float(np.square(table[1:] - earlier)[later].sum())
-
-    return min(MEMORIES, key=squares)
-
-
-def _faded(table: Floats, memory: float) -> Floats:
-    """Sums down the cycles in which a cycle weighs `memory` to the power of its age."""
-    from scipy.signal import lfilter
-
-    sums: Floats = lfilter([1.0], [1.0, -memory], table, axis=0)
-    return sums
-
-
-def _fading_sums(table: Floats, memory: float) -> Floats:
-    """The same both ways: a cycle weighs `memory` to the power of its distance."""
-    both: Floats = _faded(table, memory) + _faded(table[::-1], memory)[::-1] - table
-    return both
-
-
-def _fading_pair(table: Floats, seen: Floats, memory: float) -> tuple[Floats, Floats]:
-    """The fading sums of both, by one filter: a filter costs as much to call as to run."""
-    sums = _fading_sums(np.hstack([table, seen]), memory)
-    return sums[:, : table.shape[1]], sums[:, table.shape[1] :]
-
-
-def _harmonics(detrended: Floats, waves: Waves) -> _Fit:
-    """The first harmonics by weighted least squares, newer cycles first."""
-    size = detrended.size
-    coefficients = np.linalg.solve(waves.products, waves.weighted @ detrended)
-    shares = np.add.reduceat((waves.values[:, :size] * detrended)[:, waves.first :], waves.starts, axis=1).T
-    strength = _agreement(shares, np.ones(shares.shape), memory=MEMORY, has_waves=True)
-    return _Fit(values=coefficients @ waves.values, strength=strength)
-
-
-def _agreement(table: Floats, seen: Floats, *, memory: float, has_waves: bool) -> float:
+def _agreement(table: Floats, *, memory: float, has_waves: bool) -> float:
     """Return how much of the season to believe, from how well the other cycles tell each cycle (rows).
 
     The slope of a cycle on the mean of the others is S / (S + N/m) when S is the variance of a true season, N that of
     what differs between cycles, and m the number of others. Noise of any colour, a random walk too, gives about
     nothing. From it follows the same with all cycles at hand, the factor by which to shrink (James and Stein).
     """
-    sums, weights = _fading_pair(table, seen, memory)
-    others_weight = weights - seen
-    others = np.divide(sums - table, others_weight, out=np.zeros(table.shape), where=others_weight > 0)
-    power = float(np.square(others * seen).sum())
-    if table.shape[0] < 2 or power == 0.0:
+    if table.shape[0] < 2:
         return 0.0
-    slope = float((others * table * seen).sum()) / power
-    cycles = _effective(table.shape[0], memory)
+    powers = memory ** np.arange(table.shape[0])
+    so_far = np.cumsum(powers)
+    sums = run_recursion(table, [memory]) - table + run_recursion(table, [memory], backwards=True) - table
+    others = sums / (so_far + so_far[::-1] - 2.0)[:, None]
+    power = float(np.square(others).sum())
+    if power == 0.0:
+        return 0.0
+    slope = float((others * table).sum()) / power
+    cycles = float(so_far[-1] ** 2 / np.square(powers).sum())  # how many equally weighted ones they are worth
     if slope < min(SURELY / np.sqrt(_directions(others, has_waves=has_waves) * (cycles - 1)), ENOUGH_WHEN_FEW):
         return 0.0
     noise = (cycles - 1) * (1 / min(slope, 1.0) - 1)
@@ -214,9 +251,3 @@ def _directions(others: Floats, *, has_waves: bool) -> float:
         half = -(-power.size // 2)
         power = power[:half] + np.pad(power[half:], (0, 2 * half - power.size))
     return 2 * float(power.sum() ** 2 / np.square(power).sum())
-
-
-def _effective(cycles: int, memory: float) -> float:
-    """How many equally weighted cycles the fading ones are worth."""
-    weights = memory ** np.arange(cycles)
-    return float(weights.sum() ** 2 / np.square(weights).sum())

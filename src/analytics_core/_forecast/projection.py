@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from analytics_core._forecast.clock import LocalSteps
 from analytics_core._forecast.combine import combine
 from analytics_core._forecast.grid import fill_gaps
 from analytics_core._forecast.interval import quantile, variances
 from analytics_core._forecast.periods import LONGEST_LAG, Period
-from analytics_core._forecast.season import Adjusted, adjust_for_seasons
+from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
 from analytics_core._forecast.types import Floats
 
 MOST_POINTS = 4_000
@@ -40,16 +41,25 @@ class Projection:
 
 
 def project(
-    values: Floats, periods: Sequence[Period], *, horizon: int, confidence: float, longest_lag: int = LONGEST_LAG
+    values: Floats,
+    periods: Sequence[Period],
+    *,
+    horizon: int,
+    confidence: float,
+    longest_lag: int = LONGEST_LAG,
+    local: LocalSteps | None = None,
 ) -> Projection:
-    """Return fits and forecasts of `values`, which begin and end with an observed one; NaN marks the others."""
+    """Return fits and forecasts of `values`, which begin and end with an observed one; NaN marks the others.
+
+    The seasons follow `local`, the wall clock, where it is given.
+    """
     observed = np.isfinite(values)
     filled = fill_gaps(values)
     if np.ptp(filled) <= NO_CHANGE * np.abs(filled).max():
         return _flat(filled, horizon)
     if np.count_nonzero(observed) < FEWEST_POINTS:
         return _random_walk(filled, horizon, confidence)
-    adjusted = _adjust(values, filled, periods, horizon)
+    adjusted = _adjust(values, filled, periods, horizon) if local is None else _adjust_locally(values, periods, local)
     z = adjusted.values
     scale = float(np.abs(np.diff(z)).mean())
     if scale <= NO_CHANGE * np.abs(filled).max():
@@ -71,11 +81,22 @@ def project(
 def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: int) -> Adjusted:
     """The series without its seasons; gaps are filled again on the line between adjusted neighbours."""
     recent = slice(max(0, values.size - MOST_POINTS), None)
-    adjusted = adjust_for_seasons(filled, periods, horizon=horizon)
+    shapes = shapes_of(periods, points=values.size, horizon=horizon)
+    adjusted = adjust_for_seasons(filled, shapes)
     if not adjusted.season.any() or not np.isnan(values[recent]).any():
         return adjusted
     bridged = adjusted.reseason(fill_gaps(np.where(np.isfinite(values), adjusted.values, np.nan)), 0)
-    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), periods, horizon=horizon)
+    return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), shapes)
+
+
+def _adjust_locally(values: Floats, periods: Sequence[Period], local: LocalSteps) -> Adjusted:
+    """The same with seasons that are found, and go on, by the wall clock."""
+    on_the_wall = local.to_local(values)
+    found = _adjust(on_the_wall, fill_gaps(on_the_wall), periods, local.horizon)
+    season = local.from_local(found.season)
+    past = season[: values.size]
+    adjusted = fill_gaps(values * np.exp(-past) if found.is_factor else values - past)
+    return Adjusted(values=adjusted, season=season, is_factor=found.is_factor)
 
 
 def _flat(filled: Floats, horizon: int) -> Projection:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from analytics_core._forecast.periods import Period
-from analytics_core._forecast.profile import Waves, seasonal_part, waves_of
+from analytics_core._forecast.profile import Phases, Waves, seasonal_part, shape_of
 from analytics_core._forecast.types import Floats
 
 ROUNDS = 2
@@ -38,15 +38,35 @@ class Adjusted:
         return values * np.exp(season) if self.is_factor else values + season
 
 
-def adjust_for_seasons(y: Floats, periods: Sequence[Period], *, horizon: int) -> Adjusted:
-    """Return `y` (no gaps) without its seasons, and these for `horizon` further steps."""
-    shapes = [(period, waves_of(period, points=y.size, horizon=horizon)) for period in periods]
-    season = _sum_of_seasons(y, shapes, horizon=horizon)
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shapes:
+    """What fits each season to series of one length; made once for all fits.
+
+    Attributes:
+        each: the seasons, shortest first, each with its fit.
+        points: the length of the history.
+        horizon: how many steps follow.
+    """
+
+    each: tuple[tuple[Period, Waves | Phases], ...]
+    points: int
+    horizon: int
+
+
+def shapes_of(periods: Sequence[Period], *, points: int, horizon: int) -> Shapes:
+    """Return the fits of `periods` to series of `points` points."""
+    each = tuple((period, shape_of(period, points=points, horizon=horizon)) for period in periods)
+    return Shapes(each=each, points=points, horizon=horizon)
+
+
+def adjust_for_seasons(y: Floats, shapes: Shapes) -> Adjusted:
+    """Return `y` (no gaps) without its seasons, and these over history and future."""
+    season = _sum_of_seasons(y, shapes)
     added = Adjusted(values=y - season[: y.size], season=season, is_factor=False)
     if not season.any() or not _suits_logs(y):
         return added
     logs = np.log(y)
-    season = _sum_of_seasons(logs, shapes, horizon=horizon)
+    season = _sum_of_seasons(logs, shapes)
     factor = Adjusted(values=np.exp(logs - season[: y.size]), season=season, is_factor=True)
     return factor if _roughness(factor.values) <= _roughness(added.values) else added
 
@@ -60,11 +80,11 @@ def _roughness(values: Floats) -> float:
     return float(np.abs(np.diff(values, 2)).mean()) if values.size > 2 else 0.0
 
 
-def _sum_of_seasons(y: Floats, shapes: Sequence[tuple[Period, Waves | None]], *, horizon: int) -> Floats:
+def _sum_of_seasons(y: Floats, shapes: Shapes) -> Floats:
     """Fit the seasons in turn, shortest first, each on what the others leave; again with all of them known."""
-    parts = [np.zeros(y.size + horizon) for _ in shapes]
+    parts = [np.zeros(shapes.points + shapes.horizon) for _ in shapes.each]
     for _ in range(ROUNDS if len(parts) > 1 else 1):
-        for at, (period, waves) in enumerate(shapes):
-            others = sum((part for other, part in enumerate(parts) if other != at), np.zeros(y.size + horizon))
-            parts[at] = seasonal_part(y - others[: y.size], period, waves, horizon=horizon)
-    return sum(parts, np.zeros(y.size + horizon))
+        for at, (period, shape) in enumerate(shapes.each):
+            others = sum((part for other, part in enumerate(parts) if other != at), np.zeros(parts[at].size))
+            parts[at] = seasonal_part(y - others[: y.size], period, shape)
+    return sum(parts, np.zeros(shapes.points + shapes.horizon))

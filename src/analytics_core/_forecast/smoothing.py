@@ -10,9 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 import numpy as np
 
+from analytics_core._forecast.recursion import run_recursion
 from analytics_core._forecast.types import Floats
 
 _LEVELS = (0.05, 0.2, 0.4, 0.6, 0.8, 0.95)
@@ -24,6 +26,10 @@ _LEVEL_BOUNDS = (0.005, 0.995)
 _RATIO_BOUNDS = (0.001, 0.9)
 _FADING_BOUNDS = (0.80, 0.98)
 _ROUNDS = 4
+
+
+_Solution = tuple[float, float, float]
+"""Sum of the squared errors, level and slope before the first point."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,16 +56,14 @@ class Smoothing:
 
     def states(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return level and slope after each point of `z`, and the one-step errors."""
-        from scipy.signal import lfilter
-
-        filtered = _filtered(_rows(z, self.phi), alpha=self.alpha, beta=self.beta, phi=self.phi)
-        errors = filtered[0] - self.level * filtered[1]
+        left, starts = _filtered(_drive(z, self.phi), alpha=self.alpha, beta=self.beta, phi=self.phi)
+        errors = left - self.level * starts[0]
         if not self.phi:
             return z - (1 - self.alpha) * errors, np.zeros(z.size), errors
-        errors = errors - self.slope * filtered[2]
-        fading = self.phi ** np.arange(1, z.size + 1)
-        slopes = self.slope * fading + lfilter([self.beta], [1.0, -self.phi], errors)
-        return z - (1 - self.alpha) * errors, slopes, errors
+        errors = errors - self.slope * starts[1]
+        pushes = self.beta * errors
+        pushes[0] += self.phi * self.slope
+        return z - (1 - self.alpha) * errors, run_recursion(pushes, [self.phi]), errors
 
     def reach(self, steps: Floats) -> Floats:
         """Return by how many slopes the forecast lies above the level after each number of steps."""
@@ -73,22 +77,17 @@ class Smoothing:
 
 def fit_level(z: Floats) -> Smoothing:
     """Return the best model without a slope."""
-    levels = _rows(z, 0.0)
-    return _search(lambda p: _solve(levels, alpha=p[0], beta=0.0, phi=0.0), starts=[(a,) for a in _LEVELS])
+    return _search(z, starts=[(a,) for a in _LEVELS], phi=0.0)
 
 
 def fit_smoothing(z: Floats, level_only: Smoothing) -> Smoothing:
     """Return the model with the lowest corrected AIC among `level_only` and those with a slope."""
     candidates = [level_only]
     if z.size >= 6:
-        rows = _rows(z, 1.0)
-        pairs = [(a, r) for a in _LEVELS for r in _RATIOS]
-        candidates.append(_search(lambda p: _solve(rows, alpha=p[0], beta=p[0] * p[1], phi=1.0), starts=pairs))
+        candidates.append(_search(z, starts=[(a, r) for a in _LEVELS for r in _RATIOS], phi=1.0))
     if z.size >= 8:
-        triples = [(a, r, f) for a in _LEVELS[::2] for r in _RATIOS for f in _FADINGS]
-        candidates.append(
-            _search(lambda p: _solve(_rows(z, p[2]), alpha=p[0], beta=p[0] * p[1], phi=p[2]), starts=triples)
-        )
+        starts = [(a, r, f) for a in _LEVELS[::2] for r in _RATIOS for f in _FADINGS]
+        candidates.append(_search(z, starts=starts))
     return min(candidates, key=lambda model: corrected_aic(model.squares, z.size, model.parameters))
 
 
@@ -100,26 +99,37 @@ def corrected_aic(squares: float, points: int, parameters: int) -> float:
     return points * math.log(max(squares, 1e-12 * points) / points) + 2 * parameters * points / freedom
 
 
-def _search(solve: Callable[[Sequence[float]], Smoothing], *, starts: Sequence[tuple[float, ...]]) -> Smoothing:
-    """Try every start, then move one number at a time by steps that shrink."""
-    best = min(((start, solve(start)) for start in starts), key=lambda tried: tried[1].squares)
+def _search(z: Floats, *, starts: Sequence[tuple[float, ...]], phi: float = 1.0) -> Smoothing:
+    """Try every start, then move one number at a time by steps that shrink; `phi` counts where it is not searched."""
+    drives = cache(lambda fading: _drive(z, fading))
+
+    def solve(at: tuple[float, ...]) -> _Solution:
+        alpha, ratio, fading = (*at, *(0.0, phi)[len(at) - 1 :])
+        return _solve(drives(fading), alpha=alpha, beta=alpha * ratio, phi=fading)
+
+    best = min(((start, solve(start)) for start in starts), key=lambda tried: tried[1][0])
     size = 0.8
     for _ in range(_ROUNDS):
         for axis in range(len(best[0])):
             best = _stepped(solve, best, axis, size)
         size *= 0.6
-    return best[1]
+    at, (squares, level, slope) = best
+    alpha, ratio, fading = (*at, *(0.0, phi)[len(at) - 1 :])
+    numbers = 3 if not fading else 5 + (fading != 1.0)
+    return Smoothing(
+        alpha=alpha, beta=alpha * ratio, phi=fading, level=level, slope=slope, squares=squares, parameters=numbers
+    )
 
 
 def _stepped(
-    solve: Callable[[Sequence[float]], Smoothing], best: tuple[tuple[float, ...], Smoothing], axis: int, size: float
-) -> tuple[tuple[float, ...], Smoothing]:
+    solve: Callable[[tuple[float, ...]], _Solution], best: tuple[tuple[float, ...], _Solution], axis: int, size: float
+) -> tuple[tuple[float, ...], _Solution]:
     """The best so far, or the first of a step up and a step down that is better."""
     for step in (size, -size):
         at = _moved(best[0], axis, step)
-        model = solve(at)
-        if model.squares < best[1].squares:
-            return at, model
+        solution = solve(at)
+        if solution[0] < best[1][0]:
+            return at, solution
     return best
 
 
@@ -131,12 +141,14 @@ def _moved(at: tuple[float, ...], axis: int, step: float) -> tuple[float, ...]:
     return (*at[:axis], low + (high - low) * moved, *at[axis + 1 :])
 
 
-def _rows(z: Floats, phi: float) -> Floats:
-    """The series, the course of a unit level, and that of a unit slope where there is one."""
-    rows = [z, np.ones(z.size)]
-    if phi:
-        rows.append(_fading_sum(phi, np.arange(1.0, z.size + 1)))
-    return np.array(rows)
+def _drive(z: Floats, phi: float) -> Floats:
+    """What the recursion of the errors runs on, as columns: the differences (faded ones taken off), and one push."""
+    changes = np.concatenate([z[:1], np.diff(z)])
+    drive = np.zeros((z.size, 2), order="F")
+    drive[:, 0] = changes
+    drive[1:, 0] -= phi * changes[:-1]
+    drive[0, 1] = 1.0
+    return drive
 
 
 def _fading_sum(phi: float, steps: Floats) -> Floats:
@@ -147,40 +159,29 @@ def _fading_sum(phi: float, steps: Floats) -> Floats:
     return total
 
 
-def _filtered(rows: Floats, *, alpha: float, beta: float, phi: float) -> Floats:
-    """The one-step errors that each row would leave from a start at zero."""
-    from scipy.signal import lfilter
-
+def _filtered(drive: Floats, *, alpha: float, beta: float, phi: float) -> tuple[Floats, tuple[Floats, ...]]:
+    """The one-step errors from a start at zero; what a unit level, and a unit slope, at the start take off them."""
     if not phi:
-        level_only: Floats = lfilter([1.0, -1.0], [1.0, alpha - 1.0], rows)
-        return level_only
-    errors: Floats = lfilter([1.0, -(1 + phi), phi], [1.0, phi * beta - phi - 1 + alpha, phi * (1 - alpha)], rows)
-    return errors
+        filtered = run_recursion(drive, [1 - alpha])
+        return filtered[:, 0], (filtered[:, 1],)
+    filtered = run_recursion(drive, [1 + phi - alpha - phi * beta, -phi * (1 - alpha)])
+    push = phi * filtered[:, 1]
+    of_level = filtered[:, 1].copy()
+    of_level[1:] -= push[:-1]
+    return filtered[:, 0], (of_level, push)
 
 
-def _solve(rows: Floats, *, alpha: float, beta: float, phi: float) -> Smoothing:
-    """The model with these smoothing numbers and the start that leaves the least squares."""
-    filtered = _filtered(rows, alpha=alpha, beta=beta, phi=phi)
-    products = filtered @ filtered.T
-    level = slope = 0.0
-    if not phi:
-        level = products[0, 1] / products[1, 1]
-        squares = products[0, 0] - level * products[0, 1]
-    else:
-        determinant = products[1, 1] * products[2, 2] - products[1, 2] ** 2
-        if determinant <= 1e-12 * products[1, 1] * products[2, 2]:
-            level = products[0, 1] / products[1, 1]
-        else:
-            level = (products[0, 1] * products[2, 2] - products[0, 2] * products[1, 2]) / determinant
-            slope = (products[0, 2] * products[1, 1] - products[0, 1] * products[1, 2]) / determinant
-        squares = products[0, 0] - level * products[0, 1] - slope * products[0, 2]
-    numbers = 3 if not phi else 5 + (phi != 1.0)
-    return Smoothing(
-        alpha=alpha,
-        beta=beta,
-        phi=phi,
-        level=float(level),
-        slope=float(slope),
-        squares=max(float(squares), 0.0),
-        parameters=numbers,
-    )
+def _solve(drive: Floats, *, alpha: float, beta: float, phi: float) -> _Solution:
+    """The start that leaves the least squares with these smoothing numbers, and these squares."""
+    errors, starts = _filtered(drive, alpha=alpha, beta=beta, phi=phi)
+    of_level = starts[0]
+    total, by_level, levels = float(errors @ errors), float(errors @ of_level), float(of_level @ of_level)
+    level, slope, by_slope = by_level / levels, 0.0, 0.0
+    if phi:
+        push = starts[1]
+        by_slope, slopes, both = float(errors @ push), float(push @ push), float(of_level @ push)
+        determinant = levels * slopes - both**2
+        if determinant > 1e-12 * levels * slopes:
+            level = (by_level * slopes - by_slope * both) / determinant
+            slope = (by_slope * levels - by_level * both) / determinant
+    return max(total - level * by_level - slope * by_slope, 0.0), level, slope

@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.json_values import value_types
-from analytics_core._frames.operations.base import Operation, OperationOptions
+from analytics_core._frames.operations.base import Noted, Operation, OperationOptions
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
 from analytics_core.models.problems import schema_error
@@ -51,6 +51,14 @@ class Step:
         return self.options.unread()
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Processed:
+    """A frame after its steps, and what they note."""
+
+    frame: Frame
+    notes: tuple[str, ...] = ()
+
+
 def read_steps(asked: Sequence[Asked], operations: Mapping[str, Operation]) -> tuple[Step, ...]:
     """Return the steps of a query with their options checked; done before any statement runs.
 
@@ -84,8 +92,8 @@ def read_options(operation: Operation, options: Mapping[str, Any], *, place: str
         raise PostProcessingError(f"{place}: {told}") from None
 
 
-def run_steps(frame: Frame, steps: Sequence[Step]) -> Frame:
-    """Return the frame after all steps, its labels unescaped.
+def run_steps(frame: Frame, steps: Sequence[Step]) -> Processed:
+    """Return the frame after all steps, its labels unescaped, and what the steps note.
 
     Labels of several levels that are left at the end become one, and a named index becomes columns, as `flatten` does.
 
@@ -93,11 +101,14 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Frame:
         PostProcessingError, LimitError: a step cannot run; the message names it.
     """
     if not steps:
-        return frame
+        return Processed(frame=frame)
     table = to_pandas(frame)
+    notes: list[str] = []
     for step in steps:
-        table = run_step(step, table)
-    return _with_kinds(from_pandas(_finished(table)), frame)
+        noted = run_step(step, table)
+        table = noted.frame
+        notes += noted.notes
+    return Processed(frame=_with_kinds(from_pandas(_finished(table)), frame), notes=tuple(notes))
 
 
 def _with_kinds(after: Frame, before: Frame) -> Frame:
@@ -124,14 +135,14 @@ def _as_days(column: FrameColumn) -> FrameColumn:
     return replace(column, kind=ValueKind.DATE, values=days)
 
 
-def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table after one step.
+def run_step(step: Step, table: pd.DataFrame) -> Noted:
+    """Return the table after one step, and its notes with the place of the step before them.
 
     Raises:
         PostProcessingError, LimitError: the step cannot run; the message names it.
     """
     try:
-        return step.operation.apply(table, step.options)
+        answer = step.operation.apply(table, step.options)
     except (PostProcessingError, LimitError) as error:
         message = f"{step.place}: {error.message}"
         raise type(error)(message, error_type=error.error_type, level=error.level, extra=error.extra) from None
@@ -142,6 +153,9 @@ def run_step(step: Step, table: pd.DataFrame) -> pd.DataFrame:
             f"{step.place}: the operation does not work on this frame ({type(error).__name__}); "
             f"its columns are: {_columns_of(table)}"
         ) from None
+    if isinstance(answer, Noted):
+        return Noted(frame=answer.frame, notes=tuple(f"{step.place}: {note}" for note in answer.notes))
+    return Noted(frame=answer, notes=())
 
 
 def _columns_of(table: pd.DataFrame) -> str:

@@ -24,8 +24,11 @@ from analytics_core._querying.answer import LimitEntry, QueryResult
 from analytics_core._querying.result_rows import Chunk, ResultRows
 from analytics_core.models.enums import QueryStatus, ResultType
 
-MAGIC: Final = b"ACQR\x00\x00\x00\x01"
-"""Four letters and the version of the format; a changed format gets another version."""
+MAGIC: Final = b"ACQR\x00\x00\x00\x02"
+"""Four letters and the version of the format; a changed format gets another version.
+
+Since version 2, `notes` are those of the steps of post-processing alone: the others belong to the payload.
+"""
 
 MOST_BYTES: Final = 2**31 - 1
 """The largest entry that is written or read."""

@@ -219,20 +219,11 @@ class QueryRunner:
         if ready.key is not None and not context.force:
             kept = self._results.find(ready.key, ready.timeout)
             if kept is not None:
-                # The entry may come from a payload with other unread keys: what they are is not part of the key.
-                return replace(kept, notes=(*ready.main.plan.notes, *ready.notes))
-        answered = self._run(ready, call)
-        result = shaped(
-            answered,
-            context=context,
-            asked=asked,
-            prepared=ready.main,
-            view=ready.view,
-            notes=ready.notes,
-        )
-        if ready.key is None:
-            return result
-        return self._results.keep(ready.key, ready.timeout, result)
+                return _with_notes(kept, ready)
+        result = shaped(self._run(ready, call), context=context, asked=asked, prepared=ready.main, view=ready.view)
+        if ready.key is not None:
+            result = self._results.keep(ready.key, ready.timeout, result)
+        return _with_notes(result, ready)
 
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
@@ -245,10 +236,15 @@ class QueryRunner:
             frame = join_offset(
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
-        if len(frame):
-            frame = run_steps(frame, ready.steps)
+        processed = run_steps(frame, ready.steps if len(frame) else ())
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
-        return Answered(frame=frame, fetched=fetched, was_cut=was_cut, cut_offsets=tuple(cut_offsets))
+        return Answered(
+            frame=processed.frame,
+            fetched=fetched,
+            was_cut=was_cut,
+            cut_offsets=tuple(cut_offsets),
+            notes=processed.notes,
+        )
 
     def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:
         limits = FetchLimits(
@@ -281,6 +277,14 @@ class QueryRunner:
         return explained(
             ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=ready.notes
         )
+
+
+def _with_notes(result: QueryResult, ready: Ready) -> QueryResult:
+    """Return the result with the notes of this payload before those of its steps.
+
+    A kept result may come from a payload with other unread keys: what they are is not part of its key.
+    """
+    return replace(result, notes=(*ready.main.plan.notes, *ready.notes, *result.notes))
 
 
 def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:

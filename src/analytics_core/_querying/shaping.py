@@ -29,13 +29,15 @@ from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObj
 class Answered:
     """What came back for one query, compared and processed: rows, how many were fetched, and what was cut.
 
-    `was_cut` None means that nobody can tell; `cut_offsets` are the comparisons that reached their limit.
+    `was_cut` None means that nobody can tell; `cut_offsets` are the comparisons that reached their limit; `notes` are
+    those of the steps.
     """
 
     frame: Frame
     fetched: int
     was_cut: bool | None
     cut_offsets: tuple[tuple[str, RowLimit], ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def shaped(
@@ -45,9 +47,8 @@ def shaped(
     asked: AskedQuery,
     prepared: PreparedQuery,
     view: DatasetView,
-    notes: tuple[str, ...],
 ) -> QueryResult:
-    """Return the result of one query with every field of the contract."""
+    """Return the result of one query with every field of the contract; `notes` are those of its steps alone."""
     plan, frame = prepared.plan, answered.frame
     applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
     result = QueryResult(
@@ -63,7 +64,7 @@ def shaped(
         from_dttm=epoch_ms(plan.since),
         to_dttm=epoch_ms(plan.until),
         label_map=label_map(plan, frame),
-        notes=(*plan.notes, *notes),
+        notes=answered.notes,
         limits=ledger(plan, answered),
         verbose_names=_verbose_names(view),
         rows=ResultRows(frame),

@@ -11,10 +11,19 @@ from analytics_core.models.postprocessing import OperationOptions
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Apply", "Operation", "OperationOptions"]
+__all__ = ["Apply", "Noted", "Operation", "OperationOptions"]
 
-Apply = Callable[["pd.DataFrame", Any], "pd.DataFrame"]
-"""A frame and its checked options in, a new frame out; the input is never changed."""
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A frame with notes: what was done otherwise than asked, as sentences without a full stop."""
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+Apply = Callable[["pd.DataFrame", Any], "pd.DataFrame | Noted"]
+"""A frame and its checked options in, a new frame out, with notes or without; the input is never changed."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

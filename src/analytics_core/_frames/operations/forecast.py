@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from datetime import tzinfo
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from analytics_core._forecast import ForecastResult, Seasonality, forecast_series
-from analytics_core._frames.operations.base import Operation
+from analytics_core._forecast import ForecastResult, Seasonality, WallClock, forecast_series
+from analytics_core._frames.operations.base import Noted, Operation
 from analytics_core._frames.operations.checks import (
     Array,
     is_numeric,
@@ -26,37 +28,54 @@ from analytics_core.models.postprocessing import ForecastOptions
 DEFAULT_INDEX = "__timestamp"
 MOST_PERIODS = 100_000
 _WITHIN_A_DAY = "PT"
+_SUFFIXES = ("__yhat", "__yhat_lower", "__yhat_upper")
 
 
-def apply(frame: pd.DataFrame, options: ForecastOptions) -> pd.DataFrame:
+def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
     """Return the moments, and for each numeric column X `X__yhat`, `X__yhat_lower`, `X__yhat_upper` and X itself.
 
     Moments come in order and once each (the last row of a moment counts), the future behind them; X is null there.
-    Rows without a moment and columns without numbers are left out.
+    Rows without a moment and columns without numbers are left out; a note names these.
 
     Raises:
-        PostProcessingError: there is no column of moments, or none of numbers.
+        PostProcessingError: there is no column of moments, or none of numbers, or a column has the name of a new one.
         LimitError: the future is too long.
     """
     require_flat(frame)
     require_unique_columns(frame)
     axis = _axis(frame, options.index)
     series = [name for name in frame.columns if name != axis and is_numeric(frame[name], booleans=False)]
+    others = [name for name in frame.columns if name != axis and name not in series]
     if not series:
         raise PostProcessingError(f"there is no numeric column to forecast; the columns are: {listed(labels(frame))}")
     _check_periods(options.periods, len(series))
+    _check_free([axis, *series])
     held = frame[frame[axis].notna()]
-    _check_one_series(held, axis, series)
+    _check_one_series(held[axis], others)
     moments = _naive(held[axis], options.time_grain)
+    wall_clock = _wall_clock(held[axis].dt.tz)
     made: dict[Any, Any] = {}
+    notes: dict[str, list[str]] = {}
     for name in series:
         values = numbers(held[name]).astype(np.float64)
-        result = _forecast(values, moments, options)
-        made.setdefault(axis, _like(held[axis], result.moments, options.time_grain))
-        made[f"{name}__yhat"], made[f"{name}__yhat_lower"] = result.yhat, result.lower
-        made[f"{name}__yhat_upper"] = result.upper
+        result = _forecast(values, moments, options, wall_clock)
+        if not made:
+            made[axis] = _like(held[axis], result.moments, options.time_grain)
+        made.update(
+            zip((f"{name}{suffix}" for suffix in _SUFFIXES), (result.yhat, result.lower, result.upper), strict=True)
+        )
         made[name] = _observed(values, moments, result)
-    return pd.DataFrame(made)
+        for note in result.notes:
+            notes.setdefault(note, []).append(name)
+    return Noted(frame=pd.DataFrame(made), notes=_told(notes, others))
+
+
+def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
+    """Each note of the model with the columns it is about, then the columns left out."""
+    told = [f"{listed(columns)}: {note}" for note, columns in notes.items()]
+    if others:
+        told.append(f"left out, since they hold no numbers: {listed(others)}")
+    return tuple(told)
 
 
 def _axis(frame: pd.DataFrame, name: str | None) -> str:
@@ -80,10 +99,19 @@ def _check_periods(periods: int, series: int) -> None:
         )
 
 
-def _check_one_series(held: pd.DataFrame, axis: str, series: list[str]) -> None:
+def _check_free(names: Sequence[str]) -> None:
+    """Refuse columns that a forecast would write over."""
+    made = {f"{name}{suffix}" for name in names[1:] for suffix in _SUFFIXES}
+    taken = [name for name in names if name in made]
+    if taken:
+        raise PostProcessingError(
+            f"the forecast makes columns called {listed(taken)}, and the frame has such columns: rename or drop them"
+        )
+
+
+def _check_one_series(axis: pd.Series[Any], others: Sequence[str]) -> None:
     """Refuse groups below each other, which are several series in one column."""
-    others = [name for name in held.columns if name != axis and name not in series]
-    if others and held[axis].duplicated().any():
+    if others and axis.duplicated().any():
         raise PostProcessingError(
             f"column {others[0]!r} holds no numbers and moments occur more than once: put pivot and flatten before, "
             "so that each series is a column"
@@ -111,7 +139,19 @@ def _like(axis: pd.Series[Any], moments: Array, grain: TimeGrain) -> pd.Series[A
     return local
 
 
-def _forecast(values: Array, moments: Array, options: ForecastOptions) -> ForecastResult:
+def _wall_clock(zone: tzinfo | None) -> WallClock | None:
+    """Return the function from moments of UTC to the local time of `zone`."""
+    if zone is None:
+        return None
+
+    def local_time(moments: Array) -> Array:
+        held = pd.DatetimeIndex(moments).tz_localize("UTC").tz_convert(zone).tz_localize(None)
+        return held.to_numpy(dtype="datetime64[us]")
+
+    return local_time
+
+
+def _forecast(values: Array, moments: Array, options: ForecastOptions, wall_clock: WallClock | None) -> ForecastResult:
     return forecast_series(
         values,
         moments=moments,
@@ -124,6 +164,7 @@ def _forecast(values: Array, moments: Array, options: ForecastOptions) -> Foreca
             yearly=options.yearly_seasonality,
         ),
         model=options.model.value,
+        wall_clock=wall_clock,
     )
 
 
