@@ -196,6 +196,15 @@ def test_nobody_records_a_view_of_what_they_may_not_see(shop: SmallCore) -> None
             stranger.logs.create({"action": "dashboard.view", "dashboard_id": dashboard_id})
 
 
+def test_recording_a_view_leaves_what_was_read_of_the_store_fresh(shop: SmallCore) -> None:
+    store = shop.core._runtime.store
+    before = store.revision()
+    shop.core.logs.create({"action": "view"})
+    assert store.revision() == before
+    chart(shop.core)
+    assert store.revision() > before
+
+
 # ----------------------------------------------------------------------------------------------------------- reading
 def test_people_read_their_own_entries_and_administrators_all(shop: SmallCore) -> None:
     reader, other = shop.reader(), shop.reader(username="other")

@@ -5,8 +5,6 @@ No cache has to find entries by dataset; whatever process wrote them, nobody ask
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
@@ -24,16 +22,17 @@ def generation_of(unit: UnitOfWork, dataset: Dataset) -> int:
 def next_generation(unit: UnitOfWork, dataset: Dataset, *, actor_id: int) -> None:
     """Make all cached answers of a dataset unreachable.
 
-    Who loses against somebody doing the same in this moment has what they wanted: the generation moved on.
+    Raises:
+        StaleVersionError: somebody did the same in this moment; try again in a new unit of work.
     """
     record = unit.key_values.find(kind=KIND, key=dataset.uuid)
-    try:
-        if record is None:
-            unit.key_values.append(KeyValue(kind=KIND, key=dataset.uuid, value="{}"), actor_id=actor_id)
-        else:
-            unit.key_values.update(replace(record), actor_id=actor_id)
-    except (AlreadyExistsError, StaleVersionError):
+    if record is not None:
+        unit.key_values.update(record, actor_id=actor_id)
         return
+    try:
+        unit.key_values.append(KeyValue(kind=KIND, key=dataset.uuid, value="{}"), actor_id=actor_id)
+    except AlreadyExistsError:
+        raise StaleVersionError("generation of dataset", dataset.id) from None
 
 
 def forget_generation(unit: UnitOfWork, dataset: Dataset) -> None:

@@ -11,11 +11,13 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.question_filters import given_filters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable_items import readable_charts
 from analytics_core._resources.related_objects import charts_drawn_from
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
 from analytics_core._resources.visibility import every_matching, visible_charts
 from analytics_core._runtime import Runtime
@@ -57,15 +59,7 @@ class CacheControl:
         """
         act = begin_act(self._runtime, self._actor, "cache.invalidate")
         request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
-        with self._runtime.store.unit_of_work() as unit:
-            datasets = {dataset.id: dataset for dataset in self._named(unit, request)}
-            for dataset in datasets.values():
-                self._runtime.policy.require_empty_cache(self._actor, dataset)
-            for _, dataset in sorted(datasets.items()):  # one order for all, so that nobody waits in a circle
-                next_generation(unit, dataset, actor_id=self._actor.id)
-            if datasets:
-                act.log(unit, details={"dataset_ids": sorted(datasets)})
-        return len(datasets)
+        return until_accepted(lambda: self._invalidated(request, act))
 
     def warm_up_chart(self, payload: Payload) -> ChartCacheWarmUpResponse:
         """Compute the answer of a chart anew and keep it where its readers look (`ChartCacheWarmUpRequestSchema`).
@@ -132,6 +126,17 @@ class CacheControl:
         return (self._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
 
     # ----------------------------------------------------------------------------------------------- invalidation
+    def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAct) -> int:
+        with self._runtime.store.unit_of_work() as unit:
+            datasets = {dataset.id: dataset for dataset in self._named(unit, request)}
+            for dataset in datasets.values():
+                self._runtime.policy.require_empty_cache(self._actor, dataset)
+            for _, dataset in sorted(datasets.items()):  # one order for all, so that nobody waits in a circle
+                next_generation(unit, dataset, actor_id=self._actor.id)
+            if datasets:
+                act.log(unit, details={"dataset_ids": sorted(datasets)})
+        return len(datasets)
+
     def _named(self, unit: UnitOfWork, request: CacheInvalidationRequest) -> Iterator[Dataset]:
         for i, uid in enumerate(request.datasource_uids or ()):
             source = parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}")

@@ -32,7 +32,7 @@ from analytics_core._resources.related_objects import charts_drawn_from, related
 from analytics_core._resources.visibility import every_matching, visible_datasets
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AlreadyExistsError, InUseError
+from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPost, DatasetPut
 from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
 from analytics_core.models.parsing import Payload, parse
@@ -115,7 +115,7 @@ class Datasets:
         record = replace(_new_record(post, (self._actor.id,)), template_params=asked.template_params)
         try:
             return self._stored_anew(record, database, act)
-        except AlreadyExistsError:
+        except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
             found = self._found(asked)
             if found is None:  # stored and deleted by somebody else in this moment
                 raise

@@ -11,11 +11,19 @@ from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_dashboards
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.permalink_keys import permalink_keys
-from analytics_core.errors import AlreadyExistsError, DashboardAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import (
+    AlreadyExistsError,
+    DashboardAccessError,
+    NotFoundError,
+    PayloadSchemaError,
+    Problem,
+    StaleVersionError,
+)
 from analytics_core.models.dashboard import DashboardPermalinkState
 from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, ExplorePermalinkState, Permalink
 from analytics_core.models.parsing import Payload, parse
@@ -50,12 +58,15 @@ class Permalinks:
             "state": state.model_dump(mode="json", by_alias=True, exclude_unset=True),
         }
         act = begin_act(self._runtime, self._actor, "permalink.create")
-        with self._runtime.store.unit_of_work() as unit:
-            readable_dataset(unit, self._runtime.policy, self._actor, source)
-            if chart_id is not None:
-                self._require_chart(unit, chart_id)
-            key = self._kept(unit, _CHART, content, act, chart_id=chart_id)
-        return self._answer(_CHART, key)
+
+        def store() -> str:
+            with self._runtime.store.unit_of_work() as unit:
+                readable_dataset(unit, self._runtime.policy, self._actor, source)
+                if chart_id is not None:
+                    self._require_chart(unit, chart_id)
+                return self._kept(unit, _CHART, content, act, chart_id=chart_id)
+
+        return self._answer(_CHART, until_accepted(store))
 
     def get_for_chart(self, key: str) -> ExplorePermalink:
         """Return the state of an explore view; a chart that was deleted since is left out.
@@ -85,11 +96,14 @@ class Permalinks:
         state = parse(DashboardPermalinkState, payload, shape="DashboardPermalinkStateSchema")
         dumped = state.model_dump(mode="json", by_alias=True, exclude_unset=True)
         act = begin_act(self._runtime, self._actor, "permalink.create")
-        with self._runtime.store.unit_of_work() as unit:
-            self._require_dashboard(unit, dashboard_id)
-            content = {"dashboard_id": dashboard_id, "state": dumped}
-            key = self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
-        return self._answer(_DASHBOARD, key)
+        content = {"dashboard_id": dashboard_id, "state": dumped}
+
+        def store() -> str:
+            with self._runtime.store.unit_of_work() as unit:
+                self._require_dashboard(unit, dashboard_id)
+                return self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
+
+        return self._answer(_DASHBOARD, until_accepted(store))
 
     def get_for_dashboard(self, key: str) -> DashboardPermalink:
         """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
@@ -108,8 +122,8 @@ class Permalinks:
                 return key
         try:
             unit.key_values.append(KeyValue(kind=kind, key=keys[0], value=text), actor_id=self._actor.id)
-        except AlreadyExistsError:  # somebody else stored the same state in this moment
-            return keys[0]
+        except AlreadyExistsError:  # stored in this moment by the same person somewhere else; the next try finds it
+            raise StaleVersionError("permalink", keys[0]) from None
         act.log(unit, **about)
         return keys[0]
 

@@ -115,7 +115,7 @@ class SqlRepository(Generic[Record]):
         """
         kind = self._kind
         try:
-            with self._session.writing():
+            with self._session.writing(counts=not self._kind.is_journal):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
@@ -152,7 +152,7 @@ class SqlRepository(Generic[Record]):
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:
         try:
-            with self._session.writing():
+            with self._session.writing(counts=not self._kind.is_journal):
                 yield
         except DBAPIError as error:
             self._explain_write(error, record)
@@ -199,5 +199,5 @@ class SqlExpendableRepository(SqlRepository[Record]):
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were."""
         matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
-        with self._session.writing():
+        with self._session.writing(counts=not self._kind.is_journal):
             return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
