@@ -27,6 +27,8 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
+from analytics_core._querying.annotation_reader import AnnotationReader
+from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
@@ -36,8 +38,11 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
+from analytics_core._resources.annotation_layers import AnnotationLayers
+from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
+from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.explore import Explore
@@ -209,6 +214,21 @@ class AnalyticsCore:
         return Charts(self._runtime, self._actor())
 
     @property
+    def annotation_layers(self) -> AnnotationLayers:
+        """Named collections of annotations that charts show."""
+        return AnnotationLayers(self._runtime, self._actor())
+
+    @property
+    def annotations(self) -> Annotations:
+        """What happened when, layer by layer."""
+        return Annotations(self._runtime, self._actor())
+
+    @property
+    def css_templates(self) -> CssTemplates:
+        """Style sheets that dashboards may start from."""
+        return CssTemplates(self._runtime, self._actor())
+
+    @property
     def users(self) -> Users:
         """The people of the metadata store."""
         return Users(self._runtime, self._actor())
@@ -284,6 +304,7 @@ def _build_runtime(
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
         operations=installed_operations(),
+        annotator=_build_annotator(settings, store, policy),
     )
     return Runtime(
         settings=settings,
@@ -311,6 +332,15 @@ def _build_runtime(
 def _preparer(settings: Settings, advanced_types: Mapping[str, AdvancedDataType]) -> Preparer:
     parser = FragmentParser(max_length=settings.max_fragment_length)
     return Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
+
+
+def _build_annotator(settings: Settings, store: MetadataStore, policy: Policy) -> Annotator:
+    return Annotator(
+        reader=AnnotationReader(store, most=settings.max_annotations),
+        policy=policy,
+        limits=_limits(settings),
+        most_layers=settings.max_annotation_layers,
+    )
 
 
 def _limits(settings: Settings) -> PlanLimits:

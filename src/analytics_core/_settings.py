@@ -58,6 +58,8 @@ class Settings:
         allowed_drivers: exact driver names beyond the built-in list.
         max_fragment_length: characters of one custom SQL field.
         max_in_values: members of one IN list.
+        max_annotation_layers: annotation layers with data that one query may name.
+        max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
         pool_size: connections kept open for each database and identity.
         metadata_freshness_s: seconds for which users, roles, datasets and databases count as unchanged once they were
@@ -86,6 +88,8 @@ class Settings:
     allowed_drivers: frozenset[str] = frozenset()
     max_fragment_length: int = 20_000
     max_in_values: int = 50_000
+    max_annotation_layers: int = 50
+    max_annotations: int = 10_000
     job_workers: int = 4
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
@@ -97,7 +101,11 @@ class Settings:
         object.__setattr__(self, "secret_key", _checked_key(self.secret_key))
         older = tuple(k if isinstance(k, Secret) else Secret(k) for k in self.previous_secret_keys)
         object.__setattr__(self, "previous_secret_keys", older)
-        for name in ("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes", "form_data_keep_s"):
+        positive = (
+            *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
+            *("max_annotations", "form_data_keep_s"),
+        )
+        for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
 

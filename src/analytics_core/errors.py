@@ -46,7 +46,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
@@ -79,6 +79,12 @@ class AnalyticsError(Exception):
         self.error_type = error_type or self.default_type
         self.level = level
         self.extra: dict[str, Any] = dict(extra or {})
+
+    def at(self, place: str) -> Self:
+        """Return this error with `place` before its message, for a part that passes on what another one refused."""
+        self.message = f"{place}: {self.message}"
+        self.args = (self.message,)
+        return self
 
     def items(self) -> tuple[ErrorItem, ...]:
         """Return the error items; one unless a subclass gathers several."""

@@ -17,6 +17,8 @@ from typing import Any
 
 import pytest
 
+from analytics_core._frames.registry import Operations
+
 PROJECT = Path(__file__).parents[2]
 PAGES = [PROJECT / "README.md", *sorted((PROJECT / "docs").rglob("*.md"))]
 FENCED = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -110,6 +112,16 @@ def test_the_quick_start_prints_sql_rows_and_explanation() -> None:
     for expected in ("SELECT", "revenue__1 year ago", "Germany", "time range: 2024-01-01 : 2025-01-01"):
         assert expected in done.stdout
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("name", Operations())
+def test_the_page_of_operations_shows_each_with_an_example_and_every_option(name: str) -> None:
+    page = (PROJECT / "docs" / "reference" / "operations.md").read_text(encoding="utf-8")
+    section = page.split(f"\n## {name}\n")[1].split("\n## ")[0]
+    assert f"postprocessing.{name}(" in section
+    assert "```text\n" in section
+    told = {option for row in re.findall(r"^\| (`.*?) \|", section, re.MULTILINE) for option in re.findall(r"`(\w+)`", row)}
+    assert set(Operations()[name].options.model_fields) <= told
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

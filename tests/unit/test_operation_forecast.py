@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 
 from analytics_core import postprocessing
@@ -269,3 +270,14 @@ def test_a_future_without_end_is_refused(daily: pd.DataFrame) -> None:
         forecast(daily, periods=100_001)
     with pytest.raises(LimitError):
         forecast(daily, periods=50_000, time_grain="P1Y")
+
+
+def test_days_of_arrow_are_a_time_axis_like_any_other():
+    moments = pd.Series(pd.date_range("2024-01-01", periods=12, freq="D"))
+    days = moments.astype(pd.ArrowDtype(pa.timestamp("us"))).astype(pd.ArrowDtype(pa.date32()))
+    values = pd.Series(range(12), dtype=float)
+    options = {"time_grain": "P1D", "periods": 2, "confidence_interval": 0.8}
+    expected = postprocessing.forecast(pd.DataFrame({"day": moments, "y": values}), **options)
+    pd.testing.assert_frame_equal(
+        postprocessing.forecast(pd.DataFrame({"day": days, "y": values}), **options), expected
+    )

@@ -123,7 +123,7 @@ def test_numbers_are_refused_with_the_columns_of_text() -> None:
 
 
 def test_a_missing_column_is_named() -> None:
-    with pytest.raises(PostProcessingError, match=r"geodetic: there is no column 'p'; .*: t"):
+    with pytest.raises(PostProcessingError, match=r"geodetic: there is no column 'p'\. .*: t"):
         postprocessing.geodetic_parse(pd.DataFrame({"t": ["1, 2"]}), geodetic="p", latitude="a", longitude="b")
 
 

@@ -228,6 +228,15 @@ def test_totals_below_moments_keep_moments_moments() -> None:
     assert type(columns(result)["day"][0]) is datetime
 
 
+def test_totals_below_moments_are_written_alike_from_a_cache() -> None:
+    frame = frame_of({"day": [date(2024, 1, 1)], "n": [1]}, day=ValueKind.DATE, n=ValueKind.INTEGER)
+    options = {"index": "day", "aggregates": {"n": {"operator": "sum"}}, "marginal_distributions": True}
+    result = run(frame, Asked(operation="pivot", options=options))
+    cached = frame_from_bytes(frame_to_bytes(result))
+    assert columns(cached) == columns(result)
+    assert records(cached) == records(result)
+
+
 def test_lists_of_numbers_that_a_step_made_are_arrays_in_an_answer() -> None:
     frame = frame_of({"k": ["a"] * 9, "x": [1, 1, 1, 1, 1, 1, 1, 1, 99]}, x=ValueKind.INTEGER)
     boxes = Asked(operation="boxplot", options={"whisker_type": "tukey", "groupby": ["k"], "metrics": ["x"]})

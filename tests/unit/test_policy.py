@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 
 import pytest
 
+from analytics_core._records.annotation import Annotation, AnnotationLayer
+from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
+from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget, Role, User
@@ -171,6 +175,49 @@ def test_an_external_manager_needs_the_right_to_write_as_well() -> None:
 def test_lists_are_not_narrowed_for_those_who_see_all() -> None:
     assert POLICY.sees_all(Act.READ_DATASET, ADMIN)
     assert not POLICY.sees_all(Act.READ_DATASET, DATASET_OWNER)
+
+
+@pytest.mark.parametrize(
+    ("who", "may_write_layer", "may_write_annotation"),
+    [
+        (ADMIN, True, True),
+        (actor(1), True, True),
+        (actor(2), False, True),
+        (actor(3), False, False),
+        (actor(3, ON_DATABASE, ON_DATASET), False, False),
+    ],
+)
+def test_annotations_are_read_by_everybody_and_changed_by_who_made_them_or_their_layer(
+    who: Actor, may_write_layer: bool, may_write_annotation: bool
+) -> None:
+    layer = AnnotationLayer(id=1, name="Releases", audit=Audit(created_by=1))
+    moment = datetime(2024, 1, 1, tzinfo=UTC)
+    annotation = Annotation(
+        id=2, layer_id=1, start_dttm=moment, end_dttm=moment, short_descr="2.0", audit=Audit(created_by=2)
+    )
+    POLICY.require(Act.READ_ANNOTATIONS, who)
+    POLICY.require(Act.ADD_ANNOTATION_LAYER, who)
+    assert POLICY.can_write_annotation_layer(who, layer) is may_write_layer
+    assert POLICY.can_write_annotation(who, annotation, layer) is may_write_annotation
+
+
+def test_css_templates_are_read_by_everybody_and_changed_by_who_made_them() -> None:
+    template = CssTemplate(id=1, audit=Audit(created_by=1))
+    POLICY.require(Act.READ_CSS_TEMPLATES, STRANGER)
+    assert [POLICY.can_write_css_template(who, template) for who in (ADMIN, actor(1), STRANGER)] == [True, True, False]
+
+
+def test_what_a_deleted_person_made_is_changed_by_administrators_alone() -> None:
+    orphan = CssTemplate(id=1, audit=Audit(created_by=None))
+    assert POLICY.can_write_css_template(ADMIN, orphan)
+    assert not POLICY.can_write_css_template(STRANGER, orphan)
+
+
+def test_a_host_may_keep_shared_content_to_administrators() -> None:
+    strict = Policy({**RULES, Act.READ_ANNOTATIONS: frozenset({Standing.ADMINISTRATOR})})
+    strict.require(Act.READ_ANNOTATIONS, ADMIN)
+    with pytest.raises(AccessError, match="read annotation layers"):
+        strict.require(Act.READ_ANNOTATIONS, STRANGER)
 
 
 def test_the_table_decides_every_act() -> None:

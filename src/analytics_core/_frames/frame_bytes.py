@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date, datetime
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
@@ -14,10 +15,15 @@ _KIND: Final = b"kind"
 _FORM: Final = b"form"
 _ARROW: Final = b"arrow"
 _JSON: Final = b"json"
+_MOMENT: Final = "m"
+_DAY: Final = "d"
 
 
 def frame_to_bytes(frame: Frame) -> memoryview:
-    """Return the frame as one Arrow IPC stream; values of mixed columns become JSON values, moments ISO 8601 text."""
+    """Return the frame as one Arrow IPC stream; values of mixed columns become JSON values.
+
+    Moments and days stay what they are, inside lists and objects they become ISO 8601 text.
+    """
     import pyarrow as pa
 
     fields, arrays = [], []
@@ -33,7 +39,6 @@ def frame_to_bytes(frame: Frame) -> memoryview:
 
 
 def _array(column: FrameColumn) -> tuple[Any, bytes]:
-    import orjson
     import pyarrow as pa
 
     if is_arrow(column.values):
@@ -42,8 +47,26 @@ def _array(column: FrameColumn) -> tuple[Any, bytes]:
     array = list_as_arrow(values)
     if array is not None:
         return array, _ARROW
-    texts = [None if value is None else orjson.dumps(nested_value(value)).decode() for value in values]
+    texts = [None if value is None else _written(value) for value in values]
     return pa.array(texts, pa.large_string()), _JSON
+
+
+def _written(value: Any) -> str:
+    """Return JSON text; of a moment or a day its ISO 8601 text behind a mark that no JSON text begins with."""
+    import orjson
+
+    if isinstance(value, date) and value == value:  # noqa: PLR0124 - only NaT differs from itself
+        return f"{_MOMENT if isinstance(value, datetime) else _DAY}{value.isoformat()}"
+    return orjson.dumps(nested_value(value)).decode()
+
+
+def _read(text: str) -> Any:
+    import orjson
+
+    mark, rest = text[:1], text[1:]
+    if mark == _MOMENT:
+        return datetime.fromisoformat(rest)
+    return date.fromisoformat(rest) if mark == _DAY else orjson.loads(text)
 
 
 def frame_from_bytes(data: bytes | memoryview) -> Frame:
@@ -64,9 +87,7 @@ def frame_from_bytes(data: bytes | memoryview) -> Frame:
 
 
 def _column(field: Any, values: Any) -> FrameColumn:
-    import orjson
-
     kind = ValueKind(field.metadata[_KIND].decode())
     if field.metadata[_FORM] == _JSON:
-        values = [None if text is None else orjson.loads(text) for text in values.to_pylist()]
+        values = [None if text is None else _read(text) for text in values.to_pylist()]
     return FrameColumn(name=field.name, kind=kind, values=values)

@@ -141,5 +141,5 @@ def _python_value(value: Any) -> Any:
         return value.to_pydatetime(warn=False)
     if isinstance(value, pd.Timedelta):
         return value.to_pytimedelta()
-    item = getattr(value, "item", None)
-    return item() if callable(item) else value
+    plain = getattr(value, "tolist", None)  # of a scalar, and of an array of a column of lists
+    return plain() if callable(plain) else value

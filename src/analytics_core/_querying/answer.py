@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import to_pandas
+from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.csv_text import csv_bytes
 from analytics_core._querying.html_table import results_html
 from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
@@ -57,7 +58,8 @@ class QueryResult:
 
     Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (label -> names it stands for),
     `indexnames` (row labels of `post_processed`), `language` of `query`, `notes` (what was kept but not used, or
-    assumed), `limits` (the ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`).
+    assumed), `limits` (the ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`),
+    `annotations` (the layers of `annotation_data` as typed values).
     """
 
     cache_key: str | None = None
@@ -85,6 +87,7 @@ class QueryResult:
     verbose_names: Mapping[str, str] = field(default_factory=dict, repr=False)
     rows: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
     failure: AnalyticsError | None = field(default=None, compare=False)
+    annotations: tuple[AnnotationData, ...] = ()
 
     @property
     def stacktrace(self) -> None:

@@ -15,7 +15,7 @@ from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
 
-_DATASET_TYPES = frozenset({None, DatasourceType.TABLE, DatasourceType.DATASET})
+DATASET_TYPES = frozenset({None, DatasourceType.TABLE, DatasourceType.DATASET})
 _STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
 _QUERYABLE = ("table", "dataset", "query", "saved_query")
 
@@ -55,7 +55,7 @@ class DatasetLoader:
         """
         if datasource.type in _STORED_QUERIES:
             raise NotFoundError("stored query", datasource.id)
-        if datasource.type not in _DATASET_TYPES:
+        if datasource.type not in DATASET_TYPES:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
         return self._loaded.get(datasource.id, lambda: self._read(datasource.id))
 

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._querying.memo import Memo
+from analytics_core._records.chart import Chart
+from analytics_core.errors import QueryError
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
 
@@ -45,6 +47,15 @@ class ContextReader:
         read = ReadContext(context=context, digest=digest)
         self._known.put(digest, read)
         return read
+
+
+def stored_context(chart: Chart) -> str:
+    """Return the query context that a chart stores; QueryError when it stores none."""
+    if not chart.query_context:
+        raise QueryError(
+            f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"
+        )
+    return chart.query_context
 
 
 def _encoded(payload: Mapping[str, Any] | str | bytes) -> bytes | None:

@@ -13,6 +13,7 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.pipeline import Step, read_steps, run_steps
 from analytics_core._gate.gate import Admission, Gate
+from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.call import Call
@@ -34,6 +35,7 @@ from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 _LISTED = (ResultType.COLUMNS, ResultType.TIMEGRAINS)
+_ANNOTATED = (ResultType.FULL, ResultType.POST_PROCESSED)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,6 +74,7 @@ class QueryRunner:
         results: StoredResults,
         settings: Settings,
         operations: Mapping[str, Operation],
+        annotator: Annotator,
     ) -> None:
         self._loader = loader
         self._gate = gate
@@ -80,6 +83,7 @@ class QueryRunner:
         self._results = results
         self._settings = settings
         self._operations = operations
+        self._annotator = annotator
         self._ready: Memo[Hashable, Ready] = Memo()
         self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
 
@@ -131,7 +135,8 @@ class QueryRunner:
             if asked.result_type is ResultType.QUERY:
                 return query_text(ready.main)
             statement = ready.main.statement.display_sql
-            return self._stored_or_run(read.context, asked, ready, call)
+            result = self._stored_or_run(read.context, asked, ready, call)
+            return self._annotated(result, read.context, asked, ready, call)
         except AnalyticsError as error:
             return failed_result(error, result_type=asked.result_type, query=statement)
 
@@ -225,6 +230,19 @@ class QueryRunner:
             result = self._results.keep(ready.key, ready.timeout, result)
         return _with_notes(result, ready)
 
+    def _annotated(
+        self, result: QueryResult, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
+    ) -> QueryResult:
+        """Return the result with what its annotation layers show now: it is never kept with the rows."""
+        if asked.result_type not in _ANNOTATED or not asked.query.annotation_layers:
+            return result
+        plan = ready.main.plan
+        host = Host(query=asked.query, since=plan.since, until=plan.until, force=context.force, call=call)
+        return self._annotator.annotated(result, host, ask=self._ask_chart)
+
+    def _ask_chart(self, context: ChartDataQueryContext, call: Call) -> QueryResult:
+        return self.run(ReadContext(context=context, digest=None), call).results[0]
+
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
         frame, fetched = executed.frame, len(executed.frame)
@@ -274,8 +292,9 @@ class QueryRunner:
             )
             for comparison, prepared in ready.shifted
         }
+        notes = (*ready.notes, *notes_of_layers(asked.query))
         return explained(
-            ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=ready.notes
+            ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=notes
         )
 
 

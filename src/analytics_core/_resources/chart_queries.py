@@ -9,11 +9,11 @@ from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
-from analytics_core._querying.reading import Payload, ReadContext
+from analytics_core._querying.reading import Payload, ReadContext, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError, QueryError
+from analytics_core.errors import NotFoundError
 
 Question = int | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
@@ -89,12 +89,3 @@ def _forced(read: ReadContext) -> ReadContext:
     if read.context.force:
         return read
     return ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)
-
-
-def stored_context(chart: Chart) -> str:
-    """Return the query context that a chart stores; QueryError when it stores none."""
-    if not chart.query_context:
-        raise QueryError(
-            f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"
-        )
-    return chart.query_context

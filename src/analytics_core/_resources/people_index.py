@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.references import UserNames, UserReference
+from analytics_core.models.references import UserFirstName, UserNames, UserReference
 from analytics_core.ports import UserDirectory
 
 
@@ -32,6 +32,11 @@ class PeopleIndex:
         """Return a reference to a user."""
         user = self.users.get(user_id) if user_id is not None else None
         return UserReference(id=user.id, first_name=user.first_name, last_name=user.last_name) if user else None
+
+    def first_name(self, user_id: int | None) -> UserFirstName | None:
+        """Return a user by id and first name."""
+        user = self.users.get(user_id) if user_id is not None else None
+        return UserFirstName(id=user.id, first_name=user.first_name) if user else None
 
     def references(self, user_ids: Iterable[int]) -> tuple[UserReference, ...]:
         """Return references to the users that still exist, in the order given."""

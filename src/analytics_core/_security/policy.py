@@ -11,7 +11,9 @@ from collections.abc import Mapping
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 
+from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
+from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget
@@ -36,6 +38,8 @@ class Standing(Enum):
     DATASET_GRANT = auto()
     READER_OF_ITS_DATASET = auto()
     THEMSELVES = auto()
+    SIGNED_IN = auto()
+    CREATOR = auto()
 
 
 class Act(StrEnum):
@@ -52,6 +56,13 @@ class Act(StrEnum):
     EMPTY_CACHE = "empty the cache of this dataset"
     READ_ACTIVITY = "read what this user did"
     MANAGE_LOGS = "write log entries of others and remove old ones"
+    READ_ANNOTATIONS = "read annotation layers and annotations"
+    ADD_ANNOTATION_LAYER = "create annotation layers"
+    WRITE_ANNOTATION_LAYER = "change this annotation layer"
+    WRITE_ANNOTATION = "change this annotation"
+    READ_CSS_TEMPLATES = "read CSS templates"
+    ADD_CSS_TEMPLATE = "create CSS templates"
+    WRITE_CSS_TEMPLATE = "change this CSS template"
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
@@ -70,6 +81,13 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
         Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
+        Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
+        Act.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Standing.CREATOR}),
+        Act.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.CREATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -182,6 +200,42 @@ class Policy:
         if record.is_managed_externally and not actor.manages_externally:
             raise OwnershipError(f"{kind} {record.id} is managed by another system; change it there")
 
+    # ------------------------------------------------------------------------------------------- shared content
+    def require(self, act: Act, actor: Actor) -> None:
+        """Raise AccessError unless the actor may do an act that no record is needed to decide about."""
+        if not self.allows(act, _signed_in_standings(actor)):
+            raise AccessError(f"you may not {act.value}; ask an administrator")
+
+    def can_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> bool:
+        """Tell whether the actor may change or delete the layer, or add annotations to it."""
+        return self.allows(Act.WRITE_ANNOTATION_LAYER, _creator_standings(actor, layer.audit.created_by))
+
+    def require_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> None:
+        """Raise OwnershipError unless the actor may change or delete the layer, or add annotations to it."""
+        if not self.can_write_annotation_layer(actor, layer):
+            raise OwnershipError(f"only its creator or an administrator may change annotation layer {layer.id}")
+
+    def can_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> bool:
+        """Tell whether the actor may change or delete the annotation; the creator of its layer may, too."""
+        creators = (annotation.audit.created_by, layer.audit.created_by)
+        return self.allows(Act.WRITE_ANNOTATION, _creator_standings(actor, *creators))
+
+    def require_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> None:
+        """Raise OwnershipError unless the actor may change or delete the annotation."""
+        if not self.can_write_annotation(actor, annotation, layer):
+            raise OwnershipError(
+                f"only its creator, the creator of its layer or an administrator may change annotation {annotation.id}"
+            )
+
+    def can_write_css_template(self, actor: Actor, template: CssTemplate) -> bool:
+        """Tell whether the actor may change or delete the CSS template."""
+        return self.allows(Act.WRITE_CSS_TEMPLATE, _creator_standings(actor, template.audit.created_by))
+
+    def require_write_css_template(self, actor: Actor, template: CssTemplate) -> None:
+        """Raise OwnershipError unless the actor may change or delete the CSS template."""
+        if not self.can_write_css_template(actor, template):
+            raise OwnershipError(f"only its creator or an administrator may change CSS template {template.id}")
+
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
@@ -241,3 +295,15 @@ def _general_standings(actor: Actor) -> frozenset[Standing]:
 def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Standing]:
     general = _general_standings(actor)
     return general | {Standing.OWNER} if actor.id in owner_ids else general
+
+
+def _signed_in_standings(actor: Actor) -> frozenset[Standing]:
+    """Return how an actor stands to what everybody shares: whoever acts at all has signed in."""
+    # An actor that is no user (a guest) must not get this standing here; its rights would be a standing of its own.
+    return _general_standings(actor) | {Standing.SIGNED_IN}
+
+
+def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[Standing]:
+    """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
+    standings = _signed_in_standings(actor)
+    return standings | {Standing.CREATOR} if actor.id in creators else standings

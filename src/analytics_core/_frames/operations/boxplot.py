@@ -45,7 +45,7 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     """Return one row for each group, sorted by the group's keys, with eight columns for each metric.
 
     Nulls are not counted; a group without values has null statistics and count 0. Text that reads as a number counts
-    as one, other values of a column of objects as null.
+    as one, other values of a column of objects as null; one where nothing reads as a number is refused.
 
     Raises:
         PostProcessingError: a column is missing, a metric holds no numbers, or `percentiles` are not two in order.
@@ -90,7 +90,10 @@ def _metric(frame: pd.DataFrame, name: str) -> Array:
         return numbers(series)
     if not (pd.api.types.is_object_dtype(series.dtype) or pd.api.types.is_string_dtype(series.dtype)):
         refuse_column(frame, name, option="metrics")
-    return pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
+    if np.isnan(values).all() and series.notna().any():
+        refuse_column(frame, name, option="metrics")
+    return values
 
 
 def sample_of(values: Array, groups: Groups) -> Sample:

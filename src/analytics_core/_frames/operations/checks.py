@@ -36,12 +36,15 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
         if name not in known:
             raise PostProcessingError(_no_column(name, known, present, option))
         if frame.columns.nlevels == 1 and len(present) > len(known) and present.count(name) > 1:
-            raise PostProcessingError(f"{option}: {present.count(name)} columns are called {name!r}; rename one")
+            raise PostProcessingError(
+                f"{option}: {present.count(name)} columns are called {name!r}; rename one. "
+                f"The columns are: {listed(present)}"
+            )
 
 
 def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
     close = nearest(str(name), [str(label) for label in known])
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
+    hint = f"; did you mean {close[0]!r}?" if close else "."
     return f"{option}: there is no column {name!r}{hint} The columns are: {listed(present)}"
 
 
@@ -103,10 +106,9 @@ def numbers(series: pd.Series[Any]) -> Array:
     Booleans are 0 and 1, nulls NaN, decimals the nearest float64; the array may share memory with the column.
     """
     dtype = series.dtype
-    if isinstance(dtype, np.dtype) and dtype.kind in "if":
-        return series.to_numpy()
-    if isinstance(dtype, np.dtype) and dtype.kind == "b":
-        return series.to_numpy().astype(np.int64)
+    if isinstance(dtype, np.dtype) and dtype.kind in "fib":
+        # Small whole numbers would wrap around in sums and differences, halves and singles lose digits.
+        return series.to_numpy().astype(np.float64 if dtype.kind == "f" else np.int64, copy=False)
     if not series.hasnans and pd.api.types.is_integer_dtype(dtype):
         return _whole_numbers(series)
     if not pd.api.types.is_object_dtype(dtype):

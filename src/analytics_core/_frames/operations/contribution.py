@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 
 import numpy as np
@@ -12,6 +13,7 @@ from analytics_core._frames.operations.checks import (
     Array,
     is_numeric,
     labels,
+    listed,
     numbers,
     require_numeric,
     require_unique_columns,
@@ -46,7 +48,14 @@ def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[int]:
     if not columns:
         return [place for place in range(len(present)) if is_numeric(frame.iloc[:, place], booleans=False)]
     require_numeric(frame, columns, option="columns")
+    _require_once(columns, option="columns")
     return [place for name in columns for place, label in enumerate(present) if label == name]
+
+
+def _require_once(names: Sequence[str], *, option: str) -> None:
+    twice = [name for name, count in Counter(names).items() if count > 1]
+    if twice:
+        raise PostProcessingError(f"{option}: {listed(twice)} is named twice; name each once")
 
 
 def _names(frame: pd.DataFrame, places: Sequence[int], renames: Sequence[str]) -> list[Hashable]:
@@ -56,6 +65,7 @@ def _names(frame: pd.DataFrame, places: Sequence[int], renames: Sequence[str]) -
         raise PostProcessingError(
             f"rename_columns: give one name for each column, {len(places)} and not {len(renames)}"
         )
+    _require_once(renames, option="rename_columns")
     if frame.columns.nlevels > 1:
         rest = [frame.columns[place][1:] for place in places]
         return [(name, *levels) for name, levels in zip(renames, rest, strict=True)]
@@ -96,8 +106,9 @@ def _shift(label: str, shifts: Sequence[str]) -> str | None:
 
 def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[Hashable]) -> pd.DataFrame:
     """Return the frame with the shares under their names: in place of columns that are there, else on the right."""
-    made = dict(zip(names, shares, strict=True))
-    kept = {place: frame.iloc[:, place].array for place, label in enumerate(frame.columns) if label not in made}
+    series = [pd.Series(values, index=frame.index, copy=False) for values in shares]
+    made = dict(zip(names, series, strict=True))
+    kept = {place: frame.iloc[:, place] for place, label in enumerate(frame.columns) if label not in made}
     at = {label: place for place, label in enumerate(frame.columns)}
     added = [label for label in made if label not in at]
     columns = [kept[place] if place in kept else made[label] for label, place in at.items()]

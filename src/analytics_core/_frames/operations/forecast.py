@@ -51,16 +51,17 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
     _check_periods(options.periods, len(series))
     _check_free([axis, *series])
     held = frame[frame[axis].notna()]
-    _check_one_series(held[axis], others)
-    moments = _naive(held[axis], options.time_grain)
-    wall_clock = _wall_clock(held[axis].dt.tz)
+    times = _days_as_moments(held[axis])
+    _check_one_series(times, others)
+    moments = _naive(times, options.time_grain)
+    wall_clock = _wall_clock(times.dt.tz)
     made: dict[Any, Any] = {}
     notes: dict[str, list[str]] = {}
     for name in series:
         values = numbers(held[name]).astype(np.float64)
         result = _forecast(values, moments, options, wall_clock)
         if not made:
-            made[axis] = _like(held[axis], result.moments, options.time_grain)
+            made[axis] = _like(times, result.moments, options.time_grain)
         made.update(
             zip((f"{name}{suffix}" for suffix in _SUFFIXES), (result.yhat, result.lower, result.upper), strict=True)
         )
@@ -89,6 +90,14 @@ def _axis(frame: pd.DataFrame, name: str | None) -> str:
     if name not in moments:
         raise PostProcessingError(f"index: column {name!r} holds no moments; those that do: {listed(moments)}")
     return name
+
+
+def _days_as_moments(axis: pd.Series[Any]) -> pd.Series[Any]:
+    """Return Arrow's days as moments, which have a zone or none; other columns are left as they are."""
+    import pyarrow as pa
+
+    days = isinstance(axis.dtype, pd.ArrowDtype) and pa.types.is_date(axis.dtype.pyarrow_dtype)
+    return axis.astype("datetime64[us]") if days else axis
 
 
 def _check_periods(periods: int, series: int) -> None:

@@ -67,7 +67,7 @@ def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
 def _places_among_sorted(key: pd.Series[Any]) -> tuple[Array, Any, int]:
     """Return the place of each value among the sorted different ones, these without null, and how many with null."""
     text = isinstance(key.dtype, pd.StringDtype)
-    codes, different = factorized_texts(key) if text else pd.factorize(key)
+    codes, different = factorized_texts(key) if text else _factorized(key)
     codes = codes.astype(np.int64, copy=False)
     order = different.argsort() if text else _sorted_places(different)
     missing = bool(codes.min(initial=0) < 0)
@@ -104,6 +104,23 @@ def _factorized_as_bytes(key: pd.Series[Any]) -> tuple[Array, Any] | None:
     found = alike.dictionary_encode()
     different = found.dictionary.cast(pa.large_binary()).cast(pa.large_string())
     return found.indices.to_numpy().astype(np.int64), pd.array(different, dtype=key.dtype)
+
+
+def _factorized(key: pd.Series[Any]) -> tuple[Array, Any]:
+    try:
+        return pd.factorize(key)
+    except (TypeError, NotImplementedError):  # lists, objects and sets: their text tells them apart
+        held = key.astype(object)
+        texts = [None if missing else _hashable(value) for value, missing in zip(held, key.isna(), strict=True)]
+        return pd.factorize(pd.Series(texts, dtype=object))
+
+
+def _hashable(value: Any) -> Any:
+    try:
+        hash(value)
+    except TypeError:
+        return (type(value).__name__, repr(value))
+    return value
 
 
 def _sorted_places(different: Any) -> Array:

@@ -5,7 +5,7 @@ Every row gets the number of its cell, and every aggregate runs over all cells a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,7 +43,6 @@ def apply(frame: pd.DataFrame, options: PivotOptions) -> pd.DataFrame:
     """
     _check(frame, options)
     grid = _grid(frame, options)
-    _check_size(grid, len(options.aggregates))
     blocks = [_block(grid, name, options) for name in sorted(options.aggregates)]
     if options.metric_fill_value is not None:
         blocks = [block.filled(options.metric_fill_value) for block in blocks]
@@ -77,8 +76,10 @@ def _grid(frame: pd.DataFrame, options: PivotOptions) -> _Grid:
     else:
         frame, keys = _with_all_keys(frame, keys)
     columns = group_rows(keys, length=len(frame))
-    labels = zip(*(columns.keys(key).tolist() for key in keys), strict=True) if keys else [()]
     rows = group_rows([frame[name] for name in options.index], length=len(frame))
+    _check_size(rows.size, columns.size * len(options.aggregates))
+    values = [_as_labels(columns.keys(key), name, "columns") for key, name in zip(keys, options.columns, strict=True)]
+    labels = zip(*(value.tolist() for value in values), strict=True) if keys else [()]
     return _Grid(frame=frame, rows=rows, columns=columns, keys=tuple(labels))
 
 
@@ -97,9 +98,8 @@ def _with_all_keys(frame: pd.DataFrame, keys: Sequence[pd.Series[Any]]) -> tuple
     return frame[~missing], [key[~missing] for key in keys]
 
 
-def _check_size(grid: _Grid, metrics: int) -> None:
-    columns = grid.columns.size * metrics
-    cells = grid.rows.size * columns
+def _check_size(rows: int, columns: int) -> None:
+    cells = rows * columns
     if columns > MOST_COLUMNS or cells > MOST_CELLS:
         raise LimitError(
             f"the table would have {columns:,} columns and {cells:,} cells; at most {MOST_COLUMNS:,} columns and "
@@ -149,7 +149,7 @@ def _with_totals(block: Block, grid: _Grid, name: str, options: PivotOptions) ->
 
 
 def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
-    keys = [grid.rows.keys(grid.frame[name]) for name in options.index]
+    keys = [_as_labels(grid.rows.keys(grid.frame[name]), name, "index") for name in options.index]
     if options.marginal_distributions:
         total = options.marginal_distribution_name
         if total in set(keys[0].tolist()):
@@ -159,6 +159,23 @@ def _index(grid: _Grid, options: PivotOptions) -> pd.Index[Any]:
         index: pd.Index[Any] = pd.Index(keys[0].array, name=options.index[0])
         return index
     return pd.MultiIndex.from_arrays([key.array for key in keys], names=list(options.index))
+
+
+def _as_labels(key: pd.Series[Any], name: str, option: str) -> pd.Series[Any]:
+    """Return keys as pandas takes them for labels.
+
+    Raises:
+        PostProcessingError: they are lists or objects.
+    """
+    if key.dtype == np.float16:
+        return key.astype(np.float32)
+    if isinstance(key.dtype, pd.ArrowDtype) or pd.api.types.is_object_dtype(key.dtype):
+        strange = next((value for value in key.tolist() if not isinstance(value, Hashable)), None)
+        if strange is not None:
+            raise PostProcessingError(
+                f"{option}: column {name!r} holds lists or objects; pivot takes single values only"
+            )
+    return key
 
 
 def _with_last(key: pd.Series[Any], last: str) -> pd.Series[Any]:

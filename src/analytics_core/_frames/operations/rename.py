@@ -22,7 +22,7 @@ def apply(frame: pd.DataFrame, options: RenameOptions) -> pd.DataFrame:
         PostProcessingError: a label or the level is not there, or two columns would share a label.
     """
     if not options.columns:
-        return frame
+        return frame.copy(deep=False)
     columns = frame.columns
     levels = range(columns.nlevels) if options.level is None else [level_place(columns, options.level, option="level")]
     _check_known(columns, levels, options.columns)
@@ -35,11 +35,11 @@ def apply(frame: pd.DataFrame, options: RenameOptions) -> pd.DataFrame:
 
 
 def _check_known(columns: pd.Index[Any], levels: Any, renames: Mapping[str, str | None]) -> None:
-    known = {label for level in levels for label in columns.get_level_values(level)}
+    known = dict.fromkeys(label for level in levels for label in columns.get_level_values(level))
     for name in renames:
         if name not in known:
             close = nearest(name, [str(label) for label in known])
-            hint = f"; did you mean {close[0]!r}?" if close else ";"
+            hint = f"; did you mean {close[0]!r}?" if close else "."
             raise PostProcessingError(f"columns: there is no label {name!r}{hint} The labels are: {listed(known)}")
 
 

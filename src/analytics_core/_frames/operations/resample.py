@@ -16,6 +16,7 @@ from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import ResampleMethod, ResampleOptions
 
 MOST_CELLS: Final = 20_000_000
+_UNITS: Final = ("s", "ms", "us", "ns")
 
 Interval = pd.offsets.BaseOffset
 
@@ -35,6 +36,7 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
     if len(table):
         _require_moderate(table, interval, options.rule)
         try:
+            table = _in_fine_units(table, interval)
             table = _METHODS[options.method](table, interval)
         except (pd.errors.OutOfBoundsDatetime, OverflowError):
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
@@ -50,6 +52,14 @@ def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
         )
     table = frame[index.notna()] if index.hasnans else frame.copy(deep=False)
     return table if table.index.is_monotonic_increasing else table.sort_index(kind="stable")
+
+
+def _in_fine_units(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
+    """Return the table with moments that can tell the steps of the grid apart."""
+    if not isinstance(interval, pd.offsets.Tick):
+        return table
+    index, unit = pd.DatetimeIndex(table.index), pd.Timedelta(interval).unit
+    return table if _UNITS.index(index.unit) >= _UNITS.index(unit) else table.set_axis(index.as_unit(unit))
 
 
 def _require_moderate(table: pd.DataFrame, interval: Interval, rule: str) -> None:
@@ -75,13 +85,13 @@ def _asfreq(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
 def _ffill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the last value before or at it that is not null."""
     _require_distinct(table.index)
-    return table.ffill().resample(interval).ffill()
+    return _fillable(table).ffill().resample(interval).ffill()
 
 
 def _bfill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the first value at or after it that is not null."""
     _require_distinct(table.index)
-    return table.bfill().resample(interval).bfill()
+    return _fillable(table).bfill().resample(interval).bfill()
 
 
 def _linear(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
@@ -144,9 +154,25 @@ def _require_distinct(index: pd.Index[Any]) -> None:
         )
 
 
+def _fillable(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table as pandas can fill it: numbers of 16 bits in 32, and no complex ones.
+
+    Raises:
+        PostProcessingError: a column holds complex numbers.
+    """
+    result = table.copy(deep=False)
+    for place, dtype in enumerate(table.dtypes):
+        if pd.api.types.is_complex_dtype(dtype):
+            refuse_column(table, labels(table)[place], option="method")
+        if dtype == np.float16:
+            column: Any = table.iloc[:, place].astype(np.float32)
+            result.isetitem(place, column)
+    return result
+
+
 def _numeric(table: pd.DataFrame) -> pd.DataFrame:
-    """Return the table with columns of NumPy numbers only."""
-    if all(isinstance(dtype, np.dtype) and dtype.kind in "iuf" for dtype in table.dtypes):
+    """Return the table with columns of int64 and float64 only."""
+    if all(dtype in (np.int64, np.float64) for dtype in table.dtypes):
         return table
     result = pd.DataFrame(dict(enumerate(_numbers_of(table))), index=table.index)
     result.columns = table.columns
@@ -167,9 +193,17 @@ def _filled(table: pd.DataFrame, fill_value: float) -> pd.DataFrame:
     for place in range(len(table.columns)):
         column = table.iloc[:, place]
         if column.hasnans and is_numeric(column, booleans=False):
-            filled: Any = column.fillna(fill_value)
+            filled: Any = _filled_column(column, fill_value)
             result.isetitem(place, filled)
     return result
+
+
+def _filled_column(column: pd.Series[Any], fill_value: float) -> pd.Series[Any]:
+    """Return the column without nulls; as floats where its dtype cannot hold the value, such as 0.5 or -1."""
+    try:
+        return column.fillna(fill_value)
+    except (TypeError, ValueError, OverflowError):  # the Arrow errors are among these
+        return pd.Series(numbers(column), index=column.index).fillna(fill_value)
 
 
 OPERATION = Operation(name="resample", options=ResampleOptions, apply=apply)

@@ -28,7 +28,7 @@ def apply(frame: pd.DataFrame, options: SortOptions) -> pd.DataFrame:
         return _sorted_index(frame, options.ascending)
     names, ascending = _keys(options)
     if not names:
-        return frame
+        return frame.copy(deep=False)
     keys = [
         _key(one_column(frame, name, option="by" if options.by else "columns"), ascending=up)
         for name, up in zip(names, ascending, strict=True)

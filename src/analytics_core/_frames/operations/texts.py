@@ -27,13 +27,18 @@ def text_column(frame: pd.DataFrame, name: str, *, option: str) -> pa.LargeStrin
 
     series = only_column(frame, name, option=option)
     try:
-        array = pa.array(series, type=pa.large_string(), from_pandas=True)
+        array = pa.array(_as_text(series), type=pa.large_string(), from_pandas=True)
     except (TypeError, ValueError, NotImplementedError):  # the Arrow errors are among these
         texts = [label for place, label in enumerate(labels(frame)) if _is_text(frame.iloc[:, place])]
         raise PostProcessingError(
             f"{option}: column {name!r} does not hold text; the columns of text are: {listed(texts)}"
         ) from None
     return array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+
+
+def _as_text(series: pd.Series[Any]) -> pd.Series[Any]:
+    """Return the column such that Arrow refuses numbers and days: those of its own types it would turn into text."""
+    return series if pd.api.types.is_string_dtype(series.dtype) else series.astype(object)
 
 
 def _is_text(series: pd.Series[Any]) -> bool:

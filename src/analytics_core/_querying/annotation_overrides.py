@@ -1,0 +1,124 @@
+"""What a layer overrides of the chart that it shows: range, time column, grain and shift; pure.
+
+A text replaces the chart's own value. Null takes the value of the query that shows the layer, as clients mean it when
+they offer "use the time range of this view". `since` and `until` together are a `time_range`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from analytics_core._compile.columns import is_axis, parse_grain
+from analytics_core._compile.time_bounds import NO_FILTER
+from analytics_core.errors import QueryError
+from analytics_core.models.adhoc import AdhocColumn
+from analytics_core.models.enums import FilterOperator, TimeGrain
+from analytics_core.models.query import ChartDataExtras, ChartDataQueryObject
+
+_RANGE: Final = "time_range"
+_ENDS: Final = ("since", "until")
+_SHIFT: Final = "time_shift"
+_GRAINS: Final = ("time_grain_orm", "time_grain_sqla", "time_grain")
+_GRANULARITIES: Final = ("granularity", "granularity_orm", "granularity_sqla")
+_READ: Final = frozenset({_RANGE, *_ENDS, _SHIFT, *_GRAINS, *_GRANULARITIES})
+_LONGEST: Final = 1_000
+_LISTED: Final = 20
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """The query that shows a layer, and its resolved range (naive UTC; None: open)."""
+
+    query: ChartDataQueryObject
+    since: datetime | None
+    until: datetime | None
+
+    @property
+    def range_text(self) -> str:
+        """The resolved range as a time range of its own."""
+        if self.since is None and self.until is None:
+            return NO_FILTER
+        since, until = (moment.isoformat() if moment else "" for moment in (self.since, self.until))
+        return f"{since} : {until}"
+
+    @property
+    def grain(self) -> TimeGrain | None:
+        """The time grain of the query."""
+        return _grain_of(self.query)
+
+
+def range_override(overrides: Mapping[str, Any], view: View) -> str | None:
+    """Return the time range that a layer asks for; None when it leaves the range alone."""
+    if _RANGE in overrides:
+        return _text(overrides, _RANGE) or view.range_text
+    if any(name in overrides for name in _ENDS):
+        since, until = (_text(overrides, name) or "" for name in _ENDS)
+        return f"{since} : {until}" if since or until else view.range_text
+    return None
+
+
+def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: View) -> ChartDataQueryObject:
+    """Return a query of a chart as the layer wants it.
+
+    Raises:
+        QueryError: an override is not text.
+        UnknownTimeGrainError: a grain is none.
+    """
+    changes: dict[str, Any] = {}
+    if (time_range := range_override(overrides, view)) is not None:
+        changes["time_range"] = time_range
+    if (granularity := _given(overrides, _GRANULARITIES)) and (column := granularity[1] or view.query.granularity):
+        changes["granularity"] = column
+    if shift := _text(overrides, _SHIFT):
+        changes["time_shift"] = shift
+    changed = query.model_copy(update=changes) if changes else query
+    if (grain := _given(overrides, _GRAINS)) is None:
+        return changed
+    wanted = parse_grain(grain[1], place=f"overrides.{grain[0]}") or view.grain
+    return _with_grain(changed, wanted) if wanted else changed
+
+
+def notes_of_overrides(overrides: Mapping[str, Any], query: ChartDataQueryObject) -> tuple[str, ...]:
+    """Return what a caller should know: overrides that nobody reads, and a range that bounds nothing."""
+    unread = sorted(name for name in overrides if name not in _READ)
+    notes = [f"overrides kept but not read: {', '.join(unread[:_LISTED])}"] if unread else []
+    has_range = any(name in overrides for name in (_RANGE, *_ENDS))
+    if has_range and not query.granularity and not _has_time_filter(query):
+        notes.append("its time range bounds nothing: the chart has neither granularity nor a TEMPORAL_RANGE filter")
+    return tuple(notes)
+
+
+def _has_time_filter(query: ChartDataQueryObject) -> bool:
+    return any(item.op is FilterOperator.TEMPORAL_RANGE for item in query.filters)
+
+
+def _text(overrides: Mapping[str, Any], name: str) -> str | None:
+    value = overrides.get(name)
+    if value is not None and not (isinstance(value, str) and len(value) <= _LONGEST):
+        raise QueryError(f"overrides.{name} must be text of at most {_LONGEST} characters, or null")
+    return value
+
+
+def _given(overrides: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str | None] | None:
+    """Return the first of the names that is given with its text; None when none is."""
+    return next(((name, _text(overrides, name)) for name in names if name in overrides), None)
+
+
+def _grain_of(query: ChartDataQueryObject) -> TimeGrain | None:
+    """Return the grain of a query: that of its x-axis, else the one of its extras."""
+    on_axis = [c.time_grain for c in query.columns if isinstance(c, AdhocColumn) and is_axis(c) and c.time_grain]
+    if on_axis:
+        return parse_grain(on_axis[0], place="columns")
+    return query.extras.time_grain if query.extras else None
+
+
+def _with_grain(query: ChartDataQueryObject, grain: TimeGrain) -> ChartDataQueryObject:
+    extras = (query.extras or ChartDataExtras()).model_copy(update={"time_grain": grain})
+    columns = tuple(
+        c.model_copy(update={"time_grain": grain.value}) if isinstance(c, AdhocColumn) and is_axis(c) else c
+        for c in query.columns
+    )
+    return query.model_copy(update={"extras": extras, "columns": columns})

@@ -1,0 +1,235 @@
+"""Annotation layers of a query: what they show, read for each answer anew and never kept with its rows.
+
+A FORMULA has no data: the client evaluates it. A NATIVE layer shows stored annotations, a `line` or `table` layer the
+answer of a chart, which is asked on the same road as any other: with the access, the row rules and the cache of the
+actor. The layers of such a chart are not followed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.time_bounds import resolve_range
+from analytics_core._querying.annotation_columns import shown_columns
+from analytics_core._querying.annotation_data import AnnotationData
+from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override
+from analytics_core._querying.annotation_reader import AnnotationReader
+from analytics_core._querying.answer import LimitEntry, QueryResult
+from analytics_core._querying.call import Call
+from analytics_core._querying.json_records import records
+from analytics_core._querying.payloads import asked_queries
+from analytics_core._querying.reading import stored_context
+from analytics_core._querying.totals import totals_source
+from analytics_core._records.annotation import Annotation
+from analytics_core._records.chart import Chart
+from analytics_core._security.policy import Act, Policy
+from analytics_core.errors import AnalyticsError, LimitError, QueryError
+from analytics_core.models.annotation_layer import AnnotationLayer, AnnotationSource, AnnotationType
+from analytics_core.models.enums import ResultFormat, ResultType
+from analytics_core.models.parsing import parse_query_context
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+
+NATIVE_COLUMNS: Final = ("start_dttm", "end_dttm", "short_descr", "long_descr", "json_metadata")
+_CHARTS: Final = frozenset({AnnotationSource.LINE, AnnotationSource.TABLE})
+_SOURCES: Final = frozenset({AnnotationSource.NATIVE, *_CHARTS})
+
+AskChart = Callable[[ChartDataQueryContext, Call], QueryResult]
+"""Answers the first query of a chart's context."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """The query that shows the layers: its resolved range (naive UTC), whether to read anew, and the call."""
+
+    query: ChartDataQueryObject
+    since: datetime | None
+    until: datetime | None
+    force: bool
+    call: Call
+
+    @property
+    def view(self) -> View:
+        """What overrides may take over."""
+        return View(query=self.query, since=self.since, until=self.until)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Shown:
+    """What one layer adds to the answer; without `data` it shows nothing."""
+
+    data: AnnotationData | None = None
+    notes: tuple[str, ...] = ()
+    limits: tuple[LimitEntry, ...] = ()
+
+
+class Annotator:
+    """Adds to answers what their annotation layers show."""
+
+    def __init__(self, *, reader: AnnotationReader, policy: Policy, limits: PlanLimits, most_layers: int) -> None:
+        self._reader = reader
+        self._policy = policy
+        self._limits = limits
+        self._most_layers = most_layers
+
+    def annotated(self, result: QueryResult, host: Host, *, ask: AskChart) -> QueryResult:
+        """Return the result with the data of the layers that are shown.
+
+        Raises:
+            LimitError: there are too many layers.
+            AnalyticsError: whatever a layer failed with; the message names the layer.
+        """
+        layers = [layer for layer in host.query.annotation_layers if layer.show and _needs_data(layer)]
+        if len(layers) > self._most_layers:
+            raise LimitError(
+                f"annotation_layers: {len(layers)} layers need data; at most {self._most_layers} may "
+                "(Settings.max_annotation_layers)"
+            )
+        shown = [self._shown(layer, host, ask) for layer in layers]
+        data = tuple(item.data for item in shown if item.data is not None)
+        return replace(
+            result,
+            annotations=data,
+            annotation_data=[item.to_payload() for item in data],
+            notes=(*result.notes, *(note for item in shown for note in item.notes)),
+            limits=(*result.limits, *(limit for item in shown for limit in item.limits)),
+        )
+
+    def _shown(self, layer: AnnotationLayer, host: Host, ask: AskChart) -> _Shown:
+        if layer.source_type not in _SOURCES:
+            return _Shown(notes=(f"{_place(layer)} shows nothing: sourceType is none of NATIVE, line, table",))
+        try:
+            source_id = _source_id(layer)
+            if layer.source_type is AnnotationSource.NATIVE:
+                return self._native(layer, source_id, host)
+            return self._chart(layer, source_id, host, ask)
+        except AnalyticsError as error:
+            raise error.at(_place(layer)) from None
+
+    # ------------------------------------------------------------------------------------------------ native layers
+    def _native(self, layer: AnnotationLayer, layer_id: int, host: Host) -> _Shown:
+        self._policy.require(Act.READ_ANNOTATIONS, host.call.actor)
+        overrides = layer.overrides or {}
+        since, until = self._range(overrides, host)
+        stored = self._reader.native(layer_id, since=since, until=until)
+        if stored.is_deleted:
+            return _Shown(notes=(f"{_place(layer)} shows nothing: the layer {stored.name!r} was deleted",))
+        found = tuple(_record(annotation) for annotation in stored.annotations)
+        limits: tuple[LimitEntry, ...] = ()
+        if stored.count > len(found):
+            limits = (_cut(layer, "annotations", rows=len(found), set_by="Settings.max_annotations"),)
+        return _Shown(data=_data(layer, NATIVE_COLUMNS, found), limits=limits)
+
+    def _range(self, overrides: Mapping[str, Any], host: Host) -> tuple[datetime | None, datetime | None]:
+        """Return the range of the stored annotations to show (aware): the query's, unless the layer has its own."""
+        text = range_override(overrides, host.view)
+        if text is None or text == host.view.range_text:
+            return _aware(host.since), _aware(host.until)
+        own = resolve_range(host.query, text, now=host.call.now, limits=self._limits)
+        return own.since, own.until
+
+    # ------------------------------------------------------------------------------------------------------ charts
+    def _chart(self, layer: AnnotationLayer, chart_id: int, host: Host, ask: AskChart) -> _Shown:
+        chart, dataset = self._reader.chart(chart_id)
+        self._policy.require_read_chart(host.call.actor, chart, dataset)
+        context, notes = _context(chart, layer, host)
+        result = ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
+        result.raise_for_error()
+        frame = shown_columns(result.frame, layer, chart_id=chart_id)
+        cut = [limit for limit in result.limits if limit.cut]
+        return _Shown(
+            data=_data(layer, frame.names, tuple(records(frame))),
+            notes=tuple(f"{_place(layer)}: {note}" for note in notes),
+            limits=tuple(_cut(layer, item.limit, rows=item.rows, set_by=item.set_by) for item in cut),
+        )
+
+
+def notes_of_layers(query: ChartDataQueryObject) -> tuple[str, ...]:
+    """Return where the layers of a query come from, for an explanation."""
+    layers = [layer for layer in query.annotation_layers if layer.show and _needs_data(layer)]
+    native = {layer.name: layer.value for layer in layers if layer.source_type is AnnotationSource.NATIVE}
+    charts = {layer.name: layer.value for layer in layers if layer.source_type in _CHARTS}
+    return (
+        *(f"annotation layer {name!r} is read from stored layer {value!r}" for name, value in native.items()),
+        *(f"annotation layer {name!r} is the answer of chart {value!r}" for name, value in charts.items()),
+    )
+
+
+def _needs_data(layer: AnnotationLayer) -> bool:
+    return layer.annotation_type is not AnnotationType.FORMULA
+
+
+def _place(layer: AnnotationLayer) -> str:
+    return f"annotation layer {layer.name!r}"
+
+
+def _source_id(layer: AnnotationLayer) -> int:
+    """Return the id in `value`; clients send it as a number or as digits."""
+    value = layer.value
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
+        return int(value)
+    if isinstance(value, int) and not isinstance(value, bool):
+        return value
+    what = "an annotation layer" if layer.source_type is AnnotationSource.NATIVE else "a chart"
+    raise QueryError(f"value must be the id of {what}")
+
+
+def _context(chart: Chart, layer: AnnotationLayer, host: Host) -> tuple[ChartDataQueryContext, list[str]]:
+    """Return the chart's query context as the layer wants it, with what a caller should know about it."""
+    context = parse_query_context(stored_context(chart))
+    if not context.queries:
+        raise QueryError(f"chart {chart.id} asks nothing: its query_context has no queries")
+    overrides = layer.overrides or {}
+    # Only the first query is shown; another one counts where it gives the first its totals.
+    asked = context.queries if totals_source(asked_queries(context)) is not None else context.queries[:1]
+    queries = tuple(_query(query, overrides, host) for query in asked)
+    notes = list(notes_of_overrides(overrides, queries[0]))
+    if context.queries[0].annotation_layers:
+        notes.append(f"the layers of chart {chart.id} itself are not followed")
+    changes = {
+        "queries": queries,
+        "force": host.force,
+        "result_type": ResultType.FULL,
+        "result_format": ResultFormat.JSON,
+    }
+    return context.model_copy(update=changes), notes
+
+
+def _query(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: Host) -> ChartDataQueryObject:
+    plain = query.model_copy(update={"annotation_layers": (), "result_type": None})
+    return overridden(plain, overrides, host.view)
+
+
+def _record(annotation: Annotation) -> dict[str, Any]:
+    return {
+        "start_dttm": _epoch_ms(annotation.start_dttm),
+        "end_dttm": _epoch_ms(annotation.end_dttm),
+        "short_descr": annotation.short_descr,
+        "long_descr": annotation.long_descr,
+        "json_metadata": annotation.json_metadata,
+    }
+
+
+def _epoch_ms(moment: datetime) -> int:
+    return round(moment.timestamp() * 1000)
+
+
+def _aware(moment: datetime | None) -> datetime | None:
+    return moment.replace(tzinfo=UTC) if moment else None
+
+
+def _data(layer: AnnotationLayer, columns: tuple[str, ...], found: tuple[Mapping[str, Any], ...]) -> AnnotationData:
+    return AnnotationData(
+        name=layer.name,
+        annotation_type=layer.annotation_type.value if layer.annotation_type else None,
+        source_type=layer.source_type.value if layer.source_type else "",
+        columns=columns,
+        records=found,
+    )
+
+
+def _cut(layer: AnnotationLayer, limit: str, *, rows: int | None, set_by: str) -> LimitEntry:
+    return LimitEntry(limit=f"{limit} of {_place(layer)}", rows=rows, set_by=set_by, cut=True)

@@ -1,0 +1,141 @@
+"""`core.annotation_layers`: named collections of annotations that charts show."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._querying.annotation_reader import remember_deleted_layer
+from analytics_core._records.annotation import AnnotationLayer
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Act
+from analytics_core.models.annotation import (
+    AnnotationLayerGet,
+    AnnotationLayerListItem,
+    AnnotationLayerPost,
+    AnnotationLayerPut,
+)
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="annotation layer",
+    item=AnnotationLayerListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "name": ColumnKind.TEXT,
+        "descr": ColumnKind.TEXT,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+
+class AnnotationLayers:
+    """Annotation layers: every signed-in user reads and creates them, creators and administrators change them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> AnnotationLayerGet:
+        """Store an empty layer (contract, `AnnotationLayerRestApi.post`).
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            AlreadyExistsError: the name is taken.
+        """
+        post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
+        self._runtime.policy.require(Act.ADD_ANNOTATION_LAYER, self._actor)
+        act = begin_act(self._runtime, self._actor, "annotation_layer.create")
+        with self._runtime.store.unit_of_work() as unit:
+            record = AnnotationLayer(name=post.name, descr=post.descr)
+            stored = unit.annotation_layers.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"layer": stored.id})
+        return _answer(stored)
+
+    def get(self, layer_id: int) -> AnnotationLayerGet:
+        """Return a layer; NotFoundError when there is none."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(unit.annotation_layers.get(layer_id))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[AnnotationLayerListItem]:
+        """Return one page of the layers; the arguments are those of `databases.list`.
+
+        `created_by` and `changed_by` are filtered by the id of a user.
+        """
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.annotation_layers.list(query)
+        audits = [layer.audit for layer in found]
+        people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return Page(count=count, result=tuple(only(_item(layer, people, readable), fields) for layer in found))
+
+    def update(self, layer_id: int, payload: Payload) -> AnnotationLayerGet:
+        """Change a layer's name or description; only its creator and administrators may.
+
+        Raises:
+            OwnershipError: somebody else made the layer.
+            AlreadyExistsError: the name is taken.
+        """
+        put = parse(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put")
+        act = begin_act(self._runtime, self._actor, "annotation_layer.update")
+        with self._runtime.store.unit_of_work() as unit:
+            before = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, before)
+            stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id})
+        return _answer(stored)
+
+    def delete(self, layer_id: int) -> None:
+        """Remove a layer with its annotations; only its creator and administrators may.
+
+        Charts that show the layer keep working; a note in their results says that it is gone.
+        """
+        act = begin_act(self._runtime, self._actor, "annotation_layer.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            layer = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, layer)
+            unit.annotation_layers.delete(layer_id)
+            remember_deleted_layer(unit, layer, actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "name": layer.name})
+
+
+def _answer(layer: AnnotationLayer) -> AnnotationLayerGet:
+    return AnnotationLayerGet(**_stored(layer))
+
+
+def _item(layer: AnnotationLayer, people: PeopleIndex, readable: Readable) -> AnnotationLayerListItem:
+    audit = layer.audit
+    return AnnotationLayerListItem(
+        **_stored(layer),
+        created_on=audit.created_on,
+        changed_on=audit.changed_on,
+        created_by=people.names(audit.created_by),
+        changed_by=people.names(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
+
+
+def _stored(layer: AnnotationLayer) -> dict[str, Any]:
+    return {"id": layer.id, "name": layer.name, "descr": layer.descr}

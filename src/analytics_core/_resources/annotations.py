@@ -1,0 +1,165 @@
+"""`core.annotations`: what happened when, layer by layer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._records.annotation import Annotation, AnnotationLayer
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.annotation_changes import changed_annotation, new_annotation
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Act
+from analytics_core.errors import NotFoundError
+from analytics_core.models.annotation import (
+    AnnotationGet,
+    AnnotationListItem,
+    AnnotationPost,
+    AnnotationPut,
+    LayerOfAnnotation,
+)
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="annotation",
+    item=AnnotationListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "start_dttm": ColumnKind.MOMENT,
+        "end_dttm": ColumnKind.MOMENT,
+        "short_descr": ColumnKind.TEXT,
+        "long_descr": ColumnKind.TEXT,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+
+class Annotations:
+    """The annotations of a layer, which every act names first; what the layer's reader may read, they may read."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, layer_id: int, payload: Payload) -> AnnotationGet:
+        """Store an annotation; only the creator of the layer and administrators may (`AnnotationRestApi.post`).
+
+        A moment without a zone is UTC; the end may be the start, for an event.
+
+        Raises:
+            NotFoundError: there is no such layer.
+            PayloadError: the payload breaks the shape, or the annotation ends before it starts.
+        """
+        record = new_annotation(parse(AnnotationPost, payload, shape="AnnotationRestApi.post"), layer_id=layer_id)
+        act = begin_act(self._runtime, self._actor, "annotation.create")
+        with self._runtime.store.unit_of_work() as unit:
+            layer = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, layer)
+            stored = unit.annotations.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "annotation": stored.id})
+        return _answer(stored, layer)
+
+    def get(self, layer_id: int, annotation_id: int) -> AnnotationGet:
+        """Return an annotation; NotFoundError when the layer has none of this id."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(*_found(unit, layer_id, annotation_id))
+
+    def list(
+        self,
+        layer_id: int,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        *,
+        columns: Iterable[str] | None = None,
+    ) -> Page[AnnotationListItem]:
+        """Return one page of a layer's annotations; the other arguments are those of `databases.list`.
+
+        `created_by` and `changed_by` are filtered by the id of a user.
+        """
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        of_layer = ListFilter(col="layer_id", op="eq", val=layer_id)
+        with self._runtime.store.unit_of_work() as unit:
+            unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
+            count, found = unit.annotations.list(replace(query, filters=(of_layer, *query.filters)))
+        audits = [annotation.audit for annotation in found]
+        people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+
+    def update(self, layer_id: int, annotation_id: int, payload: Payload) -> AnnotationGet:
+        """Change an annotation; its creator, the creator of its layer and administrators may.
+
+        Raises:
+            OwnershipError: the actor is none of these.
+            PayloadError: the payload breaks the shape, or the annotation would end before it starts.
+        """
+        put = parse(AnnotationPut, payload, shape="AnnotationRestApi.put")
+        act = begin_act(self._runtime, self._actor, "annotation.update")
+        with self._runtime.store.unit_of_work() as unit:
+            before, layer = _found(unit, layer_id, annotation_id)
+            self._runtime.policy.require_write_annotation(self._actor, before, layer)
+            stored = unit.annotations.update(changed_annotation(before, put), actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+        return _answer(stored, layer)
+
+    def delete(self, layer_id: int, annotation_id: int) -> None:
+        """Remove an annotation; its creator, the creator of its layer and administrators may."""
+        act = begin_act(self._runtime, self._actor, "annotation.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            annotation, layer = _found(unit, layer_id, annotation_id)
+            self._runtime.policy.require_write_annotation(self._actor, annotation, layer)
+            unit.annotations.delete(annotation_id)
+            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+
+
+def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotation, AnnotationLayer]:
+    """Return an annotation and its layer; an annotation of another layer is as good as none."""
+    layer = unit.annotation_layers.get(layer_id)
+    annotation = unit.annotations.get(annotation_id)
+    if annotation.layer_id != layer_id:
+        raise NotFoundError("annotation", annotation_id)
+    return annotation, layer
+
+
+def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
+    return AnnotationGet(
+        **_stored(annotation),
+        json_metadata=annotation.json_metadata,
+        layer=LayerOfAnnotation(id=layer.id, name=layer.name),
+    )
+
+
+def _item(annotation: Annotation, people: PeopleIndex, readable: Readable) -> AnnotationListItem:
+    audit = annotation.audit
+    return AnnotationListItem(
+        **_stored(annotation),
+        created_by=people.first_name(audit.created_by),
+        changed_by=people.first_name(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
+
+
+def _stored(annotation: Annotation) -> dict[str, Any]:
+    return {
+        "id": annotation.id,
+        "start_dttm": annotation.start_dttm,
+        "end_dttm": annotation.end_dttm,
+        "short_descr": annotation.short_descr,
+        "long_descr": annotation.long_descr,
+    }

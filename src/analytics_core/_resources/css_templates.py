@@ -1,0 +1,138 @@
+"""`core.css_templates`: style sheets that dashboards may start from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._records.css_template import CssTemplate
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Act
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="CSS template",
+    item=CssTemplateListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "template_name": ColumnKind.TEXT,
+        "css": ColumnKind.TEXT,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+
+class CssTemplates:
+    """CSS templates: every signed-in user reads and creates them, creators and administrators change them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> CssTemplateGet:
+        """Store a template (contract, `CssTemplateRestApi.post`).
+
+        Raises:
+            PayloadError: the payload breaks the shape, or the CSS would end the `<style>` element around it.
+        """
+        post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
+        record = CssTemplate(**_checked(post.given(), shape="CssTemplateRestApi.post"))
+        self._runtime.policy.require(Act.ADD_CSS_TEMPLATE, self._actor)
+        act = begin_act(self._runtime, self._actor, "css_template.create")
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.css_templates.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"css_template": stored.id})
+        return self._answer(stored)
+
+    def get(self, template_id: int) -> CssTemplateGet:
+        """Return a template; NotFoundError when there is none."""
+        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            template = unit.css_templates.get(template_id)
+        return self._answer(template)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[CssTemplateListItem]:
+        """Return one page of the templates; the arguments are those of `databases.list`.
+
+        `created_by` and `changed_by` are filtered by the id of a user.
+        """
+        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.css_templates.list(query)
+        audits = [template.audit for template in found]
+        people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+
+    def update(self, template_id: int, payload: Payload) -> CssTemplateGet:
+        """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`)."""
+        put = parse(CssTemplatePut, payload, shape="CssTemplateRestApi.put")
+        changes = _checked(put.given(), shape="CssTemplateRestApi.put")
+        act = begin_act(self._runtime, self._actor, "css_template.update")
+        with self._runtime.store.unit_of_work() as unit:
+            before = unit.css_templates.get(template_id)
+            self._runtime.policy.require_write_css_template(self._actor, before)
+            stored = unit.css_templates.update(replace(before, **changes), actor_id=self._actor.id)
+            act.log(unit, details={"css_template": template_id})
+        return self._answer(stored)
+
+    def delete(self, template_id: int) -> None:
+        """Remove a template; only its creator and administrators may. Dashboards have copies and stay as they are."""
+        act = begin_act(self._runtime, self._actor, "css_template.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            self._runtime.policy.require_write_css_template(self._actor, unit.css_templates.get(template_id))
+            unit.css_templates.delete(template_id)
+            act.log(unit, details={"css_template": template_id})
+
+    def _answer(self, template: CssTemplate) -> CssTemplateGet:
+        people = read_people(self._runtime.people, (template.audit.created_by,))
+        return CssTemplateGet(**_stored(template, people))
+
+
+def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
+    """Return the fields; PayloadSchemaError for CSS that would end the `<style>` element that a page puts it into."""
+    if "</style" in (given.get("css") or "").casefold():
+        problem = Problem(path="css", message="must be CSS only; it may not hold the text </style")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    return given
+
+
+def _item(template: CssTemplate, people: PeopleIndex, readable: Readable) -> CssTemplateListItem:
+    audit = template.audit
+    return CssTemplateListItem(
+        **_stored(template, people),
+        created_on=audit.created_on,
+        changed_by=people.reference(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
+
+
+def _stored(template: CssTemplate, people: PeopleIndex) -> dict[str, Any]:
+    return {
+        "id": template.id,
+        "template_name": template.template_name,
+        "css": template.css,
+        "created_by": people.reference(template.audit.created_by),
+    }
