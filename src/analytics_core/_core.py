@@ -43,12 +43,14 @@ from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
+from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.explore import Explore
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -227,6 +229,16 @@ class AnalyticsCore:
     def css_templates(self) -> CssTemplates:
         """Style sheets that dashboards may start from."""
         return CssTemplates(self._runtime, self._actor())
+
+    @property
+    def dashboards(self) -> Dashboards:
+        """Charts on pages, for those whom their owners publish them to."""
+        return Dashboards(self._runtime, self._actor())
+
+    @property
+    def tags(self) -> Tags:
+        """Labels on charts and dashboards."""
+        return Tags(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:

@@ -6,6 +6,7 @@ import pytest
 from tests.support.stores import empty_store, open_store
 
 from analytics_core.testing.conformance.annotations import AnnotationConformance
+from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
@@ -22,7 +23,9 @@ def mariadb_store_url(make_mariadb_database):
     return make_mariadb_database()
 
 
-class Suites(MetadataStoreConformance, DatasetConformance, ListConformance, AnnotationConformance):
+class Suites(
+    MetadataStoreConformance, DatasetConformance, ListConformance, AnnotationConformance, DashboardConformance
+):
     """All suites."""
 
 

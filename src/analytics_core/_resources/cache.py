@@ -19,7 +19,7 @@ from analytics_core._resources.readable_items import readable_charts
 from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
-from analytics_core._resources.visibility import every_matching, visible_charts
+from analytics_core._resources.visibility import every, visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
@@ -92,7 +92,7 @@ class CacheControl:
         asked = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
         with self._runtime.store.unit_of_work() as unit:
             datasets = self._readable_tables(unit, asked.db_name, asked.table_name)
-            drawn = every_matching(unit.charts, charts_drawn_from(datasets))
+            drawn = every(unit.charts, charts_drawn_from(datasets))
             chart_ids = {chart.id for chart in drawn}
             if asked.dashboard_id is not None:
                 chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
@@ -172,7 +172,7 @@ class CacheControl:
         if dashboard_id is not None:
             return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
         visible = visible_charts(unit, policy, actor)
-        stored = (chart.id for chart in every_matching(unit.charts, ()))
+        stored = (chart.id for chart in every(unit.charts, ()))
         return tuple(chart_id for chart_id in stored if visible is None or chart_id in visible)
 
     def _readable_tables(self, unit: UnitOfWork, db_name: str, table_name: str) -> list[int]:
@@ -184,7 +184,7 @@ class CacheControl:
             ListFilter(col="database_id", op="eq", val=database.id),
             ListFilter(col="table_name", op="eq", val=table_name),
         )
-        found = tuple(every_matching(unit.datasets, of_it))
+        found = tuple(every(unit.datasets, of_it))
         if not found:
             raise NotFoundError("dataset", f"{db_name}.{table_name}")
         readable = [d.id for d in found if self._runtime.policy.can_read_dataset(self._actor, d)]

@@ -29,7 +29,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.related_objects import charts_drawn_from, related_objects
-from analytics_core._resources.visibility import every_matching, visible_datasets
+from analytics_core._resources.visibility import every, visible_datasets
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
@@ -367,7 +367,7 @@ def _people_of(dataset: Dataset) -> tuple[int | None, ...]:
 def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> None:
     """Make the row rules of a dataset bind its copy too."""
     binding = (ListFilter(col="dataset_ids", op="eq", val=base.id),)
-    for rule in tuple(every_matching(unit.row_rules, binding)):
+    for rule in tuple(every(unit.row_rules, binding)):
         unit.row_rules.update(replace(rule, dataset_ids=(*rule.dataset_ids, copy.id)), actor_id=actor_id)
 
 

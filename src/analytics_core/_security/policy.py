@@ -7,20 +7,23 @@ own table, or a subclass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
 from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget
+from analytics_core._records.tag import Tag
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,
+    DashboardAccessError,
     DatabaseAccessError,
     DatasetAccessError,
     OwnershipError,
@@ -40,6 +43,8 @@ class Standing(Enum):
     THEMSELVES = auto()
     SIGNED_IN = auto()
     CREATOR = auto()
+    AUDIENCE = auto()
+    """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
 
 
 class Act(StrEnum):
@@ -52,6 +57,9 @@ class Act(StrEnum):
     WRITE_DATASET = "change this dataset"
     READ_CHART = "read this chart"
     WRITE_CHART = "change this chart"
+    READ_DASHBOARD = "read this dashboard"
+    WRITE_DASHBOARD = "change this dashboard"
+    WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
     EMPTY_CACHE = "empty the cache of this dataset"
     READ_ACTIVITY = "read what this user did"
@@ -77,6 +85,9 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
+        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE}),
+        Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Act.WRITE_TAG: frozenset({ADMINISTRATOR, Standing.CREATOR}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
         Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
@@ -102,10 +113,6 @@ class Policy:
     def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
         return bool(self._rules.get(act, frozenset()) & standings)
-
-    def is_owner(self, actor: Actor, owner_ids: tuple[int, ...]) -> bool:
-        """Tell whether the actor is one of the owners, or an administrator."""
-        return bool(_owner_standings(actor, owner_ids))
 
     def sees_all(self, act: Act, actor: Actor) -> bool:
         """Tell whether the actor may do the act on every record, whatever the record is."""
@@ -178,17 +185,52 @@ class Policy:
         if not self.can_read_chart(actor, chart, dataset):
             raise ChartAccessError(f"you have no access to chart {chart.id}; ask for a grant on its dataset")
 
+    # ------------------------------------------------------------------------------------------------ dashboards
+    def can_read_dashboard(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> bool:
+        """Tell whether the actor may read the dashboard; `datasets` are those of its charts.
+
+        A draft is for its owners. A published one is for whoever holds one of its roles (it may name none) and may
+        read the dataset of at least one of its charts (it may have none).
+        """
+        standings = _owner_standings(actor, dashboard.owner_ids)
+        if self._is_audience(actor, dashboard, datasets):
+            standings |= {Standing.AUDIENCE}
+        return self.allows(Act.READ_DASHBOARD, standings)
+
+    def require_read_dashboard(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> None:
+        """Raise DashboardAccessError unless the actor may read the dashboard."""
+        if not self.can_read_dashboard(actor, dashboard, datasets):
+            raise DashboardAccessError(
+                f"you have no access to dashboard {dashboard.id}; its owners see it, and once it is published whoever "
+                "has one of its roles and may read a dataset of its charts"
+            )
+
+    def _is_audience(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> bool:
+        if not dashboard.published:
+            return False
+        if dashboard.role_ids and not actor.role_ids.intersection(dashboard.role_ids):
+            return False
+        return not dashboard.chart_ids or any(self.can_read_dataset(actor, dataset) for dataset in datasets)
+
+    # ------------------------------------------------------------------------------------------------------- tags
+    def require_write_tag(self, actor: Actor, tag: Tag) -> None:
+        """Raise OwnershipError unless the actor may rename or delete the tag."""
+        if not self.allows(Act.WRITE_TAG, _creator_standings(actor, tag.audit.created_by)):
+            raise OwnershipError(f"only its creator or an administrator may change tag {tag.id}")
+
     # ---------------------------------------------------------------------------------------------------- changes
-    def can_write(self, actor: Actor, record: Database | Dataset | Chart) -> bool:
+    def can_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> bool:
         """Tell whether the actor may change or delete the record."""
         match record:
             case Database():
                 return self.allows(Act.WRITE_DATABASE, standings_on_database(actor, record.id))
             case Dataset():
                 return self.allows(Act.WRITE_DATASET, standings_on_dataset(actor, record))
+            case Dashboard():
+                return self.allows(Act.WRITE_DASHBOARD, _owner_standings(actor, record.owner_ids))
         return self.allows(Act.WRITE_CHART, _owner_standings(actor, record.owner_ids))
 
-    def require_write(self, actor: Actor, record: Database | Dataset | Chart) -> None:
+    def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
         """Raise OwnershipError unless the actor may change or delete the record.
 
         A record that is managed externally changes only for somebody who manages externally (RULINGS.md, Resources).

@@ -9,6 +9,6 @@ import pytest
 pytest.register_assert_rewrite(
     *(
         f"{__name__}.{suite}"
-        for suite in ("annotations", "clock", "datasets", "listing", "metadata_store", "secret_box")
+        for suite in ("annotations", "clock", "dashboards", "datasets", "listing", "metadata_store", "secret_box")
     )
 )
