@@ -361,3 +361,14 @@ def test_a_permalink_holds_the_state_of_a_dashboard(shop: SmallCore) -> None:
         reader.permalinks.create_for_dashboard(board + 9, given)
     with pytest.raises(PayloadSchemaError, match="activeTab"):
         reader.permalinks.create_for_dashboard(board, {"activeTab": []})
+
+
+def test_whoever_may_read_a_published_dashboard_opens_its_permalinks(shop: SmallCore) -> None:
+    made = chart(shop.core)
+    board = shop.core.dashboards.create({"dashboard_title": "Board", "published": True}).id
+    shop.core.charts.update(made, {"dashboards": [board]})
+    link = shop.core.permalinks.create_for_dashboard(board, {"anchor": "x"})
+    reader, stranger = shop.reader(("dataset", 1)), shop.reader(username="stranger")
+    assert reader.permalinks.get_for_dashboard(link.key).state.anchor == "x"
+    with pytest.raises(DashboardAccessError):
+        stranger.permalinks.get_for_dashboard(link.key)

@@ -43,7 +43,10 @@ LISTING = Listing(
 Shown = TypeVar("Shown", bound=LogGet)
 
 _PRUNABLE_DAYS = range(1, 36_501)
-_OWN_VERBS = frozenset({"create", "update", "delete", "copy", "grant", "revoke", "refresh", "duplicate", "prune"})
+_OWN_VERBS = frozenset(
+    {"create", "update", "delete", "copy", "duplicate", "refresh", "grant", "revoke", "invalidate", "prune"}
+    | {"tag", "untag", "add_favourite", "remove_favourite", "update_native_filters"}
+)
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
 
 
