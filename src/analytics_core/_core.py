@@ -16,6 +16,7 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
@@ -41,11 +42,15 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
+from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.explore import Explore
+from analytics_core._resources.logs import Logs
+from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
@@ -256,6 +261,26 @@ class AnalyticsCore:
         """The rules on which rows whom may see."""
         return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
 
+    @property
+    def logs(self) -> Logs:
+        """Who did what, when."""
+        return Logs(self._runtime, self._actor())
+
+    @property
+    def explore(self) -> Explore:
+        """What the explore view starts from, and form data that is not saved in a chart yet."""
+        return Explore(self._runtime, self._actor())
+
+    @property
+    def cache(self) -> CacheControl:
+        """Kept answers: made unreachable, and computed ahead."""
+        return CacheControl(self._runtime, self._actor())
+
+    @property
+    def permalinks(self) -> Permalinks:
+        """Addresses of the state of a chart or a dashboard."""
+        return Permalinks(self._runtime, self._actor())
+
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
@@ -295,7 +320,8 @@ def _build_runtime(
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
     parser = FragmentParser(max_length=settings.max_fragment_length)
     row_security = _row_security(store, clock, settings, row_filters, parser)
-    planning = Preparer(parser=parser, limits=limits)
+    advanced_types = installed_advanced_types()
+    planning = Preparer(parser=parser, limits=limits, advanced_types=advanced_types)
     loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
         loader=loader,
@@ -326,6 +352,7 @@ def _build_runtime(
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),
+        advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
 

@@ -1,8 +1,12 @@
-"""The contract's error types, levels and items (section Errors); `analytics_core.errors` is where users find them."""
+"""The contract's error types, levels and items (section Errors), and how errors list names that would work.
+
+`analytics_core.errors` is where users find them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -94,3 +98,16 @@ class ErrorItem:
             "level": self.level.value,
             "extra": dict(self.extra),
         }
+
+
+def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
+    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    return tuple(by_folded[folded] for folded in close)
+
+
+def known_list(known: Sequence[str], *, most: int = 20) -> str:
+    """Return names as one text; beyond `most` only how many more there are."""
+    shown = ", ".join(known[:most])
+    return f"{shown} and {len(known) - most} more" if len(known) > most else shown

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
@@ -49,6 +51,7 @@ class Runtime:
     contexts: ContextReader
     queries: QueryRunner
     job_book: JobBook
+    advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()
 
     def check_uri(self, uri: str | Secret) -> CheckedUri:

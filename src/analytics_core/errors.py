@@ -8,7 +8,7 @@
     │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
-    │   ├── ChartAccessError / DashboardAccessError
+    │   ├── ChartAccessError / DashboardAccessError / UserActivityAccessError
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
@@ -42,7 +42,6 @@ Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Err
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
@@ -50,6 +49,8 @@ from typing import Any, ClassVar, Self
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
+from analytics_core._error_types import known_list
+from analytics_core._error_types import nearest as nearest
 
 
 class AnalyticsError(Exception):
@@ -197,6 +198,12 @@ class DashboardAccessError(AccessError):
     default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
 
 
+class UserActivityAccessError(AccessError):
+    """No right to read what this user did."""
+
+    default_type = ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
+
+
 class OwnershipError(AccessError):
     """Only an owner (or an administrator) may change this record."""
 
@@ -278,18 +285,6 @@ class QueryError(AnalyticsError):
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
-    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
-    return tuple(by_folded[folded] for folded in close)
-
-
-def _known_list(known: Sequence[str], *, most: int = 20) -> str:
-    shown = ", ".join(known[:most])
-    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
-
-
 class UnknownNameError(QueryError):
     """A name that nothing answers to; `.suggestions` holds the nearest ones."""
 
@@ -308,7 +303,7 @@ class UnknownNameError(QueryError):
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)
         near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
-        listed = f"{near or ';'} It has: {_known_list(self.known)}" if self.known else near
+        listed = f"{near or ';'} It has: {known_list(self.known)}" if self.known else near
         super().__init__(
             f"{place} has no {self.noun} {name!r}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,

@@ -81,7 +81,10 @@ class MetadataStore(Protocol):
         """Open one transaction; it commits when the block ends without an exception."""
 
     def revision(self) -> int:
-        """Return a number that grows with each change made through this object, after it is committed."""
+        """Return a number that grows with each change made through this object, after it is committed.
+
+        Entries of the log need not count: nobody keeps what they read of it.
+        """
 
     def close(self) -> None:
         """Close the store's connections."""

@@ -56,6 +56,12 @@ class Repository(Protocol[Record]):
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page."""
 
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page.
+
+        They come sorted, None left out; the query's own order does not count.
+        """
+
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
 
@@ -70,6 +76,13 @@ class Repository(Protocol[Record]):
 
     def delete(self, record_id: int) -> None:
         """Remove the record and what belongs to it alone; NotFoundError when there is none."""
+
+
+class ExpendableRepository(Repository[Record], Protocol[Record]):
+    """Records that pile up and that nothing else needs."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, and return how many they were."""
 
 
 class UnitOfWork(Protocol):
@@ -128,9 +141,9 @@ class UnitOfWork(Protocol):
         """The row-level security rules."""
 
     @property
-    def logs(self) -> Repository[LogEntry]:
+    def logs(self) -> ExpendableRepository[LogEntry]:
         """Who did what, when."""
 
     @property
-    def key_values(self) -> Repository[KeyValue]:
+    def key_values(self) -> ExpendableRepository[KeyValue]:
         """Small texts under keys."""

@@ -20,6 +20,7 @@ from analytics_core.models.chart_answers import (
     ChartScreenshot,
 )
 from analytics_core.models.enums import DatasourceType
+from analytics_core.models.explore import ExploreSlice
 from analytics_core.models.references import DashboardReference, DashboardReferenceWithMetadata, DatasetReference
 
 
@@ -73,6 +74,19 @@ def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
         certification_details=chart.certification_details,
         changed_on=chart.audit.changed_on,
         form_data=form_data(chart),
+    )
+
+
+def chart_slice(chart: Chart, *, readable: Readable) -> ExploreSlice:
+    """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
+    entity = chart_entity(chart, readable=readable)
+    return ExploreSlice(
+        **{name: getattr(entity, name) for name in ChartEntity.model_fields},
+        slice_id=chart.id,
+        datasource=form_data(chart).get("datasource"),
+        is_managed_externally=chart.is_managed_externally,
+        owners=chart.owner_ids,
+        query_context=json_object(chart.query_context) or None,
     )
 
 

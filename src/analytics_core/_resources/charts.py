@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -20,8 +20,10 @@ from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.surroundings import around_charts
 from analytics_core._resources.visibility import visible_charts
@@ -31,6 +33,7 @@ from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
 from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
@@ -58,6 +61,15 @@ LISTING = Listing(
 
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
+LOOK_UPS = LookUps(
+    shape="chart",
+    repository=lambda unit: unit.charts,
+    scope=CHARTS.scope,
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"datasets": DATASETS},
+    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name"},
+)
+
 
 class Charts:
     """Charts, as one actor may see, change and ask them."""
@@ -72,6 +84,29 @@ class Charts:
     def data(self, question: Question, *, force: bool = False) -> ChartData:
         """Return the answer to a chart (by id) or a query context; `force` reads from the source, not the cache."""
         return self._queries.data(question, force=force)
+
+    def question(
+        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: str | Sequence[Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the query context that a reader of a chart asks: what it stores, with a dashboard's filters added.
+
+        `cache.warm_up_chart` with the same arguments fills exactly the entries that this question finds.
+
+        Args:
+            chart_id: the chart.
+            dashboard_id: a dashboard that shows it, whose filters count with their default values.
+            extra_filters: more filters, a list of `{col, op, val}` or its JSON text; `__time_range`, `__time_grain`
+                and `__granularity` as `col` mean the time options of the query.
+
+        Raises:
+            QueryError: the chart stores no query context.
+            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+        """
+        return (
+            Questions(self._runtime, self._actor)
+            .one(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+            .payload
+        )
 
     def explain(self, question: Question) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs."""
@@ -172,6 +207,39 @@ class Charts:
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
             act.log(unit, chart_id=chart_id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `datasets`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `viz_type` or `datasource_name`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def datasource(self, chart_id: int) -> ChartDatasource:

@@ -74,7 +74,7 @@ class Listing:
         Raises:
             PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
         """
-        self._check_page(page, page_size)
+        check_page(page, page_size, shape=self._shape)
         return ListQuery(
             filters=tuple(self._filter(item, place=f"filters.{i}") for i, item in enumerate(filters)),
             order_by=tuple(self._order(text) for text in ([order_by] if isinstance(order_by, str) else order_by or ())),
@@ -89,12 +89,6 @@ class Listing:
             return None
         known = field_names(self.item)
         return frozenset(self._known(name, known, place=f"columns.{i}") for i, name in enumerate(names))
-
-    def _check_page(self, page: int, page_size: int) -> None:
-        if page < 0:
-            raise self._problem("page", "must be 0 or more")
-        if not 1 <= page_size <= LARGEST_PAGE:
-            raise self._problem("page_size", f"must be between 1 and {LARGEST_PAGE}")
 
     def _filter(self, given: Mapping[str, Any], *, place: str) -> ListFilter:
         item = parse(FilterItem, given, shape=f"{self.shape} {place}")
@@ -155,7 +149,20 @@ class Listing:
         raise self._problem(place, f"there is no column {name!r}; {hint}")
 
     def _problem(self, path: str, message: str) -> PayloadSchemaError:
-        return PayloadSchemaError(shape=f"the list of {self.shape}s", problems=[Problem(path=path, message=message)])
+        return PayloadSchemaError(shape=self._shape, problems=[Problem(path=path, message=message)])
+
+    @property
+    def _shape(self) -> str:
+        return f"the list of {self.shape}s"
+
+
+def check_page(page: int, page_size: int, *, shape: str) -> None:
+    """Check which page is asked for; PayloadSchemaError when it is out of bounds."""
+    if page < 0:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="page", message="must be 0 or more")])
+    if not 1 <= page_size <= LARGEST_PAGE:
+        problem = Problem(path="page_size", message=f"must be between 1 and {LARGEST_PAGE}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
 
 
 _KIND_NAMES: Mapping[ColumnKind, str] = {

@@ -27,6 +27,7 @@ from analytics_core.errors import (
     DatabaseAccessError,
     DatasetAccessError,
     OwnershipError,
+    UserActivityAccessError,
 )
 
 
@@ -39,6 +40,7 @@ class Standing(Enum):
     SCHEMA_GRANT = auto()
     DATASET_GRANT = auto()
     READER_OF_ITS_DATASET = auto()
+    THEMSELVES = auto()
     SIGNED_IN = auto()
     CREATOR = auto()
     AUDIENCE = auto()
@@ -59,6 +61,9 @@ class Act(StrEnum):
     WRITE_DASHBOARD = "change this dashboard"
     WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
+    EMPTY_CACHE = "empty the cache of this dataset"
+    READ_ACTIVITY = "read what this user did"
+    MANAGE_LOGS = "write log entries of others and remove old ones"
     READ_ANNOTATIONS = "read annotation layers and annotations"
     ADD_ANNOTATION_LAYER = "create annotation layers"
     WRITE_ANNOTATION_LAYER = "change this annotation layer"
@@ -85,6 +90,9 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
         Act.WRITE_TAG: frozenset({ADMINISTRATOR, Standing.CREATOR}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
+        Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
+        Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
         Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
@@ -150,9 +158,18 @@ class Policy:
                 f"you have no access to dataset {dataset.id}; ask an administrator for a grant on it or on its database"
             )
 
+    def require_empty_cache(self, actor: Actor, dataset: Dataset) -> None:
+        """Raise OwnershipError unless the actor may make the kept answers of the dataset unreachable."""
+        if not self.allows(Act.EMPTY_CACHE, standings_on_dataset(actor, dataset)):
+            raise OwnershipError(f"only an owner or an administrator may empty the cache of dataset {dataset.id}")
+
+    def can_read_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
+        """Tell whether the actor may read the tables of this schema of the database."""
+        return self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema))
+
     def require_read_table(self, actor: Actor, database: Database, *, schema: str | None) -> None:
         """Raise DatabaseAccessError unless the actor may read the tables of this schema of the database."""
-        if not self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema)):
+        if not self.can_read_tables(actor, database, schema=schema):
             raise DatabaseAccessError(
                 f"you have no access to this schema of database {database.id}; ask an administrator for a grant"
             )
@@ -272,6 +289,22 @@ class Policy:
         """Raise AccessError unless the actor may see and manage row rules."""
         if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
             raise AccessError("only an administrator may see and manage row rules")
+
+    # ------------------------------------------------------------------------------------------------------- logs
+    def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
+        """Raise UserActivityAccessError unless the actor may read what this user did (None: nobody known)."""
+        themselves = frozenset({Standing.THEMSELVES}) if actor.id == user_id else frozenset()
+        if not self.allows(Act.READ_ACTIVITY, _general_standings(actor) | themselves):
+            raise UserActivityAccessError("you may read your own activity only; ask an administrator for others'")
+
+    def reads_all_activity(self, actor: Actor) -> bool:
+        """Tell whether the actor may read what everybody did."""
+        return self.sees_all(Act.READ_ACTIVITY, actor)
+
+    def require_manage_logs(self, actor: Actor) -> None:
+        """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
+        if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
+            raise UserActivityAccessError("only an administrator may remove log entries or write those of others")
 
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:

@@ -169,6 +169,7 @@ LOGS = record_table(
     Column("json", LongText),
     Column("referrer", Name(1024)),
     Index("ix_ac_logs_user", "user_id", "dttm"),
+    Index("ix_ac_logs_dttm", "dttm"),
 )
 
 KEY_VALUES = record_table(
@@ -178,6 +179,7 @@ KEY_VALUES = record_table(
     Column("value", LongText, nullable=False),
     Column("expires_on", UtcMoment),
     UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
+    Index("ix_ac_key_values_expiry", "kind", "expires_on"),
 )
 
 ALL_TABLES = METADATA

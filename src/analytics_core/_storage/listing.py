@@ -29,16 +29,31 @@ class UnknownListColumnError(UnknownNameError):
 
 def page_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
     """Return the statement of one page; each row also holds the number of all matches, as `TOTAL`."""
-    if query.page < 0 or query.page_size < 1 or query.page * query.page_size + query.page_size > _FARTHEST_ROW:
-        raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
+    _check_page(query)
     total = sa.func.count().over().label(TOTAL)
     statement = sa.select(kind.table, total).where(*conditions(kind, query)).order_by(*_order(kind, query))
     return statement.limit(query.page_size).offset(query.page * query.page_size)
 
 
+def _check_page(query: ListQuery) -> None:
+    if query.page < 0 or query.page_size < 1 or query.page * query.page_size + query.page_size > _FARTHEST_ROW:
+        raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
+
+
 def count_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
     return sa.select(sa.func.count()).select_from(kind.table).where(*conditions(kind, query))
+
+
+def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> tuple[Select[Any], Select[Any]]:
+    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value."""
+    _check_page(query)
+    column = _column(kind, name)
+    present = column != "" if name in kind.blank_for_none else column.is_not(None)
+    where = (*conditions(kind, query), present)
+    counted = sa.select(sa.func.count(column.distinct())).where(*where)
+    paged = sa.select(column).distinct().where(*where).order_by(column.asc())
+    return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
 
 
 def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bool]]:

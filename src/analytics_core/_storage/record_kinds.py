@@ -59,7 +59,8 @@ class RecordKind(Generic[Record]):
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `forget` gives the statements that remove what other tables say about a
-    deleted id without a foreign key.
+    deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the store's
+    revision.
     """
 
     noun: str
@@ -75,6 +76,7 @@ class RecordKind(Generic[Record]):
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
+    is_journal: bool = False
     version_statement: Select[Any] = field(init=False)  # built once: each chart query runs it
 
     def __post_init__(self) -> None:

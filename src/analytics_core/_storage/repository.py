@@ -10,9 +10,16 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._storage.failures import Failure, failure_of, violated_key
-from analytics_core._storage.listing import TOTAL, count_statement, equality, page_statement
+from analytics_core._storage.listing import (
+    TOTAL,
+    conditions,
+    count_statement,
+    distinct_statements,
+    equality,
+    page_statement,
+)
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
@@ -50,6 +57,15 @@ class SqlRepository(Generic[Record]):
             if rows:
                 return rows[0][TOTAL], self._records(rows)
             return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page."""
+        if query.ids is not None and not query.ids:
+            return 0, ()
+        counted, paged = distinct_statements(self._kind, column, query)
+        with self._session.reading():
+            count = self._connection.execute(counted).scalar_one()
+            return count, self._connection.execute(paged).scalars().all()
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
@@ -99,7 +115,7 @@ class SqlRepository(Generic[Record]):
         """
         kind = self._kind
         try:
-            with self._session.writing():
+            with self._session.writing(counts=not self._kind.is_journal):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
@@ -136,7 +152,7 @@ class SqlRepository(Generic[Record]):
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:
         try:
-            with self._session.writing():
+            with self._session.writing(counts=not self._kind.is_journal):
                 yield
         except DBAPIError as error:
             self._explain_write(error, record)
@@ -176,3 +192,13 @@ class SqlRepository(Generic[Record]):
         if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
             raise StaleVersionError(kind.noun, record_id) from None
         raise error
+
+
+class SqlExpendableRepository(SqlRepository[Record]):
+    """Records of one kind that nothing else in the store refers to (protocol `ExpendableRepository`)."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, in one statement, and return how many they were."""
+        matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
+        with self._session.writing(counts=not self._kind.is_journal):
+            return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)

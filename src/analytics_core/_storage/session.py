@@ -37,13 +37,17 @@ class StoreSession:
             self.connection.exec_driver_sql("COMMIT")
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Make the block's writes happen together or not at all; after a refusal the unit may go on."""
+    def writing(self, *, counts: bool = True) -> Iterator[None]:
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on.
+
+        `counts` tells whether they move the store's revision.
+        """
         if self._must_begin():
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         with self.connection.begin_nested():
             yield
-        self.on_write()
+        if counts:
+            self.on_write()
 
     def _must_begin(self) -> bool:
         if self.connection.dialect.name != "sqlite":

@@ -74,7 +74,10 @@ class SqlMetadataStore:
                 self._revision += 1
 
     def revision(self) -> int:
-        """Return a number that grows with each change made through this object; other processes do not move it."""
+        """Return a number that grows with each change made through this object; other processes do not move it.
+
+        Entries of the log do not count, so that recording views costs readers nothing.
+        """
         return self._revision
 
     def reseal_secrets(self) -> int:

@@ -26,7 +26,7 @@ from analytics_core._storage.content_kinds import (
     TAG_KIND,
 )
 from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
-from analytics_core._storage.repository import SqlRepository
+from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
 from analytics_core._storage.session import StoreSession
 
 
@@ -102,11 +102,11 @@ class SqlUnitOfWork:
         return SqlRepository(ROW_RULE_KIND, self._session)
 
     @property
-    def logs(self) -> SqlRepository[LogEntry]:
+    def logs(self) -> SqlExpendableRepository[LogEntry]:
         """Who did what, when."""
-        return SqlRepository(LOG_KIND, self._session)
+        return SqlExpendableRepository(LOG_KIND, self._session)
 
     @property
-    def key_values(self) -> SqlRepository[KeyValue]:
+    def key_values(self) -> SqlExpendableRepository[KeyValue]:
         """Small texts under keys."""
-        return SqlRepository(KEY_VALUE_KIND, self._session)
+        return SqlExpendableRepository(KEY_VALUE_KIND, self._session)

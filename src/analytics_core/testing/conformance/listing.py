@@ -217,3 +217,28 @@ class ListConformance:
             ):
                 assert [found.schema for found in unit.datasets.list(ListQuery(filters=(item,)))[1]] == schemas
             assert unit.datasets.find(schema=None) is not None
+
+    # ------------------------------------------------------------------------------------------- distinct values
+    @pytest.mark.usefixtures("charts")
+    def test_the_values_of_a_column_come_once_sorted_and_by_pages(self, store: MetadataStore) -> None:
+        """By code point; None is no value; conditions, ids and pages count."""
+        with store.unit_of_work() as unit:
+            assert unit.charts.distinct("viz_type", ListQuery()) == (3, ["Bar", "bar", "pie"])
+            assert unit.charts.distinct("cache_timeout", ListQuery()) == (2, [5, 10])
+            assert unit.charts.distinct("viz_type", ListQuery(page=1, page_size=2)) == (3, ["pie"])
+            searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
+            assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
+            assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
+            for unknown in ("nothing", "owner_ids"):
+                with pytest.raises(UnknownNameError):
+                    unit.charts.distinct(unknown, ListQuery())
+
+    def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, store: MetadataStore) -> None:
+        """What cannot be listed by cannot be asked for."""
+        with store.unit_of_work() as unit:
+            database = unit.databases.add(a_database(), actor_id=None)
+            for name, schema in (("a", None), ("b", "main"), ("c", "main")):
+                unit.datasets.add(a_dataset(database.id, name, schema=schema), actor_id=None)
+            assert unit.datasets.distinct("schema", ListQuery()) == (1, ["main"])
+            with pytest.raises(UnknownNameError):
+                unit.databases.distinct("uri", ListQuery())

@@ -189,6 +189,7 @@ def _create_logs(op: Operations) -> None:
         sa.Column("referrer", Name(1024)),
     )
     _create_index(op, "ix_ac_logs_user", "ac_logs", ["user_id", "dttm"])
+    _create_index(op, "ix_ac_logs_dttm", "ac_logs", ["dttm"])
 
 
 def _create_key_values(op: Operations) -> None:
@@ -201,3 +202,4 @@ def _create_key_values(op: Operations) -> None:
         sa.Column("expires_on", UtcMoment()),
         sa.UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
     )
+    _create_index(op, "ix_ac_key_values_expiry", "ac_key_values", ["kind", "expires_on"])
