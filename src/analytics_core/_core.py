@@ -35,6 +35,7 @@ from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
 from analytics_core._resources.charts import Charts
+from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
@@ -201,6 +202,11 @@ class AnalyticsCore:
     def charts(self) -> Charts:
         """Saved charts, and the answers to chart queries."""
         return Charts(self._runtime, self._actor())
+
+    @property
+    def dashboards(self) -> Dashboards:
+        """Charts on pages, for those whom their owners publish them to."""
+        return Dashboards(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:
