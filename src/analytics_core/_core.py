@@ -25,12 +25,15 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
@@ -39,6 +42,7 @@ from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -165,6 +169,9 @@ class AnalyticsCore:
         key = self._acting_as
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
+        return self._actor_of(key)
+
+    def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
 
     def _read_actor(self, key: UserKey) -> Actor:
@@ -218,6 +225,11 @@ class AnalyticsCore:
         """Roles and their grants."""
         return Roles(self._runtime, self._actor())
 
+    @property
+    def row_level_security(self) -> RowLevelSecurity:
+        """The rules on which rows whom may see."""
+        return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
+
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
@@ -255,10 +267,14 @@ def _build_runtime(
 ) -> Runtime:
     statements = StatementRunner(connector)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
-        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
-        gate=Gate(policy=policy, runner=statements, row_filters=row_filters),
-        preparer=Preparer(parser=FragmentParser(max_length=settings.max_fragment_length), limits=_limits(settings)),
+        loader=loader,
+        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        preparer=Preparer(parser=parser, limits=_limits(settings)),
         templates=templates,
         results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
         settings=settings,
@@ -275,6 +291,15 @@ def _build_runtime(
         policy=policy,
         probes=Probes(
             policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
+        ),
+        row_security=row_security,
+        simulations=Simulations(
+            loader=loader,
+            policy=policy,
+            row_security=row_security,
+            templates=templates,
+            parser=parser,
+            limits=_limits(settings),
         ),
         templates=templates,
         people=people,

@@ -8,10 +8,12 @@ from pathlib import Path
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
@@ -41,6 +43,8 @@ class Runtime:
     people: UserDirectory
     actors: Fresh[int | str | User, Actor]
     probes: Probes
+    row_security: RowSecurity
+    simulations: Simulations
     templates: QueryTemplates
     contexts: ContextReader
     queries: QueryRunner

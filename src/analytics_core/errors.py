@@ -23,6 +23,7 @@
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression
+    │   │   └── RowRuleError                    a row rule that cannot be evaluated: nothing is shown
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
     │   ├── TemplateError                       MissingTemplateValueError / InvalidTemplateError
     │   ├── PostProcessingError                 a step, its operation and option are named
@@ -396,6 +397,17 @@ class FragmentError(QueryError):
     """A custom SQL field that is not exactly one expression of the kind its place takes."""
 
     default_type = ErrorType.INVALID_SQL_ERROR
+
+
+class RowRuleError(FragmentError):
+    """A row rule that cannot be evaluated, so that the query does not run.
+
+    The message holds nothing of the rule but its name; `.detail` is for administrators and in no payload.
+    """
+
+    def __init__(self, name: str, *, detail: str) -> None:
+        super().__init__(f"row rule {name} cannot be evaluated, so nothing is shown; ask an administrator to mend it")
+        self.detail = detail
 
 
 class VirtualDatasetError(QueryError):

@@ -42,6 +42,8 @@ class _Printer:
             yield self._clause("select", f"{self._expr(output.expr)} AS {output.label}", output.origin)
         source = plan.source.sql if isinstance(plan.source, SqlSource) else plan.source.table
         yield ExplainedClause(part="from", sql=source, origin=f"dataset: {plan.dataset_id}")
+        for rule in plan.source.rules if isinstance(plan.source, SqlSource) else ():
+            yield from self._conditions(f"from {rule.relation}", rule.clauses)
         yield from self._conditions("where", plan.where)
         yield from self._conditions("having", plan.having)
         if plan.series_limit:
@@ -69,19 +71,22 @@ class _Printer:
         return ExplainedClause(part=part, sql=sql, origin=str(origin))
 
     def _expr(self, expr: PlanExpr) -> str:
-        low = self._lowering()
-        return self._text(lower_expr(expr, low), low.binds)
+        low = Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+        return _text(lower_expr(expr, low), low.binds, self._spec)
 
     def _predicate(self, predicate: Predicate) -> str:
-        low = self._lowering()
-        return self._text(lower_predicate(predicate, low), low.binds)
+        return printed(predicate, self._spec, alias=source_alias(self._plan.source))
 
-    def _lowering(self) -> Lowering:
-        return Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
 
-    def _text(self, node: exp.Expr, binds: Binds) -> str:
-        pieces = node.sql(self._spec.dialect).split(MARK)
-        return "".join(self._spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
+def printed(predicate: Predicate, spec: EngineSpec, *, alias: str) -> str:
+    """Return a condition as people read it, values inlined; `alias` is that of its columns."""
+    low = Lowering(spec=spec, binds=Binds(), alias=alias)
+    return _text(lower_predicate(predicate, low), low.binds, spec)
+
+
+def _text(node: exp.Expr, binds: Binds, spec: EngineSpec) -> str:
+    pieces = node.sql(spec.dialect).split(MARK)
+    return "".join(spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def describe_range(text: str | None, since: datetime | None, until: datetime | None) -> str:

@@ -15,6 +15,7 @@ from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.labels import aliases
 from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
 from analytics_core._compile.lower_predicate import conjunction
+from analytics_core._compile.lower_source import lower_source
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import OrderTerm, Output, OutputRole, QueryPlan, SeriesLimit, SqlSource, TableSource
 from analytics_core._engines.spec import EngineSpec
@@ -53,7 +54,7 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
             exp.Alias(this=lower_expr(output.expr, low), alias=quoted(name))
             for output, name in zip(plan.outputs, names, strict=True)
         ],
-        from_=exp.From(this=_source(plan.source, low.spec)),
+        from_=exp.From(this=lower_source(plan.source, low)),
     )
     if plan.series_limit:
         select.set("joins", [_series_join(plan, plan.series_limit, low)])
@@ -66,19 +67,6 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
     if plan.limit.offset:
         select.set("offset", exp.Offset(expression=exp.Literal(this=str(plan.limit.offset), is_string=False)))
     return select
-
-
-def _source(source: TableSource | SqlSource, spec: EngineSpec) -> exp.Expr:
-    if isinstance(source, SqlSource):
-        alias = exp.TableAlias(this=quoted(VIRTUAL_ALIAS))
-        if spec.allows_cte_in_subquery or source.tree is None:
-            return exp.Table(this=exp.Var(this=f"({source.sql})"), alias=alias)  # its checked text, not written again
-        return exp.Subquery(this=source.tree.copy(), alias=alias)
-    return exp.Table(
-        this=quoted(source.table),
-        db=quoted(source.schema) if source.schema else None,
-        catalog=quoted(source.catalog) if source.catalog else None,
-    )
 
 
 def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
@@ -136,7 +124,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*named, hit],
-        from_=exp.From(this=_source(plan.source, low.spec)),
+        from_=exp.From(this=lower_source(plan.source, low)),
         group=_grouped([lower_key(key, low) for key in keys], low.spec),
     )
     where = conjunction([clause.predicate for clause in limit.where], low)

@@ -8,6 +8,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from analytics_core._compile.binds import MARK
 from analytics_core._compile.lower_expr import lower_expr, raw
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
@@ -186,8 +187,15 @@ def _moved(moment: datetime, *, hours: int = 0, microseconds: int = 0) -> dateti
         return moment
 
 
-def _condition(predicate: Condition, _low: Lowering) -> exp.Expr:
-    return exp.Paren(this=exp.Var(this=predicate.fragment.sql))
+def _condition(predicate: Condition, low: Lowering) -> exp.Expr:
+    fragment = predicate.fragment
+    return exp.Paren(this=exp.Var(this=_with_values(fragment, low) if fragment.values else fragment.sql))
+
+
+def _with_values(fragment: FragmentExpr, low: Lowering) -> str:
+    """Return the text of a fragment in which the numbers of its values are their names in this statement."""
+    pieces = fragment.sql.split(MARK)
+    return "".join(low.binds(fragment.values[int(piece)]).name if i % 2 else piece for i, piece in enumerate(pieces))
 
 
 def _any_of(predicate: AnyOf, low: Lowering) -> exp.Expr:

@@ -55,7 +55,8 @@ class ColumnExpr:
 class FragmentExpr:
     """A user's SQL, parsed to one expression; `sql` is its regenerated text, by which fragments compare.
 
-    `loose_columns` are the columns that it names outside every aggregate.
+    `loose_columns` are the columns that it names outside every aggregate. `values` are bound where `sql` holds their
+    numbers between marks; only row rules have them.
     """
 
     sql: str
@@ -63,6 +64,7 @@ class FragmentExpr:
     time: TimeFormat | None = None
     tree: exp.Expr | None = field(default=None, compare=False, repr=False)
     loose_columns: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    values: tuple[BindValue, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,11 +235,21 @@ class TableSource:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class RelationRule:
+    """The row rules of one relation that a virtual dataset reads; `position` counts the tables of its tree."""
+
+    position: int
+    relation: str
+    clauses: tuple[Clause, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class SqlSource:
-    """A virtual dataset: one checked SELECT; `sql` is its regenerated text."""
+    """A virtual dataset: one checked SELECT; `sql` is its regenerated text, without the `rules` of its relations."""
 
     sql: str
     tree: exp.Expr | None = field(default=None, compare=False, repr=False)
+    rules: tuple[RelationRule, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -299,6 +311,13 @@ class QueryPlan:
     applied_filters: tuple[str, ...] = ()
     rejected_filters: tuple[RejectedFilter, ...] = ()
     notes: tuple[str, ...] = ()
+
+    @property
+    def row_rules(self) -> tuple[Clause, ...]:
+        """The clauses that row rules and guests' claims bring, on the dataset and on the relations in its SQL."""
+        inside = self.source.rules if isinstance(self.source, SqlSource) else ()
+        clauses = (*self.where, *(clause for rule in inside for clause in rule.clauses))
+        return tuple(clause for clause in clauses if clause.origin.kind in (OriginKind.ROW_RULE, OriginKind.GUEST))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable
 from dataclasses import dataclass
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.memo import Memo
+from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core.ports import RowFilterSource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Admission:
     """Proof that an actor may read a dataset: the row filters that bind them there, and the identity to connect with.
 
-    Only `Gate.admit` makes one, and `Gate.run` takes nothing without it.
+    `ruled` knows the rules on the relations that the dataset's SQL may read. Only `Gate.admit` makes one, and
+    `Gate.run` takes nothing without it.
     """
 
     actor: Actor
@@ -29,36 +31,62 @@ class Admission:
     dataset: Dataset
     spec: EngineSpec
     row_filters: tuple[RowFilter, ...]
+    ruled: RuledActor
     identity: str | None
 
 
 class Gate:
     """Admits actors to datasets and runs their statements."""
 
-    def __init__(self, *, policy: Policy, runner: StatementRunner, row_filters: Sequence[RowFilterSource] = ()) -> None:
+    def __init__(self, *, policy: Policy, runner: StatementRunner, row_security: RowSecurity) -> None:
         self._policy = policy
         self._runner = runner
-        self._row_filters = tuple(row_filters)
+        self._row_security = row_security
+        self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
 
     def admit(self, actor: Actor, dataset: Dataset, database: Database, spec: EngineSpec) -> Admission:
-        """Return the actor's admission to the dataset; DatasetAccessError without a grant."""
+        """Return the actor's admission to the dataset.
+
+        Raises:
+            DatasetAccessError: no grant.
+            TemplateError: a row rule names an attribute that the actor does not have.
+        """
         self._policy.require_read_dataset(actor, dataset)
-        filters = [item for source in self._row_filters for item in source.row_filters(actor.user, dataset)]
+        ruled = self._row_security.ruled(actor, dataset, spec)
         return Admission(
             actor=actor,
             database=database,
             dataset=dataset,
             spec=spec,
-            row_filters=tuple(filters),
+            row_filters=self._row_security.on_dataset(ruled),
+            ruled=ruled,
             identity=actor.identity_on(database),
         )
 
     def source(self, admission: Admission, sql: str | None) -> TableSource | SqlSource:
-        """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT."""
+        """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT.
+
+        Each relation in the SQL carries the row rules that bind the actor on its table.
+        """
         dataset = admission.dataset
         if sql is None:
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
-        return check_select(sql, spec=admission.spec, place=f"dataset {dataset.table_name!r}")
+        return self._row_security.in_source(admission.ruled, self._check(dataset, sql, admission.spec))
+
+    def _check(self, dataset: Dataset, sql: str, spec: EngineSpec) -> SqlSource:
+        """Return the checked SELECT; the same SQL of the same engine is not checked again."""
+        key = (dataset.table_name, sql, spec.name)
+        checked = self._checked.get(key)
+        if checked is None:
+            checked = check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")
+            self._checked.put(key, checked)
+        return checked
+
+    def recall_key(self, admission: Admission) -> Hashable | None:
+        """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query."""
+        if admission.dataset.sql and self._row_security.asks_a_host:
+            return None
+        return admission.row_filters, admission.ruled.book.digest
 
     def run(
         self, admission: Admission, statement: Statement, *, limits: FetchLimits, cancel: CancelToken | None = None

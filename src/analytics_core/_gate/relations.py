@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
-from sqlglot.optimizer.normalize_identifiers import normalize_identifiers
-from sqlglot.optimizer.scope import Scope, traverse_scope
 
-from analytics_core._compile.fragments.sql_text import FAULTS
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.cte_names import is_cte
 from analytics_core.errors import StatementRefusedError
 
-_WRITTEN: Final = "written_name"
+_TABLES_AFTER_IN: Final = frozenset({"sqlite", "clickhouse"})
+"""Where `a IN t` reads a table; elsewhere it tests membership in a list."""
+
 _ROW_MAKERS: Final = frozenset(
     {
         "generate_series", "generate_subscripts", "range", "unnest", "explode", "explode_outer", "posexplode",
@@ -47,52 +46,37 @@ class TableRef:
         return ".".join(part for part in (self.catalog, self.schema, self.table) if part)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Relation:
+    """One place where a query reads a relation; `position` counts the table nodes of its tree."""
+
+    position: int
+    table: TableRef
+
+
 def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
     """Return each relation that `tree` reads, once, sorted by its name; a table, a view and a catalog view alike.
 
     Raises:
         StatementRefusedError: a relation that cannot be resolved to a name: a file, a function that is not known to
-            make its rows from values alone.
+            make its rows from values alone, a name after IN.
     """
-    for node in tree.find_all(exp.Table):
+    return tuple(sorted({relation.table for relation in relations_of(tree, spec)}, key=str))
+
+
+def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
+    """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
+    for member in tree.find_all(exp.In):
+        if spec.dialect in _TABLES_AFTER_IN and member.args.get("field") is not None:
+            raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
+    tables = list(tree.find_all(exp.Table))
+    for node in tables:
         _refuse_unresolvable(node, spec)
-    found = {_reference(node) for node in _physical(tree, spec)}
-    return tuple(sorted(found, key=str))
-
-
-def _physical(tree: exp.Expr, spec: EngineSpec) -> Iterator[exp.Table]:
-    """Yield the table nodes that no CTE answers to; what the scopes do not reach counts as a table."""
-    normal = _normalized(tree, spec)
-    answered = {id(node) for scope in _scopes(normal) for node in _answered_by_cte(scope)}
-    for node in normal.find_all(exp.Table):
-        if id(node) not in answered and not isinstance(node.this, exp.Func):
-            yield node
-
-
-def _normalized(tree: exp.Expr, spec: EngineSpec) -> exp.Expr:
-    copied = tree.copy()
-    for node in copied.find_all(exp.Table):
-        node.meta[_WRITTEN] = (node.catalog, node.db, node.name)
-    return normalize_identifiers(copied, dialect=spec.dialect)
-
-
-def _scopes(tree: exp.Expr) -> list[Scope]:
-    """Return the scopes of every query in `tree`, also of those inside expressions."""
-    queries = [tree] if isinstance(tree, exp.Query) else [q for q in tree.find_all(exp.Query) if _is_outermost(q)]
-    try:
-        return [scope for query in queries for scope in traverse_scope(query)]
-    except (*FAULTS, RecursionError):
-        raise StatementRefusedError("the tables of the statement cannot be told; write it more simply") from None
-
-
-def _is_outermost(query: exp.Query) -> bool:
-    return query.find_ancestor(exp.Query) is None
-
-
-def _answered_by_cte(scope: Scope) -> Iterator[exp.Expr]:
-    for node, source in scope.selected_sources.values():
-        if isinstance(node, exp.Table) and isinstance(source, Scope):
-            yield node
+    return tuple(
+        Relation(position=position, table=_reference(node))
+        for position, node in enumerate(tables)
+        if not isinstance(node.this, exp.Func) and not is_cte(node, spec)
+    )
 
 
 def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
@@ -115,5 +99,4 @@ def _is_file(name: str) -> bool:
 
 
 def _reference(node: exp.Table) -> TableRef:
-    catalog, schema, table = node.meta[_WRITTEN]
-    return TableRef(table=table, schema=schema or None, catalog=catalog or None)
+    return TableRef(table=node.name, schema=node.db or None, catalog=node.catalog or None)

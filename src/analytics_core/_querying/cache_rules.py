@@ -71,7 +71,7 @@ def cache_key(
         "dataset": _version(loaded.dataset),
         "database": _version(loaded.database),
         "identity": identity,
-        "rules": [str(c.origin) for c in plans[0].where if c.origin.kind.value in ("row rule", "guest claim")],
+        "rules": [str(clause.origin) for clause in plans[0].row_rules],
         **options,
     }
     digest = hashlib.sha256(repr(sorted(parts.items())).encode()).hexdigest()

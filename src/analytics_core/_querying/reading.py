@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._querying.memo import Memo
+from analytics_core._gate.memo import Memo
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
 

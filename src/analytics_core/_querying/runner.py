@@ -13,13 +13,13 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.pipeline import Step, read_steps, run_steps
 from analytics_core._gate.gate import Admission, Gate
+from analytics_core._gate.memo import Memo
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.call import Call
 from analytics_core._querying.comparison import Comparison, comparisons
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
-from analytics_core._querying.memo import Memo
 from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.preparing import PreparedQuery, Preparer
@@ -137,12 +137,12 @@ class QueryRunner:
 
     def _recall_or_prepare(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         """Return what the same payload of the same actor on the same versions gave in this minute, or prepare anew."""
-        if read.digest is None:
+        rules = self._gate.recall_key(where.admission)
+        if read.digest is None or rules is None:
             return self._prepare(read.context, asked, where, call)
         minute = call.now.replace(second=0, microsecond=0)
-        filters = where.admission.row_filters
         timeout = call.chart_cache_timeout
-        key = (read.digest, asked.position, asked.totals, where.loaded.versions, call.actor, filters, minute, timeout)
+        key = (read.digest, asked.position, asked.totals, where.loaded.versions, call.actor, rules, minute, timeout)
         ready = self._ready.get(key)
         if ready is None:
             ready = self._prepare(read.context, asked, where, call)
@@ -205,11 +205,12 @@ class QueryRunner:
         return self._preparer.prepare(comparison.query, view, comparison.request, now=call.now, render=templates.render)
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
-        """Return the dataset as the planner sees it; the same SQL of the same version is not checked again."""
-        key = (where.loaded.versions, sql)
+        """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""
+        source = self._gate.source(where.admission, sql)
+        key = (where.loaded.versions, source)
         view = self._views.get(key)
         if view is None:
-            view = make_view(where.loaded.dataset, where.loaded.spec, self._gate.source(where.admission, sql))
+            view = make_view(where.loaded.dataset, where.loaded.spec, source)
             self._views.put(key, view)
         return view
 

@@ -41,7 +41,7 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """A stored person; `attributes` are (name, value) pairs that row rules may use."""
+    """A stored person; `attributes` are (name, value) pairs that row rules may use; a name may have several values."""
 
     id: int = 0
     username: str

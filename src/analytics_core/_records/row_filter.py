@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+HeldValue = str | int | float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Holder:
+    """The place of a value in a clause: a text in quotes that holds `mark`; the value is bound and never written.
+
+    A member of a list stands alone between its quotes; other values may be a part of a longer text.
+    """
+
+    mark: str
+    value: HeldValue
+    is_member: bool = False
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RowFilter:
     """One row rule as it binds an actor: `clause` is an SQL condition, `name` tells people which rule it is.
 
     Conditions that share a `group_key` are ORed; groups and keyless ones are ANDed (contract, row-level security).
+
+    Attributes:
+        columns: (name, type) of the columns that the clause may use; None: those of the dataset that is queried.
+        holders: the values of templates in the clause, once they are rendered.
     """
 
     name: str
     clause: str
     group_key: str | None = None
+    columns: tuple[tuple[str, str | None], ...] | None = None
+    holders: tuple[Holder, ...] = ()

@@ -22,6 +22,7 @@ from analytics_core._resources.listing import ColumnKind, Filters, Listing, Orde
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
 from analytics_core._resources.visibility import visible_datasets
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -114,6 +115,7 @@ class Datasets:
         Raises:
             PayloadError: the payload breaks the shape.
             OwnershipError: the actor does not own it.
+            AccessError: row rules stand on its table, and only an administrator may take them elsewhere.
             DatabaseAccessError: it would read from where the actor has no grant.
             StaleVersionError: somebody else changed it meanwhile.
         """
@@ -127,6 +129,8 @@ class Datasets:
             found = self._columns_of(after, database)
             after = after if put.columns is not None else _with_found(after, found)
         with self._runtime.store.unit_of_work() as unit:
+            if moves_its_rules(before, after) and has_row_rules(unit, before):
+                self._runtime.policy.require_manage_row_rules(self._actor)
             stored = unit.datasets.update(after, actor_id=self._actor.id)
         return self._answer(stored, database)
 
@@ -141,7 +145,7 @@ class Datasets:
         return self._answer(refreshed, database)
 
     def delete(self, dataset_id: int) -> None:
-        """Remove a dataset with its columns and metrics; InUseError while charts are drawn from it."""
+        """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it."""
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._writable(unit, dataset_id)
             _refuse_while_used(unit, dataset)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -97,7 +97,7 @@ def _new_user(post: UserPost) -> User:
         email=post.email,
         active=post.active,
         role_ids=tuple(dict.fromkeys(post.roles)),
-        attributes=tuple(post.attributes.items()),
+        attributes=_pairs(post.attributes),
     )
 
 
@@ -106,8 +106,21 @@ def _changed_user(user: User, put: UserPut) -> User:
     if put.roles is not None:
         changes["role_ids"] = tuple(dict.fromkeys(put.roles))
     if put.attributes is not None:
-        changes["attributes"] = tuple(put.attributes.items())
+        changes["attributes"] = _pairs(put.attributes)
     return replace(user, **changes)
+
+
+def _pairs(attributes: Mapping[str, str | tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
+    """Return attributes as they are stored: an attribute with several values is several pairs."""
+    listed = ((name, (given,) if isinstance(given, str) else given) for name, given in attributes.items())
+    return tuple((name, value) for name, values in listed for value in dict.fromkeys(values))
+
+
+def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        found[name] = (*found.get(name, ()), value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
 def _refuse_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
@@ -142,5 +155,5 @@ def _user_get(user: User, roles: Sequence[Role]) -> UserGet:
         email=user.email,
         active=user.active,
         roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles if role.id in user.role_ids),
-        attributes=dict(user.attributes),
+        attributes=_values_by_name(user.attributes),
     )

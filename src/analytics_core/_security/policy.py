@@ -55,6 +55,7 @@ class Act(StrEnum):
     WRITE_DASHBOARD = "change this dashboard"
     WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
+    MANAGE_ROW_RULES = "manage row rules"
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
@@ -73,6 +74,7 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
         Act.WRITE_TAG: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -212,6 +214,11 @@ class Policy:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
             raise AccessError("only an administrator may manage users and roles")
+
+    def require_manage_row_rules(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may see and manage row rules."""
+        if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
+            raise AccessError("only an administrator may see and manage row rules")
 
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:

@@ -155,6 +155,7 @@ ROW_RULE_DATASETS = _link_table(
     parent_table="ac_row_rules",
     child="dataset_id",
     child_table="ac_datasets",
+    keeps=True,
 )
 
 LOGS = record_table(

@@ -212,6 +212,7 @@ DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
     blank_for_none=frozenset({"catalog", "schema"}),
     parts=(_COLUMNS, _METRICS, owner_parts(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
     references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
+    referrers=(Referrer(column=content_tables.ROW_RULE_DATASETS.c.dataset_id, nouns="row rules"),),
     forget=_forget_grants(GrantTarget.DATASET),
 )
 

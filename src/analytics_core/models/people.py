@@ -9,11 +9,14 @@ from pydantic import Field
 from analytics_core.models.base import Answer, Bool, Ids, Omittable, StrictShape, Text64, Text255, Whole
 from analytics_core.models.references import RoleReference
 
+Attributes = dict[str, str | tuple[str, ...]]
+"""By name; an attribute may have several values."""
+
 Login = Annotated[Text64, Field(min_length=1)]
 
 
 class UserPost(StrictShape):
-    """A user to create; `attributes` are texts that row rules may use."""
+    """A user to create; `attributes` are texts, or lists of texts, that row rules may use."""
 
     username: Login
     first_name: Text64 = ""
@@ -21,7 +24,7 @@ class UserPost(StrictShape):
     email: Text255 | None = None
     active: Bool = True
     roles: Ids = ()
-    attributes: dict[str, str] = Field(default_factory=dict)
+    attributes: Attributes = Field(default_factory=dict)
 
 
 class UserPut(StrictShape):
@@ -33,7 +36,7 @@ class UserPut(StrictShape):
     email: Text255 | None = None
     active: Omittable[Bool] = None
     roles: Omittable[Ids] = None
-    attributes: Omittable[dict[str, str]] = None
+    attributes: Omittable[Attributes] = None
 
 
 class UserGet(Answer):
@@ -46,7 +49,7 @@ class UserGet(Answer):
     email: Text255 | None = None
     active: Bool
     roles: tuple[RoleReference, ...] = ()
-    attributes: dict[str, str] = Field(default_factory=dict)
+    attributes: Attributes = Field(default_factory=dict)
 
 
 class RolePost(StrictShape):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
+from analytics_core._compile.templates.actor_macros import ActorFacts
 from analytics_core._compile.templates.macros import TemplateFilter, TemplateValues, TimeBounds
 from analytics_core._compile.templates.renderer import Rendered, TemplateRenderer
 
-__all__ = ["Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]
+__all__ = ["ActorFacts", "Rendered", "TemplateFilter", "TemplateRenderer", "TemplateValues", "TimeBounds"]

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._compile.templates.filters import LANGUAGE_FILTERS
+from analytics_core._compile.templates.held import held_piece
 from analytics_core._compile.templates.macros import OWN_NAMES
 from analytics_core._compile.templates.sandbox import Macro, RenderState, find_attribute, operate, piece
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, UserText, raw_text
@@ -83,7 +84,8 @@ def _default(value: Any, default: Any = "", _boolean: bool = False) -> Any:
 
 
 def _finalized(state: RenderState, value: Any) -> str:
-    text = piece(value)
+    held = held_piece(value) if state.holds else None
+    text = piece(value) if held is None else held
     state.text(str.__len__(text))
     return text
 

@@ -11,10 +11,13 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
+from analytics_core._compile.templates.actor_macros import ActorFacts, actor_macros
+from analytics_core._compile.templates.held import hold_values
 from analytics_core._compile.templates.language import STATE, make_environment
 from analytics_core._compile.templates.macros import QueryMacros, TemplateValues
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
+from analytics_core._records.row_filter import Holder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 if TYPE_CHECKING:
@@ -75,6 +78,19 @@ class TemplateRenderer:
             return self._render(text, values)
         except TemplateError as error:
             raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
+
+    def render_rule(self, text: str, actor: ActorFacts, *, dialect: str | None) -> tuple[str, tuple[Holder, ...]]:
+        """Return the clause of a row rule with its template rendered, and the values that it holds, to be bound.
+
+        Raises:
+            MissingTemplateValueError: the actor has no such attribute.
+            TemplateError: as for `render`.
+        """
+        if not any(opening in text for opening in _OPENINGS):
+            return text, ()
+        state, template = RenderState(holds=True), self._template(text)
+        written = _guarded(lambda: template.render({**actor_macros(actor), STATE: state}))
+        return hold_values(written, dialect)
 
     def _render(self, text: str, values: TemplateValues) -> Rendered:
         state = RenderState()

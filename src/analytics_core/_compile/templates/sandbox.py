@@ -24,9 +24,10 @@ MAX_INTEGER: Final = 10**30
 
 @dataclass(slots=True, kw_only=True)
 class RenderState:
-    """The budget of one rendering, and what it used."""
+    """The budget of one rendering, and what it used; `holds`: its values are bound instead of written."""
 
     steps: int = MAX_STEPS
+    holds: bool = False
     used: list[tuple[str, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 

@@ -16,8 +16,8 @@ from sqlglot.dialects.dialect import Dialect
 from analytics_core._compile.fragments.sql_text import FAULTS
 from analytics_core.errors import TemplateError
 
-_VALUE, _TEXT = "v", "t"
-_MARKED: Final = re.compile("\x01([vt])([^\x01\x02]*)\x02")
+_VALUE, _TEXT, NUMBER_KIND = "v", "t", "n"
+MARKED: Final = re.compile("\x01([vtnm])([^\x01\x02]*)\x02")
 CONTROL_CHARACTERS: Final = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 _NUMBER: Final = re.compile(r"-?(0|[1-9]\d{0,17})(\.\d{1,18})?")
 
@@ -78,7 +78,7 @@ def user_value(value: object) -> object:
 
 def quoted_mark(text: str) -> str:
     """Return the mark of a text that is written as a quoted literal, also when it looks like a number."""
-    plain = _MARKED.sub(lambda match: match[2], text)
+    plain = MARKED.sub(lambda match: match[2], text)
     return f"\x01{_TEXT}{UserText(plain).raw}\x02"
 
 
@@ -95,24 +95,27 @@ def place_values(text: str, dialect: str | None) -> str:
     """
     if "\x01" not in text and "\x02" not in text:
         return text
-    stem = _unused_stem(text)
-    values = [(match[1], match[2]) for match in _MARKED.finditer(text)]
+    stem = unused_stem(text)
+    values = [(match[1], match[2]) for match in MARKED.finditer(text)]
     numbers = iter(range(len(values)))
-    plain = _MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
+    plain = MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
     if "\x01" in plain or "\x02" in plain:
         raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
-    return _Placement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
+    return Placement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
 
 
-def _unused_stem(text: str) -> str:
+def unused_stem(text: str) -> str:
+    """Return the beginning of names that `text` does not hold."""
     stem = "acvalue"
     while stem in text.lower():
         stem += "x"
     return stem
 
 
-class _Placement:
-    """Writes the values of one text."""
+class Placement:
+    """Writes the values of one text; `holder` matches the names that stand for them."""
+
+    _otherwise = "; for a part of the SQL itself, use url_param(..., escape_result=false)"
 
     def __init__(self, text: str, holder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None) -> None:
         self._text = text
@@ -121,6 +124,7 @@ class _Placement:
         self._dialect = dialect
 
     def written(self) -> str:
+        """Return the text with its values; TemplateError where one stands in a name."""
         try:
             tokens = Dialect.get_or_raise(self._dialect).tokenize(self._text)
         except FAULTS:
@@ -142,10 +146,7 @@ class _Placement:
         if self._holder.fullmatch(source) and token.token_type is TokenType.VAR:
             return {found[0]: self._literal(found[0])}
         if token.token_type is not TokenType.STRING or source[:1] not in ("'", '"') or source[:3] in ("'''", '"""'):
-            raise TemplateError(
-                "a user's value may stand in SQL as a value or inside quotes only; "
-                "for a part of the SQL itself, use url_param(..., escape_result=false)"
-            )
+            raise TemplateError(f"a user's value may stand in SQL as a value or inside quotes only{self._otherwise}")
         return {number: self._escaped(number, source[0]) for number in found}
 
     def _literal(self, number: int) -> str:

@@ -172,7 +172,7 @@ def _create_row_rules(op: Operations) -> None:
     )
     rule = ("row_rule", "ac_row_rules")
     _create_links(op, "ac_row_rule_roles", rule, ("role", "ac_roles"), keeps=True)
-    _create_links(op, "ac_row_rule_datasets", rule, ("dataset", "ac_datasets"), keeps=False)
+    _create_links(op, "ac_row_rule_datasets", rule, ("dataset", "ac_datasets"), keeps=True)
 
 
 def _create_logs(op: Operations) -> None:

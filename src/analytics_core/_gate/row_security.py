@@ -1,0 +1,201 @@
+"""Row rules as they bind one actor: found, rendered with the actor's attributes, read as conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
+from analytics_core._compile.fragments import FragmentParser
+from analytics_core._compile.lower_source import RELATION_ALIAS
+from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
+from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
+from analytics_core._compile.templates import ActorFacts, TemplateRenderer
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.relations import TableRef, relations_of
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowRule
+from analytics_core._security.actor import Actor
+from analytics_core._security.row_rules import RuleBook, RuleUnit, TableName, ruled_dataset
+from analytics_core.errors import TemplateError
+from analytics_core.ports import RowFilterSource
+
+_LOOSE_DIALECTS = frozenset({"duckdb"})
+"""Where the first of two parts may be a catalog as well as a schema."""
+
+
+class RuleBooks(Protocol):
+    """Knows the stored rules."""
+
+    def book(self) -> RuleBook:
+        """Return all stored rules; an error here stops the query."""
+
+    def tables(self, database_id: int) -> tuple[Dataset, ...]:
+        """Return the stored physical datasets of a database."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RuledActor:
+    """Somebody on one dataset, with the rules that counted when they were admitted."""
+
+    actor: Actor
+    dataset: Dataset
+    spec: EngineSpec
+    book: RuleBook
+
+
+class RowSecurity:
+    """Binds stored rules, and those of a host's own sources."""
+
+    def __init__(
+        self,
+        *,
+        books: RuleBooks,
+        sources: Sequence[RowFilterSource],
+        renderer: TemplateRenderer,
+        parser: FragmentParser,
+    ) -> None:
+        self._books = books
+        self._sources = tuple(sources)
+        self._renderer = renderer
+        self._parser = parser
+
+    @property
+    def asks_a_host(self) -> bool:
+        """Whether a host's own sources say what binds; what they say of a relation may change with every query."""
+        return bool(self._sources)
+
+    def ruled(self, actor: Actor, dataset: Dataset, spec: EngineSpec) -> RuledActor:
+        """Return the actor on the dataset with the rules that are stored now."""
+        return RuledActor(actor=actor, dataset=dataset, spec=spec, book=self._books.book())
+
+    def on_dataset(self, ruled: RuledActor) -> tuple[RowFilter, ...]:
+        """Return the filters that bind on the dataset itself, rendered.
+
+        Raises:
+            TemplateError: a rule names an attribute that the actor does not have; the query must not run.
+        """
+        units = ruled.book.on_dataset(ruled.actor.role_ids, ruled_dataset(ruled.dataset))
+        own = (item for source in self._sources for item in source.row_filters(ruled.actor.user, ruled.dataset))
+        return tuple(self._rendered(ruled, [*_filters(units), *own]))
+
+    def in_source(self, ruled: RuledActor, source: SqlSource) -> SqlSource:
+        """Return the SQL of a virtual dataset with the rules of each relation that it reads.
+
+        Raises:
+            QueryError: a rule of a relation cannot be evaluated, or a relation cannot be told; the query must not run.
+        """
+        assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
+        rules = []
+        known: dict[TableRef, tuple[Clause, ...]] = {}
+        for relation in relations_of(source.tree, ruled.spec):
+            if relation.table not in known:
+                known[relation.table] = self.on_relation(ruled, relation.table)
+            if clauses := known[relation.table]:
+                rules.append(RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses))
+        return replace(source, rules=tuple(rules)) if rules else source
+
+    def on_relation(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
+        """Return the conditions on a table that the SQL of a virtual dataset reads."""
+        name = TableName(table=table.table, schema=table.schema, catalog=table.catalog)
+        loose = ruled.spec.dialect in _LOOSE_DIALECTS
+        database_id = ruled.dataset.database_id
+        units = ruled.book.on_table(ruled.actor.role_ids, database_id, name, two_parts_are_loose=loose)
+        filters = [*_filters(units), *self._of_host(ruled, name, loose=loose)]
+
+        def read(item: RowFilter) -> FragmentExpr:
+            columns = item.columns or ()
+            names, kinds = names_of(columns, RELATION_ALIAS, tables=(table.table, str(table))), kinds_of(columns, spec)
+            return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds)
+
+        spec = ruled.spec
+        return filter_clauses(tuple(self._rendered(ruled, filters)), read)
+
+    def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
+        """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
+        own = ruled_dataset(ruled.dataset)
+        yield from ruled.book.concerning(own)
+        for table in tables:
+            name = TableName(table=table.table, schema=table.schema, catalog=table.catalog)
+            loose = ruled.spec.dialect in _LOOSE_DIALECTS
+            for rule in ruled.book.rules_over(own.database_id, name, two_parts_are_loose=loose):
+                yield rule, f"table {table} in its SQL"
+
+    def check(self, clause: str, dataset: Dataset, spec: EngineSpec) -> None:
+        """Read a clause as it would be read for a query on the dataset, with made-up values for what actors have.
+
+        Raises:
+            FragmentError, SubqueryNotAllowedError, UnknownColumnError: it is not one condition on the dataset.
+            TemplateError: its template does not render.
+        """
+        place = f"clause on dataset {dataset.table_name!r}"
+        columns = ruled_dataset(dataset).columns
+        try:
+            text, holders = self._renderer.render_rule(clause, _ANYBODY, dialect=spec.dialect)
+        except TemplateError as error:
+            raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
+        item = RowFilter(name=place, clause=text, holders=holders)
+        names = names_of(columns, dataset.table_name, tables=(dataset.table_name, VIRTUAL_ALIAS))
+        read_clause(item, place=place, parser=self._parser, spec=spec, names=names, kinds={})
+
+    def _of_host(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
+        """Yield what the host's sources say of the stored datasets over a table."""
+        if not self._sources:
+            return
+        for dataset in self._books.tables(ruled.dataset.database_id):
+            known = ruled_dataset(dataset)
+            if known.name is None or not known.name.may_be(name, two_parts_are_loose=loose):
+                continue
+            for source in self._sources:
+                for item in source.row_filters(ruled.actor.user, dataset):
+                    group = f"{item.group_key} on dataset {dataset.id}" if item.group_key else None
+                    yield replace(item, group_key=group, columns=item.columns or known.columns)
+
+    def _rendered(self, ruled: RuledActor, filters: Iterable[RowFilter]) -> Iterator[RowFilter]:
+        facts: ActorFacts | None = None
+        for item in filters:
+            if "{" not in item.clause:
+                yield item
+                continue
+            facts = facts or facts_of(ruled.actor)
+            yield self._with_values(item, facts, ruled.spec)
+
+    def _with_values(self, item: RowFilter, facts: ActorFacts, spec: EngineSpec) -> RowFilter:
+        try:
+            clause, holders = self._renderer.render_rule(item.clause, facts, dialect=spec.dialect)
+        except TemplateError as error:
+            raise type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type) from None
+        return replace(item, clause=clause, holders=holders)
+
+
+class _AnyAttribute(dict[str, tuple[str, ...]]):
+    """Has every attribute."""
+
+    def get(self, key: str, default: Any = None) -> Any:  # noqa: ARG002 - as in the parent
+        """Return one made-up value."""
+        return ("value",)
+
+
+_ANYBODY = ActorFacts(
+    user_id=1, username="somebody", email="somebody@example.com", roles=("role",), attributes=_AnyAttribute()
+)
+
+
+def facts_of(actor: Actor) -> ActorFacts:
+    """Return what the clauses of rules may know of an actor."""
+    attributes: dict[str, tuple[str, ...]] = {}
+    for name, value in actor.user.attributes:
+        attributes[name] = (*attributes.get(name, ()), value)
+    return ActorFacts(
+        user_id=actor.user.id or None,
+        username=actor.user.username,
+        email=actor.user.email,
+        roles=tuple(role.name for role in actor.roles),
+        attributes=attributes,
+    )
+
+
+def _filters(units: Iterable[RuleUnit]) -> Iterator[RowFilter]:
+    return (item for unit in units for item in unit.filters())

@@ -1,0 +1,249 @@
+"""`core.row_level_security`: which rows whom may see."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from analytics_core._querying.simulation import RowSecurityReport
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
+from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.readable import Readable
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.dataset import DatasetGet, DatasetListItem
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.people import UserGet
+from analytics_core.models.references import RoleReference
+from analytics_core.models.row_level_security import (
+    RowRuleGet,
+    RowRuleListItem,
+    RowRulePost,
+    RowRulePut,
+    TableReference,
+)
+
+UserKey = int | str | User | UserGet
+DatasetKey = int | DatasetGet | DatasetListItem
+Record = TypeVar("Record")
+FindActor = Callable[[int | str | User], Actor]
+
+LISTING = Listing(
+    shape="row rule",
+    item=RowRuleListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "name": ColumnKind.TEXT,
+        "description": ColumnKind.TEXT,
+        "filter_type": ColumnKind.TEXT,
+        "group_key": ColumnKind.TEXT,
+        "roles": ColumnKind.INTEGER,
+        "tables": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={"roles": "role_ids", "tables": "dataset_ids"},
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Named:
+    """The roles and datasets that rules name, by their ids."""
+
+    roles: Mapping[int, Role]
+    datasets: Mapping[int, Dataset]
+
+
+class RowLevelSecurity:
+    """Row rules: SQL conditions that bind people to rows of datasets; only administrators see and manage them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+        self._find_actor = find_actor
+
+    def create(self, payload: Payload) -> RowRuleGet:
+        """Store a rule over datasets, `tables` (contract, `RLSRestApi.post`); it binds from the next query on.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            AccessError: only administrators manage rules.
+            NotFoundError: a role or a dataset is unknown.
+            FragmentError, UnknownColumnError, SubqueryNotAllowedError, TemplateError: the clause is not one condition
+                on the columns of each dataset.
+            AlreadyExistsError: the name is taken.
+        """
+        post = parse(RowRulePost, payload, shape="RLSRestApi.post")
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        act = begin_act(self._runtime, self._actor, "row_level_security.create")
+        rule = RowRule(
+            name=post.name,
+            clause=post.clause,
+            filter_type=RowRuleType(post.filter_type.value),
+            group_key=_blank_is_none(post.group_key),
+            description=post.description,
+            role_ids=_once(post.roles),
+            dataset_ids=_once(post.tables),
+        )
+        with self._runtime.store.unit_of_work() as unit:
+            self._check_clause(unit, rule)
+            stored = unit.row_rules.add(rule, actor_id=self._actor.id)
+            act.log(unit, details={"row_rule_id": stored.id})
+            return _answer(stored, _named(unit, [stored]))
+
+    def get(self, rule_id: int) -> RowRuleGet:
+        """Return a rule; NotFoundError when there is none."""
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            rule = unit.row_rules.get(rule_id)
+            return _answer(rule, _named(unit, [rule]))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[RowRuleListItem]:
+        """Return one page of the rules; the arguments are those of `databases.list`.
+
+        `roles` and `tables` may be filtered by `eq` and `in`: rules that name at least one of these ids.
+        """
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.row_rules.list(query)
+            named = _named(unit, found)
+        return Page(count=count, result=tuple(only(_item(rule, named, readable), fields) for rule in found))
+
+    def update(self, rule_id: int, payload: Payload) -> RowRuleGet:
+        """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).
+
+        Raises:
+            StaleVersionError: somebody else changed it meanwhile.
+            AnalyticsError: as for `create`.
+        """
+        put = parse(RowRulePut, payload, shape="RLSRestApi.put")
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        act = begin_act(self._runtime, self._actor, "row_level_security.update")
+        with self._runtime.store.unit_of_work() as unit:
+            rule = _changed(unit.row_rules.get(rule_id), put)
+            self._check_clause(unit, rule)
+            stored = unit.row_rules.update(rule, actor_id=self._actor.id)
+            act.log(unit, details={"row_rule_id": stored.id})
+            return _answer(stored, _named(unit, [stored]))
+
+    def delete(self, rule_id: int) -> None:
+        """Remove a rule; whom it bound sees more from the next query on."""
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        act = begin_act(self._runtime, self._actor, "row_level_security.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            unit.row_rules.delete(rule_id)
+            act.log(unit, details={"row_rule_id": rule_id})
+
+    def simulate(self, actor: UserKey, dataset: DatasetKey) -> RowSecurityReport:
+        """Return what binds somebody on a dataset, what does not, and why; nothing runs on the database.
+
+        Args:
+            actor: an id, a user name, a stored user or a `User` of the host.
+            dataset: an id or a stored dataset.
+
+        Raises:
+            ActorRequiredError: nobody active answers to `actor`.
+            NotFoundError: there is no such dataset.
+
+        Example:
+            print(core.row_level_security.simulate("anna", 1))
+        """
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
+        dataset_id = dataset if isinstance(dataset, int) else dataset.id
+        return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
+
+    def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:
+        """Read the clause for each dataset on its own engine."""
+        if not rule.clause.strip():
+            problem = Problem(path="clause", message="is empty; write a condition, for example region = 'EU'")
+            raise PayloadSchemaError(shape="row rule", problems=[problem])
+        databases: dict[int, Database] = {}
+        for dataset_id in rule.dataset_ids:
+            dataset = unit.datasets.get(dataset_id)
+            database = databases.get(dataset.database_id) or unit.databases.get(dataset.database_id)
+            databases[database.id] = database
+            spec = self._runtime.registry.get(database.engine)
+            self._runtime.row_security.check(rule.clause, dataset, spec)
+
+
+def _changed(rule: RowRule, put: RowRulePut) -> RowRule:
+    given = put.given()
+    changes = {name: given[name] for name in ("name", "clause") if given.get(name) is not None}
+    if "description" in given:
+        changes["description"] = put.description
+    if "group_key" in given:
+        changes["group_key"] = _blank_is_none(put.group_key)
+    return replace(
+        rule,
+        **changes,
+        filter_type=rule.filter_type if put.filter_type is None else RowRuleType(put.filter_type.value),
+        role_ids=rule.role_ids if put.roles is None else _once(put.roles),
+        dataset_ids=rule.dataset_ids if put.tables is None else _once(put.tables),
+    )
+
+
+def _once(ids: Iterable[int]) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(ids))
+
+
+def _blank_is_none(text: str | None) -> str | None:
+    return text if text and text.strip() else None
+
+
+def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _Named:
+    """Return what the rules of a page name: one list of roles, one of datasets."""
+    roles = _by_ids(unit.roles, {role_id for rule in rules for role_id in rule.role_ids})
+    datasets = _by_ids(unit.datasets, {dataset_id for rule in rules for dataset_id in rule.dataset_ids})
+    return _Named(roles={role.id: role for role in roles}, datasets={dataset.id: dataset for dataset in datasets})
+
+
+def _by_ids(repository: Repository[Record], ids: set[int]) -> Sequence[Record]:
+    if not ids:
+        return ()
+    return repository.list(ListQuery(ids=frozenset(ids), page_size=len(ids)))[1]
+
+
+def _answer(rule: RowRule, named: _Named) -> RowRuleGet:
+    return RowRuleGet.model_validate(_fields(rule, named))
+
+
+def _item(rule: RowRule, named: _Named, readable: Readable) -> RowRuleListItem:
+    delta = readable.delta(rule.audit.changed_on)
+    return RowRuleListItem.model_validate({**_fields(rule, named), "changed_on_delta_humanized": delta})
+
+
+def _fields(rule: RowRule, named: _Named) -> dict[str, object]:
+    roles = [named.roles[role_id] for role_id in rule.role_ids if role_id in named.roles]
+    datasets = [named.datasets[dataset_id] for dataset_id in rule.dataset_ids if dataset_id in named.datasets]
+    return {
+        "id": rule.id,
+        "name": rule.name,
+        "description": rule.description,
+        "clause": rule.clause,
+        "filter_type": rule.filter_type.value,
+        "group_key": rule.group_key,
+        "roles": tuple(RoleReference(id=role.id, name=role.name) for role in roles),
+        "tables": tuple(
+            TableReference.model_validate({"id": d.id, "schema": d.schema or None, "table_name": d.table_name})
+            for d in datasets
+        ),
+    }
