@@ -62,6 +62,12 @@ class Settings:
         metadata_freshness_s: seconds for which users, roles, datasets and databases count as unchanged once they were
             read; changes made through the same core count at once, those of other processes after this time; 0: ask
             the store each time.
+        guest_token_life_s: seconds for which a guest token opens its dashboards, when nobody says otherwise.
+        guest_token_max_life_s: the longest life that may be asked for; tokens that live longer are refused.
+        guest_token_max_bytes: the longest token that is made or read.
+        guest_token_audience: what guest tokens are for; a token of another audience is refused.
+        guest_roles: the names of the roles that guests have; they count for row rules, their grants open nothing.
+        available_domains: the domains that the host answers on (`embedded.available_domains`).
         url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
     """
 
@@ -85,6 +91,12 @@ class Settings:
     job_workers: int = 4
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
+    guest_token_life_s: float = 300.0
+    guest_token_max_life_s: float = 3_600.0
+    guest_token_max_bytes: int = 8_192
+    guest_token_audience: str = "analytics_core"
+    guest_roles: tuple[str, ...] = ()
+    available_domains: tuple[str, ...] = ()
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
@@ -94,6 +106,10 @@ class Settings:
         for name in ("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"):
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
+        if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
+            raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
+        if not self.guest_token_audience:
+            raise SettingsError("Settings.guest_token_audience must not be empty")
 
     @property
     def key(self) -> Secret:

@@ -3,12 +3,14 @@
     AnalyticsError                              our own fault unless a class below says otherwise (500)
     ├── SettingsError                           settings that must not start: weak key, unsafe combination
     ├── ActorRequiredError                      a call without an acting user (401)
+    │   └── GuestTokenError                     a guest token that is not valid, is over or was revoked
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
     │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
     │   ├── ChartAccessError / DashboardAccessError
+    │   │   └── GuestAccessError                what guests may not do
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
@@ -113,6 +115,13 @@ class ActorRequiredError(AnalyticsError):
         super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
 
 
+class GuestTokenError(ActorRequiredError):
+    """A guest token that opens nothing: altered, for another use, expired or revoked."""
+
+    def __init__(self, what: str) -> None:
+        AnalyticsError.__init__(self, f"the guest token opens nothing: {what}; ask the host for a new one")
+
+
 # ---------------------------------------------------------------------------------------------------------- payloads
 class PayloadError(AnalyticsError):
     """A payload that cannot be accepted."""
@@ -190,6 +199,10 @@ class DashboardAccessError(AccessError):
     """No right to read this dashboard."""
 
     default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+
+
+class GuestAccessError(DashboardAccessError):
+    """Something that a guest may not do: guests read the charts of the dashboards in their token, as they are stored."""
 
 
 class OwnershipError(AccessError):
