@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -27,6 +27,7 @@ from analytics_core._gate.gate import Gate
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
@@ -36,16 +37,22 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.embedded import Embedded
+from analytics_core._resources.guest_charts import GuestCharts
+from analytics_core._resources.guest_dashboards import GuestDashboards
+from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
@@ -62,6 +69,14 @@ from analytics_core.ports import (
 
 ADMINISTRATORS = "Administrators"
 UserKey = int | str | User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GuestKey:
+    """A guest who acts: what their token says, and the origin of the page that they are on."""
+
+    grant: GuestGrant
+    origin: str | None
 
 
 class AnalyticsCore:
@@ -123,7 +138,7 @@ class AnalyticsCore:
         )
         self._bind(runtime, acting_as)
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> None:
         self._runtime = runtime
         self._acting_as = acting_as
 
@@ -138,12 +153,31 @@ class AnalyticsCore:
         bound._actor()
         return bound
 
+    def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
+        """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
+
+        Guests read the dashboards that the token names, and their charts as they are stored; all else is refused. Each
+        call asks anew whether the token is over or revoked.
+
+        Args:
+            token: as it was minted.
+            origin: of the page that shows the dashboards, for example the header `Origin` of the request.
+
+        Raises:
+            GuestTokenError: the token is none of ours, for another use, over, or revoked.
+            GuestAccessError: pages of this origin may not show its dashboards.
+        """
+        key = _GuestKey(grant=self._runtime.guest_tokens.read(token), origin=origin)
+        bound = self._sibling(self._runtime, key)
+        bound._guest()
+        return bound
+
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
         return self._sibling(replace(self._runtime, clock=PinnedClock(moment)), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -165,11 +199,20 @@ class AnalyticsCore:
             return unit.users.add(User(username=username, role_ids=(role.id,), **names), actor_id=None)
 
     def _actor(self) -> Actor:
-        """Return who acts, with the roles that they have now."""
+        """Return who acts, with the roles that they have now; guests are refused."""
         key = self._acting_as
+        if isinstance(key, _GuestKey):
+            self._guest()
+            refuse("this part of the core")
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
         return self._actor_of(key)
+
+    def _guest(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        key = self._acting_as
+        assert isinstance(key, _GuestKey)  # noqa: S101 - asked where a guest acts; tells the type checker
+        return self._runtime.guests.actor(key.grant, origin=key.origin)
 
     def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
@@ -207,13 +250,22 @@ class AnalyticsCore:
 
     @property
     def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries."""
+        """Saved charts, and the answers to chart queries; for guests those of their dashboards."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Charts", GuestCharts(self._runtime, self._guest))
         return Charts(self._runtime, self._actor())
 
     @property
     def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to."""
+        """Charts on pages, for those whom their owners publish them to; for guests those of their token."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Dashboards", GuestDashboards(self._runtime, self._guest))
         return Dashboards(self._runtime, self._actor())
+
+    @property
+    def embedded(self) -> Embedded:
+        """Dashboards inside other pages, and the tokens of their guests."""
+        return Embedded(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:
@@ -247,6 +299,8 @@ class AnalyticsCore:
         self.close()
 
     def __repr__(self) -> str:
+        if isinstance(self._acting_as, _GuestKey):
+            return "<AnalyticsCore, a guest acts>"
         acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
         return f"<AnalyticsCore, {acting} acts>"
 
@@ -270,6 +324,7 @@ def _build_runtime(
     parser = FragmentParser(max_length=settings.max_fragment_length)
     rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
     row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
+    guest_tokens = GuestTokens(settings, clock)
     loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
     queries = QueryRunner(
         loader=loader,
@@ -303,6 +358,14 @@ def _build_runtime(
         ),
         templates=templates,
         people=people,
+        guest_tokens=guest_tokens,
+        guests=Guests(
+            store,
+            clock,
+            tokens=guest_tokens,
+            freshness_s=settings.metadata_freshness_s,
+            roles=settings.guest_roles,
+        ),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
         contexts=ContextReader(),
         queries=queries,

@@ -10,6 +10,7 @@ from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
@@ -18,6 +19,7 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
+from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UserDirectory
@@ -42,6 +44,8 @@ class Runtime:
     policy: Policy
     people: UserDirectory
     actors: Fresh[int | str | User, Actor]
+    guest_tokens: GuestTokens
+    guests: Guests
     probes: Probes
     row_security: RowSecurity
     simulations: Simulations

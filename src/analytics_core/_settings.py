@@ -94,7 +94,7 @@ class Settings:
     guest_token_life_s: float = 300.0
     guest_token_max_life_s: float = 3_600.0
     guest_token_max_bytes: int = 8_192
-    guest_token_audience: str = "analytics_core"
+    guest_token_audience: str = "analytics_core"  # noqa: S105 - a name, not a secret
     guest_roles: tuple[str, ...] = ()
     available_domains: tuple[str, ...] = ()
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None

@@ -202,7 +202,7 @@ class DashboardAccessError(AccessError):
 
 
 class GuestAccessError(DashboardAccessError):
-    """Something that a guest may not do: guests read the charts of the dashboards in their token, as they are stored."""
+    """Something that a guest may not do: they read the charts of their dashboards, as they are stored."""
 
 
 class OwnershipError(AccessError):

@@ -23,6 +23,10 @@ from analytics_core._security.row_rules import RuleBook, RuleUnit, TableName, ru
 from analytics_core.errors import DatasetAccessError, TemplateError
 from analytics_core.ports import RowFilterSource
 
+_Columns = tuple[tuple[str, str | None], ...]
+_BoundRule = tuple[int, GuestRule, _Columns | None]
+"""A rule of a guest's token, its place there, and the columns that it may use (None: those of the dataset)."""
+
 _LOOSE_DIALECTS = frozenset({"duckdb"})
 """Where the first of two parts may be a catalog as well as a schema."""
 
@@ -160,13 +164,13 @@ class RowSecurity:
         guest, own = ruled.actor.guest, ruled_dataset(ruled.dataset)
         if guest is None:
             return ()
-        found = [(n, rule, None) for n, rule in _numbered(guest) if rule.dataset_id in (None, own.id)]
+        found: list[_BoundRule] = [(n, rule, None) for n, rule in _numbered(guest) if rule.dataset_id in (None, own.id)]
         if own.name is not None:
             over = self._rules_over(ruled, own.name, loose=False)
-            found += [(n, rule, columns) for n, rule, columns in over if rule.dataset_id != own.id]
+            found += [item for item in over if item[1].dataset_id != own.id]
         if not found and guest.needs_rule(own.id):
             raise DatasetAccessError(
-                f"the guest token has no row rule for dataset {own.id}; it is minted with one, or with all_rows=[{own.id}]"
+                f"the guest token has no row rule for dataset {own.id}; mint it with one, or with all_rows=[{own.id}]"
             )
         return tuple(self._guest_filter(ruled, *item) for item in found)
 
@@ -174,9 +178,7 @@ class RowSecurity:
         """Yield the rules of a guest's token on datasets over a table; those for all bind once, on the dataset."""
         return (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
 
-    def _rules_over(
-        self, ruled: RuledActor, name: TableName, *, loose: bool
-    ) -> list[tuple[int, GuestRule, tuple[tuple[str, str | None], ...] | None]]:
+    def _rules_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> list[_BoundRule]:
         guest = ruled.actor.guest
         if guest is None or all(rule.dataset_id is None for rule in guest.rules):
             return []
@@ -188,10 +190,9 @@ class RowSecurity:
         }
         return [(n, rule, over[rule.dataset_id]) for n, rule in _numbered(guest) if rule.dataset_id in over]
 
-    def _guest_filter(
-        self, ruled: RuledActor, number: int, rule: GuestRule, columns: tuple[tuple[str, str | None], ...] | None
-    ) -> RowFilter:
-        item = RowFilter(name=f"rule {number} of the guest token", clause=rule.clause, columns=columns, is_of_guest=True)
+    def _guest_filter(self, ruled: RuledActor, number: int, rule: GuestRule, columns: _Columns | None) -> RowFilter:
+        name = f"rule {number} of the guest token"
+        item = RowFilter(name=name, clause=rule.clause, columns=columns, is_of_guest=True)
         return self._with_values(item, guest_facts(ruled.actor, rule), ruled.spec) if "{" in rule.clause else item
 
     def _rendered(self, ruled: RuledActor, filters: Iterable[RowFilter]) -> Iterator[RowFilter]:
@@ -241,7 +242,7 @@ def facts_of(actor: Actor) -> ActorFacts:
 def guest_facts(actor: Actor, rule: GuestRule) -> ActorFacts:
     """Return what the clause of a guest's rule may know: the guest, and the values of the rule."""
     values = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.values}
-    return replace(facts_of(actor), values=values)
+    return replace(facts_of(actor), user_id=None, values=values)
 
 
 def _numbered(guest: GuestPass) -> Iterator[tuple[int, GuestRule]]:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from analytics_core._querying.fresh import Fresh
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import EmbeddedDashboard
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.guest import GuestGrant, GuestPass
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -153,19 +153,15 @@ def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_O
     wanted = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
     found = unit.charts.list(ListQuery(ids=wanted, page_size=len(wanted)))[1] if wanted else ()
     datasets = {chart.id: dataset_id_of(chart) for chart in found}
-    return tuple(
-        _Opened(
-            embedded=item,
-            chart_ids=frozenset(chart_id for chart_id in dashboards[item.dashboard_id].chart_ids if chart_id in datasets),
-            dataset_ids=frozenset(
-                dataset_id
-                for chart_id in dashboards[item.dashboard_id].chart_ids
-                if (dataset_id := datasets.get(chart_id)) is not None
-            ),
-        )
-        for item in embedded
-        if item.dashboard_id in dashboards
-    )
+    present = [(item, dashboards[item.dashboard_id]) for item in embedded if item.dashboard_id in dashboards]
+    return tuple(_with_charts(item, dashboard, datasets) for item, dashboard in present)
+
+
+def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, datasets: Mapping[int, int | None]) -> _Opened:
+    """Return an embedded dashboard with its charts; `datasets` are theirs, by the id of the chart."""
+    chart_ids = frozenset(chart_id for chart_id in dashboard.chart_ids if chart_id in datasets)
+    found = (datasets[chart_id] for chart_id in chart_ids)
+    return _Opened(embedded=item, chart_ids=chart_ids, dataset_ids=frozenset(key for key in found if key is not None))
 
 
 def _latest_cut_off(unit: UnitOfWork, grant: GuestGrant, dashboard_ids: Iterable[int]) -> datetime | None:

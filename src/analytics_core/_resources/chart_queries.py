@@ -57,7 +57,7 @@ class ChartQueries:
 
     def _asked(self, question: Question, *, force: bool = False) -> _Asked:
         chart = self._chart(question) if isinstance(question, int) else None
-        payload = _stored_context(chart) if chart is not None else question
+        payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload)
         if force and not read.context.force:
@@ -81,7 +81,7 @@ class ChartQueries:
         return chart
 
 
-def _stored_context(chart: Chart) -> str:
+def stored_context(chart: Chart) -> str:
     if not chart.query_context:
         raise QueryError(
             f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"

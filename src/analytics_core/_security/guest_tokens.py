@@ -10,6 +10,7 @@ from typing import Any, Final
 import jwt
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+from jwt.types import Options
 
 from analytics_core._records.guest import GuestGrant, GuestRule, GuestValue
 from analytics_core._records.secret import Secret
@@ -24,7 +25,7 @@ TOKEN_TYPE: Final = "guest"  # noqa: S105 - a kind, not a secret
 _PURPOSE: Final = b"analytics_core/guest-token/v1"
 _CLOCKS_DIFFER_S: Final = 30.0
 _NAMELESS: Final = GuestUser(username="guest_user", first_name="Guest", last_name="User")
-_UNCHECKED: Final = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
+_UNCHECKED: Final[Options] = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
 """Times are checked here, against the clock of the host; the JWT package would ask the system."""
 
 
@@ -71,7 +72,11 @@ class GuestTokens:
             )
         return token
 
-    def read(self, token: str) -> GuestGrant:
+    def now(self) -> datetime:
+        """Return the moment that counts for tokens; `core.as_of` does not move it."""
+        return self._clock.now()
+
+    def read(self, token: object) -> GuestGrant:
         """Return what a token says; GuestTokenError when it is not one of ours, not for this use, or not in time."""
         if not isinstance(token, str) or len(token) > self._settings.guest_token_max_bytes:
             raise GuestTokenError("it is not one of this service")
@@ -143,7 +148,6 @@ def rule_of(rule: GuestRowRule) -> GuestRule:
 
 
 def _grant(claims: GuestClaims) -> GuestGrant:
-    every = claims.all_rows is True
     return GuestGrant(
         username=claims.user.username or "",
         first_name=claims.user.first_name or "",
@@ -151,10 +155,16 @@ def _grant(claims: GuestClaims) -> GuestGrant:
         attributes=attributes_of(claims.user),
         embedded=tuple(dict.fromkeys(resource.id for resource in claims.resources)),
         rules=tuple(rule_of(rule) for rule in claims.rls_rules),
-        all_rows=None if every else frozenset(claims.all_rows or ()),
+        all_rows=_datasets_seen_whole(claims.all_rows),
         issued_on=_moment(claims.iat),
         expires_on=_moment(claims.exp),
     )
+
+
+def _datasets_seen_whole(all_rows: bool | tuple[int, ...]) -> frozenset[int] | None:
+    if isinstance(all_rows, bool):
+        return None if all_rows else frozenset()
+    return frozenset(all_rows)
 
 
 def _moment(seconds: float) -> datetime:

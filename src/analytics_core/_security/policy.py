@@ -199,7 +199,7 @@ class Policy:
     def require_mint_guest_tokens(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may mint guest tokens, or revoke those of a person."""
         if not self.allows(Act.MINT_GUEST_TOKENS, _general_standings(actor)):
-            raise AccessError("only an administrator may mint guest tokens: a token opens what its rules say, to anybody")
+            raise AccessError("only an administrator may mint guest tokens: whoever holds one reads what it names")
 
     # ------------------------------------------------------------------------------------------------------- tags
     def require_write_tag(self, actor: Actor, tag: Tag) -> None:

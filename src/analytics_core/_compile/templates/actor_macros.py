@@ -35,7 +35,7 @@ def actor_macros(actor: ActorFacts) -> dict[str, Any]:
     def rule_value(_state: RenderState, name: str) -> Any:
         known = str(raw_text(name))
         if known not in actor.values:
-            raise MissingTemplateValueError("it needs a value that the rule does not bring; add it to the rule's values")
+            raise MissingTemplateValueError("it needs a value that is not among the rule's values; add it there")
         return user_value(actor.values[known])
 
     def fact(value: Any) -> Macro:
