@@ -49,6 +49,7 @@ from analytics_core._resources.guest_dashboards import GuestDashboards
 from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
+from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -266,6 +267,11 @@ class AnalyticsCore:
     def embedded(self) -> Embedded:
         """Dashboards inside other pages, and the tokens of their guests."""
         return Embedded(self._runtime, self._actor())
+
+    @property
+    def tags(self) -> Tags:
+        """Labels on charts and dashboards."""
+        return Tags(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from tests.support.stores import empty_store, open_store
 
+from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
@@ -21,8 +22,8 @@ def mariadb_store_url(make_mariadb_database):
     return make_mariadb_database()
 
 
-class Suites(MetadataStoreConformance, DatasetConformance, ListConformance):
-    """All three suites."""
+class Suites(MetadataStoreConformance, DatasetConformance, ListConformance, DashboardConformance):
+    """All suites."""
 
 
 class TestInMemory(Suites):

@@ -26,6 +26,7 @@ from analytics_core.errors import (
     PayloadSchemaError,
     StaleVersionError,
 )
+from analytics_core.models.problems import field_names
 
 
 @pytest.fixture
@@ -72,7 +73,9 @@ def test_a_dashboard_is_found_by_id_uuid_and_slug(shop: SmallCore) -> None:
     assert [shop.core.dashboards.get(key).id for key in keys] == [item.id] * 5
 
 
-@pytest.mark.parametrize("key", [99, 0, -1, 2**70, "99", "9" * 40, "sales", "", "' OR 1=1 --", "0" * 32])
+@pytest.mark.parametrize(
+    "key", [99, 0, -1, 2**70, "99", "9" * 40, "sales", "", "' OR 1=1 --", "0" * 32, "a\x00", "\ud800", "s" * 500]
+)
 def test_a_key_that_names_nothing_is_not_found(shop: SmallCore, key: int | str) -> None:
     add_dashboard(shop.core)
     with pytest.raises(NotFoundError):
@@ -333,7 +336,7 @@ def test_a_write_on_what_the_caller_has_not_read_is_refused(shop: SmallCore) -> 
     read = shop.core.dashboards.get(made.id)
     assert read.css == "theirs"
     assert read.changed_on is not None
-    later = read.changed_on + timedelta(seconds=1)
+    later = (read.changed_on + timedelta(seconds=1)).replace(tzinfo=None)  # a naive moment is UTC
     assert shop.core.dashboards.update(made.id, {"css": "mine"}, unchanged_since=later).css == "mine"
 
 
@@ -396,6 +399,18 @@ def test_lists_are_ordered_and_paged(shop: SmallCore) -> None:
     assert item.to_payload() == {"id": 1, "status": "draft"}
     with pytest.raises(PayloadSchemaError, match="order_by"):
         shop.core.dashboards.list(order_by="owners")
+
+
+def test_answers_hold_every_field_of_the_contract(shop: SmallCore) -> None:
+    made = add_dashboard(shop.core, add_chart(shop.core))
+    answers = (
+        made,
+        shop.core.dashboards.list().result[0],
+        shop.core.dashboards.charts(made.id)[0],
+        shop.core.dashboards.datasets(made.id)[0],
+    )
+    for answer in answers:
+        assert set(answer.to_payload()) == set(field_names(type(answer)))
 
 
 # ------------------------------------------------------------------------------------------------- charts, datasets

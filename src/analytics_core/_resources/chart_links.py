@@ -9,6 +9,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import by_ids
+from analytics_core._resources.listing import LARGEST_PAGE
 from analytics_core._resources.surroundings import dashboards_with
 from analytics_core._resources.visibility import readable_dashboards
 from analytics_core._security.actor import Actor
@@ -60,6 +61,8 @@ def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: s
         NotFoundError: there is no such tag.
         PayloadSchemaError: an item names no tag, or its id and its name are of two tags.
     """
+    if len(references) > LARGEST_PAGE:
+        raise _problem(shape, "tags", f"may name {LARGEST_PAGE} tags at most")
     by_id = by_ids(unit.tags, (reference.id for reference in references if reference.id is not None))
     by_name = custom_tags(unit, [r.name for r in references if r.id is None and r.name is not None])
     ids = []
@@ -67,7 +70,7 @@ def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: s
         tag = by_name.get(reference.name or "") if reference.id is None else by_id.get(reference.id)
         if reference.id is None and reference.name is None:
             raise _problem(shape, f"tags.{position}", "needs an id or a name")
-        if tag is None:
+        if tag is None or reference.type not in (None, tag.type):
             raise NotFoundError("tag", reference.id if reference.id is not None else reference.name)
         if reference.name not in (None, tag.name):
             raise _problem(shape, f"tags.{position}.name", f"is not the name of tag {tag.id}; give the id or the name")

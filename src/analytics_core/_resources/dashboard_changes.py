@@ -30,6 +30,11 @@ def changed_dashboard(
     return replace(dashboard, **_fields(put, shape=shape), owner_ids=owner_ids or dashboard.owner_ids)
 
 
+def is_slug(text: str) -> bool:
+    """Tell whether a text has the characters of a slug."""
+    return _SLUG.fullmatch(text) is not None
+
+
 def _fields(payload: DashboardPost | DashboardPut, *, shape: str) -> dict[str, Any]:
     given = payload.given()
     copied = {
@@ -53,7 +58,7 @@ def _checked_slug(slug: str | None, *, shape: str) -> str | None:
     """Return a slug that can be a part of an address and be told from an id or a UUID; the empty one is none."""
     if not slug:
         return None
-    if not _SLUG.fullmatch(slug):
+    if not is_slug(slug):
         problem = "may hold letters, digits, - . _ and ~, and needs a letter or a digit"
     elif slug.isdecimal() or _is_uuid(slug):
         problem = "would be taken for an id; add a letter"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import datetime
+from datetime import UTC, datetime
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
@@ -54,7 +54,9 @@ def placed_charts(
 
 
 def refuse_later_change(dashboard: Dashboard, unchanged_since: datetime | None) -> None:
-    """Raise StaleVersionError when the dashboard has changed since the moment at which the caller saw it change."""
+    """Raise StaleVersionError when the dashboard has changed since this moment; a naive one is UTC."""
     changed_on = dashboard.audit.changed_on
-    if unchanged_since is not None and changed_on is not None and changed_on > unchanged_since:
+    if unchanged_since is None or changed_on is None:
+        return
+    if changed_on > (unchanged_since if unchanged_since.tzinfo else unchanged_since.replace(tzinfo=UTC)):
         raise StaleVersionError("dashboard", dashboard.id)

@@ -15,7 +15,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
-from analytics_core._resources.dashboard_changes import changed_dashboard, new_dashboard
+from analytics_core._resources.dashboard_changes import changed_dashboard, is_slug, new_dashboard
 from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
@@ -23,6 +23,7 @@ from analytics_core._resources.dashboard_datasets import dashboard_dataset
 from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.favourites import Favourites
+from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
@@ -31,7 +32,7 @@ from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import around_dashboards
-from analytics_core._resources.visibility import datasets_of, readable_charts, visible_dashboards
+from analytics_core._resources.visibility import readable_charts, visible_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
@@ -236,7 +237,7 @@ class Dashboards:
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
-            datasets = [d for d in self._datasets_of(unit, dashboard) if self._may_read(d)]
+            datasets = [d for d in find_datasets_of(unit, dashboard) if self._may_read(d)]
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
         people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
         readable = self._readable_texts()
@@ -283,7 +284,7 @@ class Dashboards:
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, key: int | str) -> Dashboard:
         dashboard = _found(unit, key)
-        self._runtime.policy.require_read_dashboard(self._actor, dashboard, self._datasets_of(unit, dashboard))
+        require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
         return dashboard
 
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
@@ -299,12 +300,6 @@ class Dashboards:
         policy, shape = self._runtime.policy, shape if before else _POST
         chart_ids = placed_charts(unit, policy, self._actor, record.chart_ids, before=known, shape=shape)
         return replace(record, chart_ids=chart_ids)
-
-    def _datasets_of(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Dataset, ...]:
-        """Return the datasets of the dashboard's charts, each once, in the order of their ids."""
-        datasets = datasets_of(unit, by_ids(unit.charts, dashboard.chart_ids).values())
-        once = {dataset.id: dataset for dataset in datasets.values()}
-        return tuple(once[key] for key in sorted(once))
 
     def _may_read(self, dataset: Dataset) -> bool:
         return self._runtime.policy.can_read_dataset(self._actor, dataset)
@@ -327,7 +322,11 @@ def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     if key.isdecimal() and len(key) <= 10:
         return unit.dashboards.get(int(key))
     uuid = _uuid_of(key)
-    found = unit.dashboards.find(slug=key) if uuid is None else unit.dashboards.find(uuid=uuid)
+    found = None
+    if uuid is not None:
+        found = unit.dashboards.find(uuid=uuid)
+    elif is_slug(key):
+        found = unit.dashboards.find(slug=key)
     if found is None:
         raise NotFoundError("dashboard", key)
     return found

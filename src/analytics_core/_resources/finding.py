@@ -5,10 +5,13 @@ from __future__ import annotations
 from uuid import UUID
 
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import EmbeddedDashboard
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.visibility import DATASET_TYPES
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.visibility import DATASET_TYPES, datasets_of
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import NotFoundError
 
 
@@ -41,3 +44,15 @@ def _uuid_of(text: str) -> str | None:
         return str(UUID(text))
     except ValueError:
         return None
+
+
+def find_datasets_of(unit: UnitOfWork, dashboard: Dashboard) -> tuple[Dataset, ...]:
+    """Return the datasets of a dashboard's charts, each once, in the order of their ids."""
+    datasets = datasets_of(unit, by_ids(unit.charts, dashboard.chart_ids).values())
+    once = {dataset.id: dataset for dataset in datasets.values()}
+    return tuple(once[key] for key in sorted(once))
+
+
+def require_readable_dashboard(unit: UnitOfWork, policy: Policy, actor: Actor, dashboard: Dashboard) -> None:
+    """Raise DashboardAccessError unless the actor may read the dashboard."""
+    policy.require_read_dashboard(actor, dashboard, find_datasets_of(unit, dashboard))

@@ -14,6 +14,7 @@ import pytest
 from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.secret import Secret
+from analytics_core._records.tag import Favourite, Tag
 from analytics_core.errors import (
     AlreadyExistsError,
     DatabaseNotFoundError,
@@ -24,13 +25,16 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset, a_user
 
 _KINDS: dict[str, Callable[[], Any]] = {
     "users": a_user,
     "roles": lambda: Role(name="analysts"),
     "databases": a_database,
     "charts": a_chart,
+    "dashboards": a_dashboard,
+    "tags": lambda: Tag(name="sales"),
+    "favourites": lambda: Favourite(user_id=1, target="chart", target_id=1),
 }
 
 

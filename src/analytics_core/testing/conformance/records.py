@@ -7,6 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import User
@@ -38,6 +39,11 @@ def a_dataset(database_id: int, name: str = "orders", **fields: Any) -> Dataset:
 def a_chart(name: str = "sales", **fields: Any) -> Chart:
     """Return a chart that is not stored yet."""
     return Chart(slice_name=name, **{"uuid": str(uuid.uuid4()), **fields})
+
+
+def a_dashboard(title: str = "Sales", **fields: Any) -> Dashboard:
+    """Return a dashboard that is not stored yet."""
+    return Dashboard(dashboard_title=title, **{"uuid": str(uuid.uuid4()), **fields})
 
 
 def a_user(username: str = "ada", **fields: Any) -> User:
