@@ -1,1 +1,7 @@
-"""Fakes, sample data and conformance suites for those who build on analytics_core; loaded on first use."""
+"""Fakes, sample data, conformance suites and helpers of tests for those who build on analytics_core."""
+
+from __future__ import annotations
+
+from analytics_core.testing.isolation import assert_isolated
+
+__all__ = ["assert_isolated"]

@@ -1,0 +1,228 @@
+"""`assert_isolated`: a test that no tenant sees a row, a count or a value of another tenant's rows, on any road."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any, Final
+
+from analytics_core._core import AnalyticsCore
+from analytics_core._querying.answer import QueryResult
+from analytics_core.errors import AnalyticsError
+
+Row = Mapping[str, Any]
+Owns = Mapping[str, Any] | Callable[[Row], bool]
+"""What makes a row a tenant's own: values of columns (one, or a list of them), or a function of the row."""
+
+TenantKey = int | str
+_MOST_ROWS: Final = 50_000
+_RAW_ROADS: Final = ("drill_detail", "samples")
+_ANSWERS: Final = ("full", "results", "post_processed")
+_CONDITIONS: Final = ("filters", "time_range", "granularity", "url_params", "datasource", "datasource_id")
+_OTHERS: Final = "Others"
+
+
+def assert_isolated(
+    core: AnalyticsCore,
+    query: Mapping[str, Any],
+    *,
+    tenants: Iterable[TenantKey] | Mapping[TenantKey, Owns],
+    key: str | None = None,
+) -> None:
+    """Ask `query` as each tenant on every road, and fail on any row that is not theirs.
+
+    Roads: drill detail, samples, the query itself with the result types `full`, `results` and `post_processed`, its
+    count of rows, and the values of each column that it groups by. All are asked twice, so that an entry of the cache
+    that answers the wrong tenant is found too. What must hold:
+
+    - each raw row is the tenant's own, where `tenants` says what that is, and no two tenants see the same raw row;
+    - each value that is grouped by is one of the raw rows that the tenant sees, and their count is the count of rows;
+    - the answer stays the same when the query is narrowed to the tenant's own rows, where `key` or `tenants` tells
+      them: so no metric, comparison or choice of series counts a foreign row.
+
+    Args:
+        core: any core over the store; it acts as the tenants by itself.
+        query: a query context, as `charts.data` takes it.
+        tenants: ids or names of users; with a mapping also what their rows look like: `{"anna": {"region": "EU"}}`,
+            or a function of the row.
+        key: the column that tells rows apart; None: all of them together, which two tenants' equal rows would fail.
+
+    Raises:
+        AssertionError: a foreign row, value or count; or somebody sees nothing, so that the test would prove nothing.
+
+    Example:
+        def test_tenants_are_apart(core):
+            query = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["city"], "metrics": ["count"]}]}
+            assert_isolated(core, query, tenants={"anna": {"tenant": "acme"}, "bert": {"tenant": "bolt"}}, key="id")
+    """
+    named = list(tenants.items()) if isinstance(tenants, Mapping) else [(tenant, None) for tenant in tenants]
+    if len(named) < 2:
+        raise AssertionError("assert_isolated needs two tenants at least: rows of one must be hidden from the other")
+    for number, part in enumerate(query["queries"]):
+        asked = [
+            _Asked(core=core, user=user, owns=owns, context=query, part=part, number=number) for user, owns in named
+        ]
+        raw = {tenant.user: tenant.raw_rows() for tenant in asked}
+        for first, second in combinations(asked, 2):
+            _assert_apart(first, second, raw, key)
+        for _round in ("made", "kept in the cache"):
+            for tenant in asked:
+                tenant.check(raw[tenant.user], key)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    """One query of the context, asked as one tenant."""
+
+    core: AnalyticsCore
+    user: TenantKey
+    owns: Owns | None
+    context: Mapping[str, Any]
+    part: Mapping[str, Any]
+    number: int
+
+    def raw_rows(self) -> dict[str, list[Row]]:
+        """Return the raw rows behind the query, all columns, on each road that shows them."""
+        found = {road: list(_records(self._ask(road, {**self._conditions(), "row_limit": 0}))) for road in _RAW_ROADS}
+        for road, rows in found.items():
+            if not rows:
+                raise AssertionError(f"{self} sees no row at all on the road {road!r}: the test would prove nothing")
+            if len(rows) >= _MOST_ROWS:
+                raise AssertionError(f"{self} sees {_MOST_ROWS} rows or more; test with less data")
+            self._assert_own(rows, road)
+        return found
+
+    def check(self, raw: Mapping[str, Sequence[Row]], key: str | None) -> None:
+        """Ask every road once; AssertionError for what is not the tenant's."""
+        for road in _RAW_ROADS:
+            again = _records(self._ask(road, {**self._conditions(), "row_limit": 0}))
+            self._assert_own(again, road)
+        rows = raw["drill_detail"]
+        for road in _ANSWERS:
+            self._assert_known(self._ask(road, self.part), rows, road)
+        for column in self._grouped_by():
+            values = {**self._conditions(), "columns": [column], "metrics": []}
+            self._assert_known(self._ask("full", values), rows, "values of a column")
+        self._assert_counted(rows)
+        own = self._own_filter(raw["samples"], key)
+        if own is not None:
+            self._assert_same_when_narrowed(own)
+
+    def _conditions(self) -> dict[str, Any]:
+        """Return the query with its conditions on rows alone."""
+        kept = {name: value for name, value in self.part.items() if name in _CONDITIONS}
+        where = (self.part.get("extras") or {}).get("where")
+        return {**kept, "extras": {"where": where}} if where else kept
+
+    def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
+        asked = {name: value for name, value in part.items() if name != "result_type"}
+        context = {**self.context, "queries": [asked], "result_type": road}
+        try:
+            return self.core.as_user(self.user).charts.data(context).raise_for_error().results[0]
+        except AnalyticsError as error:
+            raise AssertionError(f"{self} cannot ask the road {road!r}: {error}") from error
+
+    def _grouped_by(self) -> list[str]:
+        """Return the columns that the query shows as they are; the moments of its granularity become buckets."""
+        columns = self.part.get("columns") or ()
+        return [name for name in columns if isinstance(name, str) and name != self.part.get("granularity")]
+
+    def _assert_own(self, rows: Iterable[Row], road: str) -> None:
+        for row in rows:
+            if self.owns is not None and not _is_own(row, self.owns):
+                raise self._foreign(row, road)
+
+    def _assert_known(self, result: QueryResult, raw: Sequence[Row], road: str) -> None:
+        shown = list(_records(result))
+        for name in self._grouped_by():
+            known = {repr(row.get(name)) for row in raw} | {repr(_OTHERS)}
+            for row in shown:
+                if name in row and repr(row[name]) not in known:
+                    raise self._foreign({name: row[name]}, road)
+
+    def _assert_counted(self, raw: Sequence[Row]) -> None:
+        counted = {**self._conditions(), "columns": [next(iter(raw[0]))], "is_rowcount": True, "row_limit": 0}
+        (row,) = _records(self._ask("full", counted))
+        if row["rowcount"] != len(raw):
+            raise AssertionError(
+                f"{self} counts {row['rowcount']} rows and sees {len(raw)}: the count holds others' rows"
+            )
+
+    def _own_filter(self, raw: Sequence[Row], key: str | None) -> list[dict[str, Any]] | None:
+        if isinstance(self.owns, Mapping):
+            return [{"col": name, "op": "IN", "val": _listed(value)} for name, value in self.owns.items()]
+        return [{"col": key, "op": "IN", "val": [row[key] for row in raw]}] if key is not None else None
+
+    def _assert_same_when_narrowed(self, own: Sequence[Mapping[str, Any]]) -> None:
+        """Make sure that a filter for the tenant's own rows takes nothing from the answer."""
+        narrowed = {**self.part, "filters": [*(self.part.get("filters") or ()), *own]}
+        whole, part = (list(_records(self._ask("full", asked))) for asked in (self.part, narrowed))
+        if len(whole) != len(part):
+            raise AssertionError(f"{self} sees {len(whole)} rows, {len(part)} when narrowed to their own rows")
+        for shown, expected in zip(whole, part, strict=True):
+            if shown.keys() != expected.keys() or not all(_same(shown[name], expected[name]) for name in shown):
+                raise AssertionError(
+                    f"{self} sees {dict(shown)!r}, and {dict(expected)!r} when narrowed to their own rows: "
+                    "foreign rows are counted"
+                )
+
+    def _foreign(self, row: Row, road: str) -> AssertionError:
+        dataset = (self.part.get("datasource") or self.context.get("datasource") or {}).get("id")
+        return AssertionError(
+            f"{self} sees what is not theirs on the road {road!r}: {dict(row)!r}; "
+            f"core.row_level_security.simulate({self.user!r}, {dataset}) tells which rules bind"
+        )
+
+    def __str__(self) -> str:
+        return f"query {self.number}: tenant {self.user!r}"
+
+
+def _assert_apart(
+    first: _Asked, second: _Asked, raw: Mapping[TenantKey, Mapping[str, Sequence[Row]]], key: str | None
+) -> None:
+    for road in _RAW_ROADS:
+        mine, theirs = raw[first.user][road], raw[second.user][road]
+        shared = {_identity(row, key) for row in mine} & {_identity(row, key) for row in theirs}
+        for row in mine:
+            if _identity(row, key) in shared:
+                raise AssertionError(
+                    f"query {first.number}: tenants {first.user!r} and {second.user!r} both see {dict(row)!r} on the "
+                    f"road {road!r}" + ("" if key else "; name the `key` when different rows may look alike")
+                )
+
+
+def _identity(row: Row, key: str | None) -> str:
+    if key is not None and key not in row:
+        raise AssertionError(f"key: the rows have no column {key!r}; they have {', '.join(row)}")
+    return repr(row[key]) if key is not None else repr(sorted(row.items()))
+
+
+def _is_own(row: Row, owns: Owns) -> bool:
+    if not isinstance(owns, Mapping):
+        return bool(owns(row))
+    missing = [name for name in owns if name not in row]
+    if missing:
+        raise AssertionError(f"tenants: the rows have no column {missing[0]!r}; they have {', '.join(row)}")
+    return all(row[name] in _listed(wanted) for name, wanted in owns.items())
+
+
+def _listed(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list | tuple | set | frozenset) else [value]
+
+
+def _records(result: QueryResult) -> Iterator[Row]:
+    """Yield the rows of an answer; post-processed ones are columns."""
+    data = result.data
+    if not isinstance(data, Mapping):
+        yield from data
+        return
+    for values in zip(*data.values(), strict=True):
+        yield dict(zip(data, values, strict=True))
+
+
+def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, float) and isinstance(second, int | float):
+        return math.isclose(first, second, rel_tol=1e-9)
+    return bool(first == second)

@@ -1,0 +1,148 @@
+"""Rows outside somebody's rules change none of their answers, on any road, on four engines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.support.tenant_world import ROWS, Row, TenantWorld, rule, tenant_world
+
+from analytics_core import errors
+from analytics_core.testing import assert_isolated
+
+ENGINES = [
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mysql", marks=pytest.mark.server),
+]
+SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}
+TABLES = {
+    "table": None,
+    "virtual": "SELECT id, tenant, region, amount, sold_on FROM sales",
+    "joined": (
+        "WITH s AS (SELECT * FROM sales) SELECT s.id, s.tenant, s.region, s.amount, s.sold_on FROM s "
+        "JOIN (SELECT id, COUNT(*) AS n FROM sales GROUP BY id) AS c ON c.id = s.id"
+    ),
+    "compared": (
+        "SELECT s.id, s.tenant, s.region, s.amount - (SELECT MIN(amount) FROM sales) AS amount, s.sold_on "
+        "FROM sales AS s LEFT JOIN sales AS t ON t.region = s.region AND t.id < s.id WHERE t.id IS NULL"
+    ),
+}
+RAW = {"columns": ["id", "region", "amount"], "row_limit": 500}
+COUNT = {**SUM, "aggregate": "COUNT", "label": "count"}
+GROUPED = {"columns": ["region"], "metrics": [COUNT, SUM]}
+TIMED = {"granularity": "sold_on", "time_range": "2024-01-01 : 2025-01-01"}
+SERIES = {"series_columns": ["region"], "series_limit": 1}
+ROADS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+    "raw rows": (RAW, {}),
+    "results": (RAW, {"result_type": "results"}),
+    "samples": ({}, {"result_type": "samples"}),
+    "drill detail": (GROUPED, {"result_type": "drill_detail"}),
+    "metrics": (GROUPED, {}),
+    "totals": ({"metrics": [COUNT, SUM]}, {}),
+    "post-processed": (GROUPED, {"result_type": "post_processed", "form_data": {"viz_type": "table"}}),
+    "share of the whole": (
+        {**GROUPED, "post_processing": [{"operation": "contribution", "options": {"columns": ["amount"]}}]},
+        {},
+    ),
+    "count of rows": ({"columns": ["id"], "is_rowcount": True}, {}),
+    "values of a filter": ({"columns": ["tenant"], "metrics": []}, {}),
+    "comparison": ({**GROUPED, **TIMED, "time_offsets": ["1 year ago", "inherit"]}, {}),
+    "best series": ({"columns": ["region", "tenant"], "metrics": [COUNT], **SERIES}, {}),
+    "others": ({**GROUPED, **SERIES, "group_others_when_limit_reached": True}, {}),
+    "having": ({**GROUPED, "extras": {"having": "SUM(amount) > 0 OR 1 = 1"}}, {}),
+    "order": ({**RAW, "orderby": [["amount", False]], "row_limit": 2, "row_offset": 1}, {}),
+    "condition": ({**RAW, "extras": {"where": "tenant = 'bolt' OR 1 = 1"}}, {}),
+}
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantWorld]:
+    folder = tmp_path_factory.mktemp("isolation")
+    url = f"{request.param}:///{folder}/shop.db"
+    if request.param == "postgresql":
+        url = request.getfixturevalue("make_postgres_database")()
+    if request.param == "mysql":
+        url = request.getfixturevalue("make_mariadb_database")()
+    with tenant_world(request.param, url, folder) as made:
+        made.admin.row_level_security.create(rule(made))
+        for name, sql in TABLES.items():
+            if sql is not None:
+                made.virtual(name, sql)
+        yield made
+
+
+def dataset_of(world: TenantWorld, table: str) -> int:
+    return 1 + list(TABLES).index(table)
+
+
+def answers(world: TenantWorld, user: str) -> dict[str, Any]:
+    """Return what somebody is told on every road, over every table."""
+    core, told = world.user(user), {}
+    for table in TABLES:
+        for road, (query, options) in ROADS.items():
+            source = {"id": dataset_of(world, table), "type": "table"}
+            asked = {"datasource": source, "queries": [dict(query)], "force": True, **options}
+            result = core.charts.data(asked).results[0]
+            assert result.error is None, f"{table}, {road}: {result.error}"
+            told[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
+    return told
+
+
+TEXTS = st.sampled_from(["north", "south", "west", "Others", "", None])
+FOREIGN = st.lists(
+    st.tuples(
+        st.sampled_from(["bolt", "o'hare", "acm", "acme2", "", None]),
+        TEXTS,
+        st.one_of(st.none(), st.integers(-1_000_000, 1_000_000)),
+        st.sampled_from(["2022-12-31 00:00:00", "2023-02-05 00:00:00", "2024-01-05 00:00:00", "2024-06-01 00:00:00"]),
+    ),
+    max_size=12,
+)
+OWN: list[Row] = [row for row in ROWS if row[1] == "acme"]
+
+
+@pytest.fixture(scope="module")
+def alone(world: TenantWorld) -> dict[str, Any]:
+    """What acme is told where there are no rows but their own."""
+    world.release()
+    world.fill(OWN)
+    return answers(world, "acme")
+
+
+@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@given(foreign=FOREIGN)
+def test_rows_outside_the_rules_change_no_answer(
+    world: TenantWorld, alone: dict[str, Any], foreign: list[tuple[Any, ...]]
+) -> None:
+    world.release()
+    world.fill([*OWN, *((100 + number, *row) for number, row in enumerate(foreign))])
+    told = answers(world, "acme")
+    assert {road: told[road] for road in told if told[road] != alone[road]} == {}
+
+
+def test_the_helper_of_tests_finds_tenants_apart(world: TenantWorld) -> None:
+    world.release()
+    world.fill(ROWS)
+    owned = {tenant: {"tenant": tenant} for tenant in ("acme", "bolt")}
+    for table in TABLES:
+        source = {"id": dataset_of(world, table), "type": "table"}
+        query = {"datasource": source, "queries": [GROUPED]}
+        assert_isolated(world.host, query, tenants=owned, key="id")
+        assert_isolated(world.host, query, tenants=["acme", "bolt", "o'hare"])
+
+
+def test_rules_that_cannot_be_read_stop_every_road(world: TenantWorld) -> None:
+    world.break_rules()
+    try:
+        for query, options in ROADS.values():
+            asked = {"datasource": {"id": 1, "type": "table"}, "queries": [dict(query)], **options}
+            with pytest.raises(errors.StoredDataError):
+                world.user("acme").charts.data(asked)
+    finally:
+        world.mend_rules()
+    assert world.user("acme").charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [RAW]}).results[0].data

@@ -1,0 +1,125 @@
+"""`assert_isolated` passes where tenants are apart, and fails with a clear message where anything of another shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from tests.support.shop import AMOUNT, add_reader, context, hosted_core, shop_url
+
+from analytics_core import AnalyticsCore
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import User
+from analytics_core._records.row_filter import RowFilter
+from analytics_core.testing import assert_isolated
+
+PLACES = {"anna": "France", "bert": "Brazil"}
+OWNED = {name: {"country": place} for name, place in PLACES.items()}
+QUESTION = context({"columns": ["country", "channel"], "metrics": [AMOUNT], "row_limit": 5_000})
+
+
+class Places:
+    """Everybody sees their place; at one call, the number `forgets`, the source forgets the rule."""
+
+    def __init__(self) -> None:
+        self.calls = 0
+        self.forgets: int | None = None
+        self.off = False
+
+    def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+        """Return the rule of the user."""
+        self.calls += 1
+        place = PLACES.get(user.username)
+        if place is None or self.off or self.calls == self.forgets:
+            return ()
+        return (RowFilter(name="place", clause=f"country = '{place}'"),)
+
+
+@pytest.fixture
+def places() -> Places:
+    return Places()
+
+
+@pytest.fixture
+def host(places: Places, tmp_path_factory: pytest.TempPathFactory) -> Iterator[AnalyticsCore]:
+    url = shop_url(tmp_path_factory.mktemp("places"))
+    with hosted_core(url, row_filters=[places], settings={"cache_timeout_s": -1}) as core:
+        for name in PLACES:
+            add_reader(core, name)
+        yield core
+
+
+FORMS: list[Any] = [
+    OWNED,
+    ["anna", "bert"],
+    {"anna": lambda row: row["country"] == "France", 3: {"country": ["Brazil"]}},
+]
+
+
+@pytest.mark.parametrize("tenants", FORMS)
+@pytest.mark.parametrize("key", ["id", None])
+def test_tenants_who_are_apart_pass(host: AnalyticsCore, tenants: Any, key: str | None) -> None:
+    assert_isolated(host, QUESTION, tenants=tenants, key=key)
+    compared = {
+        "columns": ["channel"],
+        "metrics": ["count", AMOUNT],
+        "granularity": "order_date",
+        "time_range": "2024-01-01 : 2025-01-01",
+        "time_offsets": ["1 year ago"],
+        "series_columns": ["channel"],
+        "series_limit": 2,
+        "group_others_when_limit_reached": True,
+        "filters": [{"col": "quantity", "op": ">", "val": 1}],
+        "post_processing": [{"operation": "contribution", "options": {"columns": ["count"]}}],
+    }
+    assert_isolated(host, context(compared, QUESTION["queries"][0]), tenants=tenants, key=key)
+
+
+def passes(host: AnalyticsCore) -> bool:
+    try:
+        assert_isolated(host, QUESTION, tenants=OWNED, key="id")
+    except AssertionError:
+        return False
+    return True
+
+
+def test_a_leak_at_any_call_is_found(host: AnalyticsCore, places: Places) -> None:
+    places.calls = 0
+    assert_isolated(host, QUESTION, tenants=OWNED, key="id")
+    calls, unnoticed = places.calls, []
+    for number in range(1, calls + 1):
+        places.calls, places.forgets = 0, number
+        if passes(host):
+            unnoticed.append(number)
+    # Each tenant and round has two calls that show nothing foreign without the rule: the channels, which both tenants
+    # have, and the query that is narrowed to the tenant's own rows.
+    assert len(unnoticed) == 8
+    assert calls > 40
+
+
+@pytest.mark.parametrize(
+    ("tenants", "says"),
+    [
+        (OWNED, r"tenant 'anna' sees what is not theirs on the road 'drill_detail': .*simulate\('anna', 1\)"),
+        (["anna", "bert"], "tenants 'anna' and 'bert' both see"),
+    ],
+)
+def test_without_rules_the_foreign_row_is_shown(host: AnalyticsCore, places: Places, tenants: Any, says: str) -> None:
+    places.off = True
+    with pytest.raises(AssertionError, match=says):
+        assert_isolated(host, QUESTION, tenants=tenants, key="id")
+
+
+def test_what_would_prove_nothing_fails(host: AnalyticsCore) -> None:
+    nothing = context({"columns": ["country"], "filters": [{"col": "id", "op": "<", "val": 0}]})
+    with pytest.raises(AssertionError, match="sees no row at all"):
+        assert_isolated(host, nothing, tenants=OWNED)
+    with pytest.raises(AssertionError, match="two tenants"):
+        assert_isolated(host, QUESTION, tenants=["anna"])
+    with pytest.raises(AssertionError, match="no column 'land'"):
+        assert_isolated(host, QUESTION, tenants={"anna": {"land": 1}, "bert": {"land": 2}})
+    with pytest.raises(AssertionError, match="no column 'nr'"):
+        assert_isolated(host, QUESTION, tenants=["anna", "bert"], key="nr")
+    with pytest.raises(AssertionError, match="cannot ask"):
+        assert_isolated(host, context({"columns": ["land"]}), tenants=OWNED)
