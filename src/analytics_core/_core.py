@@ -53,7 +53,6 @@ from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
@@ -168,7 +167,7 @@ class AnalyticsCore:
             GuestTokenError: the token is none of ours, for another use, over, or revoked.
             GuestAccessError: pages of this origin may not show its dashboards.
         """
-        key = _GuestKey(grant=self._runtime.guest_tokens.read(token), origin=origin)
+        key = _GuestKey(grant=self._runtime.guests.tokens.read(token), origin=origin)
         bound = self._sibling(self._runtime, key)
         bound._guest()
         return bound
@@ -325,22 +324,10 @@ def _build_runtime(
     allowed_files: Sequence[Path | str],
     people: UserDirectory,
 ) -> Runtime:
-    statements = StatementRunner(connector)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
-    parser = FragmentParser(max_length=settings.max_fragment_length)
-    rule_books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    row_security = RowSecurity(books=rule_books, sources=row_filters, renderer=TemplateRenderer(), parser=parser)
-    guest_tokens = GuestTokens(settings, clock)
-    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
-    queries = QueryRunner(
-        loader=loader,
-        gate=Gate(policy=policy, runner=statements, row_security=row_security),
-        preparer=Preparer(parser=parser, limits=_limits(settings)),
-        templates=templates,
-        results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
-        settings=settings,
-        operations=installed_operations(),
+    parts = _parts(
+        settings=settings, clock=clock, store=store, connector=connector, registry=registry, row_filters=row_filters
     )
+    reflector = Reflector(connector, specs=registry.get)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -350,33 +337,74 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(
-            policy=policy, registry=registry, reflector=Reflector(connector, specs=registry.get), runner=statements
-        ),
-        row_security=row_security,
-        simulations=Simulations(
-            loader=loader,
-            policy=policy,
-            row_security=row_security,
-            templates=templates,
-            parser=parser,
-            limits=_limits(settings),
-        ),
-        templates=templates,
+        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=parts.statements),
+        row_security=parts.row_security,
+        simulations=_simulations(parts, policy),
+        templates=parts.templates,
         people=people,
-        guest_tokens=guest_tokens,
-        guests=Guests(
-            store,
-            clock,
-            tokens=guest_tokens,
-            freshness_s=settings.metadata_freshness_s,
-            roles=settings.guest_roles,
-        ),
+        guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
         contexts=ContextReader(),
-        queries=queries,
+        queries=_queries(parts, policy, StoredResults(cache, clock, most_bytes=settings.cache_max_bytes), settings),
         job_book=JobBook(runner=jobs),
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Parts:
+    """What the query engine and the simulation of row rules share."""
+
+    statements: StatementRunner
+    templates: QueryTemplates
+    parser: FragmentParser
+    row_security: RowSecurity
+    loader: DatasetLoader
+    limits: PlanLimits
+
+
+def _parts(
+    *,
+    settings: Settings,
+    clock: Clock,
+    store: MetadataStore,
+    connector: SqlAlchemyConnector,
+    registry: EngineRegistry,
+    row_filters: Sequence[RowFilterSource],
+) -> _Parts:
+    limits = _limits(settings)
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    return _Parts(
+        statements=StatementRunner(connector),
+        templates=QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits),
+        parser=parser,
+        row_security=RowSecurity(books=books, sources=row_filters, renderer=TemplateRenderer(), parser=parser),
+        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
+        limits=limits,
+    )
+
+
+def _queries(parts: _Parts, policy: Policy, results: StoredResults, settings: Settings) -> QueryRunner:
+    return QueryRunner(
+        loader=parts.loader,
+        gate=Gate(policy=policy, runner=parts.statements, row_security=parts.row_security),
+        preparer=Preparer(parser=parts.parser, limits=parts.limits),
+        templates=parts.templates,
+        results=results,
+        settings=settings,
+        operations=installed_operations(),
+    )
+
+
+def _simulations(parts: _Parts, policy: Policy) -> Simulations:
+    return Simulations(
+        loader=parts.loader,
+        policy=policy,
+        row_security=parts.row_security,
+        templates=parts.templates,
+        parser=parts.parser,
+        limits=parts.limits,
     )
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -94,3 +95,24 @@ class ErrorItem:
             "level": self.level.value,
             "extra": dict(self.extra),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
+
+    path: str
+    message: str
+
+
+def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
+    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    return tuple(by_folded[folded] for folded in close)
+
+
+def known_list(known: Sequence[str], *, most: int = 20) -> str:
+    """Return names as a message lists them, the first ones only when there are many."""
+    shown = ", ".join(known[:most])
+    return f"{shown} and {len(known) - most} more" if len(known) > most else shown

@@ -19,7 +19,6 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
-from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UserDirectory
@@ -44,7 +43,6 @@ class Runtime:
     policy: Policy
     people: UserDirectory
     actors: Fresh[int | str | User, Actor]
-    guest_tokens: GuestTokens
     guests: Guests
     probes: Probes
     row_security: RowSecurity

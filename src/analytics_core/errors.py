@@ -2,15 +2,13 @@
 
     AnalyticsError                              our own fault unless a class below says otherwise (500)
     ├── SettingsError                           settings that must not start: weak key, unsafe combination
-    ├── ActorRequiredError                      a call without an acting user (401)
-    │   └── GuestTokenError                     a guest token that is not valid, is over or was revoked
+    ├── ActorRequiredError                      a call without an acting user (401); GuestTokenError
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
     │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
-    │   ├── ChartAccessError / DashboardAccessError
-    │   │   └── GuestAccessError                what guests may not do
+    │   ├── ChartAccessError / DashboardAccessError / GuestAccessError
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
@@ -45,14 +43,15 @@ Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Err
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
+from analytics_core._error_types import Problem as Problem
+from analytics_core._error_types import known_list
+from analytics_core._error_types import nearest as nearest
 
 
 class AnalyticsError(Exception):
@@ -134,14 +133,6 @@ class PayloadFormatError(PayloadError):
     """A payload that is not a JSON object, or holds text that no engine can take."""
 
     default_type = ErrorType.INVALID_PAYLOAD_FORMAT_ERROR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
-
-    path: str
-    message: str
 
 
 class PayloadSchemaError(PayloadError):
@@ -286,18 +277,6 @@ class QueryError(AnalyticsError):
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
-    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
-    return tuple(by_folded[folded] for folded in close)
-
-
-def _known_list(known: Sequence[str], *, most: int = 20) -> str:
-    shown = ", ".join(known[:most])
-    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
-
-
 class UnknownNameError(QueryError):
     """A name that nothing answers to; `.suggestions` holds the nearest ones."""
 
@@ -316,7 +295,7 @@ class UnknownNameError(QueryError):
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)
         near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
-        listed = f"{near or ';'} It has: {_known_list(self.known)}" if self.known else near
+        listed = f"{near or ';'} It has: {known_list(self.known)}" if self.known else near
         super().__init__(
             f"{place} has no {self.noun} {name!r}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,

@@ -17,6 +17,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.origins import allows_origin
+from analytics_core._settings import Settings
 from analytics_core.errors import GuestAccessError, GuestTokenError, SettingsError, StoredDataError
 from analytics_core.models.enums import DatasourceType
 from analytics_core.ports import Clock, MetadataStore
@@ -43,15 +44,13 @@ class _Known:
 
 
 class Guests:
-    """Turns what tokens say into actors; what it read of the store counts for `freshness_s` seconds."""
+    """Turns what tokens say into actors; what it read of the store counts for `metadata_freshness_s` seconds."""
 
-    def __init__(
-        self, store: MetadataStore, clock: Clock, *, tokens: GuestTokens, freshness_s: float, roles: Sequence[str]
-    ) -> None:
+    def __init__(self, store: MetadataStore, clock: Clock, settings: Settings) -> None:
+        self.tokens = GuestTokens(settings, clock)
         self._store = store
-        self._tokens = tokens
-        self._role_names = tuple(roles)
-        self._known: Fresh[GuestGrant, _Known] = Fresh(store, clock, seconds=freshness_s)
+        self._role_names = settings.guest_roles
+        self._known: Fresh[GuestGrant, _Known] = Fresh(store, clock, seconds=settings.metadata_freshness_s)
 
     def actor(self, grant: GuestGrant, *, origin: str | None) -> Actor:
         """Return the guest as they may act now, on a page of `origin`.
@@ -60,7 +59,7 @@ class Guests:
             GuestTokenError: the token is over, revoked, or nothing that it names is embedded any more.
             GuestAccessError: none of its dashboards may be shown on pages of this origin.
         """
-        self._tokens.check_not_over(grant)
+        self.tokens.check_not_over(grant)
         known = self._known.get(grant, lambda: self._read(grant))
         shown = [item for item in known.opened if allows_origin(item.embedded.allowed_domains, origin)]
         if not shown:

@@ -82,6 +82,7 @@ class ChartQueries:
 
 
 def stored_context(chart: Chart) -> str:
+    """Return the query context that a chart stores; QueryError when it stores none."""
     if not chart.query_context:
         raise QueryError(
             f"chart {chart.id} has no query_context; save one with charts.update, or ask with a query context"

@@ -184,7 +184,7 @@ class Embedded:
             act.log(unit, dashboard_id=dashboard_id, details={"subject": subject} if subject is not None else None)
 
     def _write_cut_off(self, unit: UnitOfWork, key: str) -> None:
-        now = self._runtime.guest_tokens.now()
+        now = self._runtime.guests.tokens.now()
         before = unit.key_values.find(kind=CUT_OFF_KIND, key=key)
         if before is None:
             record = KeyValue(kind=CUT_OFF_KIND, key=key, value=write_cut_off(now))

@@ -54,7 +54,7 @@ class Minting:
             self._check_rules(unit, request, opened)
             _refuse_unruled(request, opened, seen_whole)
             embedded = [item.uuid for item in opened.embedded]
-            token = self._runtime.guest_tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
+            token = self._runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
             for item in opened.embedded:
                 act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
         return token
