@@ -22,7 +22,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security import policy as rules
 from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet
 from analytics_core.models.parsing import Payload, parse
 
@@ -188,7 +188,10 @@ class Embedded:
         before = unit.key_values.find(kind=CUT_OFF_KIND, key=key)
         if before is None:
             record = KeyValue(kind=CUT_OFF_KIND, key=key, value=write_cut_off(now))
-            unit.key_values.append(record, actor_id=self._actor.id)
+            try:
+                unit.key_values.append(record, actor_id=self._actor.id)
+            except AlreadyExistsError:  # another session was faster: once more, from what it stored
+                raise StaleVersionError("cut-off of guest tokens", key) from None
             return
         moved = write_cut_off(max(now, read_cut_off(before.value)))
         unit.key_values.update(replace(before, value=moved), actor_id=self._actor.id)
