@@ -51,12 +51,6 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         }
         for number, (name, sql) in enumerate(virtual.items(), start=5):
             dataset = made.admin.datasets.create({"database": 1, "table_name": name, "sql": sql})
-            metric = {
-                "expressionType": "SIMPLE",
-                "column": {"column_name": "amount"},
-                "aggregate": "SUM",
-                "label": "sum",
-            }
             stored = made.admin.charts.create(chart(name, dataset.id, {"columns": ["city"], "metrics": [SUM]}))
             assert stored.id == number
         made.admin.dashboards.update(1, {"position_json": dashboard("x", 1, 2, 5, 6, 7)["position_json"]})
