@@ -22,6 +22,7 @@ TENANTS = {"key-of-acme": ("acme", "France"), "key-of-bolt": ("bolt", "Germany")
 
 Bearer = Annotated[str, Header(alias="Authorization")]
 Origin = Annotated[str | None, Header()]
+Question = Annotated[dict[str, Any] | None, Body()]
 
 
 def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, tuple[str, str]]) -> FastAPI:
@@ -75,7 +76,7 @@ def make_demo(folder: Path) -> FastAPI:
         "datasource_type": "table",
         "query_context": json.dumps(question),
     }
-    layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": core.charts.create(chart).id}}}
+    layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": made.id}}}
     dashboard = core.dashboards.create({"dashboard_title": "Sales", "position_json": json.dumps(layout)})
     core.embedded.create(dashboard.id, {"allowed_domains": ["https://shop.example"]})
     return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS)
