@@ -70,12 +70,8 @@ def make_demo(folder: Path) -> FastAPI:
     core = analytics_core.connect(make_shop(folder / "shop.db"))
     core.datasets.create({"database": 1, "table_name": "orders"})
     question = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"], "metrics": ["count"]}]}
-    chart = {
-        "slice_name": "Orders",
-        "datasource_id": 1,
-        "datasource_type": "table",
-        "query_context": json.dumps(question),
-    }
+    chart = {"slice_name": "Orders", "datasource_id": 1, "datasource_type": "table"}
+    made = core.charts.create({**chart, "query_context": json.dumps(question)})
     layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": made.id}}}
     dashboard = core.dashboards.create({"dashboard_title": "Sales", "position_json": json.dumps(layout)})
     core.embedded.create(dashboard.id, {"allowed_domains": ["https://shop.example"]})
