@@ -324,10 +324,21 @@ def _build_runtime(
     allowed_files: Sequence[Path | str],
     people: UserDirectory,
 ) -> Runtime:
-    parts = _parts(
-        settings=settings, clock=clock, store=store, connector=connector, registry=registry, row_filters=row_filters
+    statements, reflector = StatementRunner(connector), Reflector(connector, specs=registry.get)
+    limits, parser = _limits(settings), FragmentParser(max_length=settings.max_fragment_length)
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
+    row_security = _row_security(store, clock, settings, row_filters, parser)
+    planning = Preparer(parser=parser, limits=limits)
+    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
+    queries = QueryRunner(
+        loader=loader,
+        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        preparer=planning,
+        templates=templates,
+        results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
+        settings=settings,
+        operations=installed_operations(),
     )
-    reflector = Reflector(connector, specs=registry.get)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -337,75 +348,26 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=parts.statements),
-        row_security=parts.row_security,
-        simulations=_simulations(parts, policy),
-        templates=parts.templates,
+        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
+        row_security=row_security,
+        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
+        templates=templates,
         people=people,
         guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
         contexts=ContextReader(),
-        queries=_queries(parts, policy, StoredResults(cache, clock, most_bytes=settings.cache_max_bytes), settings),
+        queries=queries,
         job_book=JobBook(runner=jobs),
         allowed_files=tuple(Path(file).resolve() for file in allowed_files),
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Parts:
-    """What the query engine and the simulation of row rules share."""
-
-    statements: StatementRunner
-    templates: QueryTemplates
-    parser: FragmentParser
-    row_security: RowSecurity
-    loader: DatasetLoader
-    limits: PlanLimits
-
-
-def _parts(
-    *,
-    settings: Settings,
-    clock: Clock,
-    store: MetadataStore,
-    connector: SqlAlchemyConnector,
-    registry: EngineRegistry,
-    row_filters: Sequence[RowFilterSource],
-) -> _Parts:
-    limits = _limits(settings)
-    parser = FragmentParser(max_length=settings.max_fragment_length)
+def _row_security(
+    store: MetadataStore, clock: Clock, settings: Settings, sources: Sequence[RowFilterSource], parser: FragmentParser
+) -> RowSecurity:
+    """Return what binds row rules; their templates render whether or not other templates may."""
     books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    return _Parts(
-        statements=StatementRunner(connector),
-        templates=QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits),
-        parser=parser,
-        row_security=RowSecurity(books=books, sources=row_filters, renderer=TemplateRenderer(), parser=parser),
-        loader=DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s),
-        limits=limits,
-    )
-
-
-def _queries(parts: _Parts, policy: Policy, results: StoredResults, settings: Settings) -> QueryRunner:
-    return QueryRunner(
-        loader=parts.loader,
-        gate=Gate(policy=policy, runner=parts.statements, row_security=parts.row_security),
-        preparer=Preparer(parser=parts.parser, limits=parts.limits),
-        templates=parts.templates,
-        results=results,
-        settings=settings,
-        operations=installed_operations(),
-    )
-
-
-def _simulations(parts: _Parts, policy: Policy) -> Simulations:
-    return Simulations(
-        loader=parts.loader,
-        policy=policy,
-        row_security=parts.row_security,
-        templates=parts.templates,
-        parser=parts.parser,
-        limits=parts.limits,
-    )
+    return RowSecurity(books=books, sources=sources, renderer=TemplateRenderer(), parser=parser)
 
 
 def _limits(settings: Settings) -> PlanLimits:

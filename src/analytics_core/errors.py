@@ -22,8 +22,7 @@
     │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError / UnknownEngineError
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
     │   ├── TimeRangeError / TimeOffsetError
-    │   ├── FragmentError                       a custom SQL field that is not one expression
-    │   │   └── RowRuleError                    a row rule that cannot be evaluated: nothing is shown
+    │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
     │   ├── TemplateError                       MissingTemplateValueError / InvalidTemplateError
     │   ├── PostProcessingError                 a step, its operation and option are named
@@ -392,10 +391,7 @@ class FragmentError(QueryError):
 
 
 class RowRuleError(FragmentError):
-    """A row rule that cannot be evaluated, so that the query does not run.
-
-    The message holds nothing of the rule but its name; `.detail` is for administrators and in no payload.
-    """
+    """A row rule that cannot be evaluated: nothing is shown; `.detail`, for administrators, is in no payload."""
 
     def __init__(self, name: str, *, detail: str) -> None:
         super().__init__(f"row rule {name} cannot be evaluated, so nothing is shown; ask an administrator to mend it")

@@ -7,8 +7,10 @@ from tests.support.stores import empty_store, open_store
 
 from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
+from analytics_core.testing.conformance.embedded import EmbeddedConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
+from analytics_core.testing.conformance.row_rules import RowRuleConformance
 
 
 @pytest.fixture(scope="module")
@@ -22,7 +24,14 @@ def mariadb_store_url(make_mariadb_database):
     return make_mariadb_database()
 
 
-class Suites(MetadataStoreConformance, DatasetConformance, ListConformance, DashboardConformance):
+class Suites(
+    MetadataStoreConformance,
+    DatasetConformance,
+    ListConformance,
+    DashboardConformance,
+    RowRuleConformance,
+    EmbeddedConformance,
+):
     """All suites."""
 
 

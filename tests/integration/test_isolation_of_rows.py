@@ -187,6 +187,24 @@ def test_a_calculated_column_of_the_same_name_does_not_fool_a_rule(url: str) -> 
             assert {row["country"] for row in data.results[0].data} == {MINE}
 
 
+def test_a_hosts_rule_on_a_table_binds_virtual_datasets_that_read_it(url: str) -> None:
+    class OnlyOnOrders:
+        def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+            if (user.username, dataset.table_name) != ("anna", "orders"):
+                return ()
+            clause = 'country = \'{{ current_user_attribute("land", "Brazil") }}\''
+            return (RowFilter(name="orders", clause=clause),)
+
+    with hosted_core(url, row_filters=[OnlyOnOrders()]) as host:
+        sql = "SELECT o.country FROM orders AS o JOIN customers AS c ON c.id = o.customer_id"
+        virtual = host.as_user("admin").datasets.create({"database": 1, "table_name": "v", "sql": sql})
+        anna, bert = add_reader(host, "anna"), add_reader(host, "bert")
+        query = {"columns": ["country"], "metrics": []}
+        for _again in range(2):
+            assert rows(anna, query, dataset=virtual.id) == [(MINE,)]
+            assert {row[0] for row in rows(bert, query, dataset=virtual.id)} == FOREIGN | {MINE}
+
+
 def test_explain_says_which_rule_binds(anna: Any) -> None:
     clauses = anna.charts.explain(context({"metrics": ["count"]})).queries[0].clauses
     (rule,) = [clause for clause in clauses if clause.part == "where"]

@@ -51,6 +51,42 @@ def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
     assert _tables('WITH "Recent" AS (SELECT * FROM orders) SELECT * FROM recent') == ["orders", "recent"]
 
 
+@pytest.mark.parametrize(
+    ("on", "sql", "tables"),
+    [
+        ("postgresql", "WITH c AS (SELECT 1 AS id) SELECT b.id FROM c AS a CROSS JOIN a AS b", ["a"]),
+        ("postgresql", "WITH c AS (SELECT 1 AS id) SELECT b.id FROM c AS a, a AS b", ["a"]),
+        ("postgresql", "WITH c AS (SELECT * FROM d), d AS (SELECT 1 AS x) SELECT * FROM c", ["d"]),
+        ("duckdb", "WITH RECURSIVE a AS (SELECT x FROM a UNION ALL SELECT x FROM a) SELECT * FROM a", ["a"]),
+        ("duckdb", "WITH RECURSIVE a AS (SELECT x FROM a) SELECT * FROM a", ["a"]),
+        (
+            "duckdb",
+            "WITH RECURSIVE a AS (SELECT 1 AS x UNION ALL SELECT x FROM (SELECT x FROM a) AS q) SELECT * FROM a",
+            [],
+        ),
+        ("sqlite", 'WITH "\u00c4" AS (SELECT 1 AS x) SELECT * FROM "\u00e4"', ["\u00e4"]),
+        ("sqlite", 'WITH "\u00e4" AS (SELECT 1 AS x) SELECT * FROM "\u00e4"', []),
+        ("sqlite", 'WITH "A" AS (SELECT 1 AS x) SELECT * FROM a', []),
+        ("mysql", "WITH A AS (SELECT 1 AS x) SELECT * FROM a", ["a"]),
+        ("postgresql", 'WITH a AS (SELECT 1 AS x) SELECT * FROM "A"', ["A"]),
+        (
+            "postgresql",
+            "WITH a AS (SELECT 1 AS x) SELECT * FROM (WITH b AS (SELECT * FROM a) SELECT * FROM b) AS q",
+            [],
+        ),
+    ],
+)
+def test_in_doubt_a_name_is_a_table(on: str, sql: str, tables: list[str]) -> None:
+    assert _tables(sql, on) == tables
+
+
+def test_a_table_after_in_is_refused_where_it_would_be_read() -> None:
+    with pytest.raises(StatementRefusedError, match="write IN"):
+        _tables("SELECT a FROM b WHERE a IN secret", "sqlite")
+    assert _tables("SELECT a FROM b WHERE a IN (SELECT x FROM secret)", "sqlite") == ["b", "secret"]
+    assert _tables("SELECT a FROM b WHERE a IN ('secret')", "sqlite") == ["b"]
+
+
 def test_names_are_told_as_they_are_written() -> None:
     assert _tables('SELECT * FROM "Shop"."Orders" JOIN Catalog.shop.Lines ON 1 = 1') == [
         "Catalog.shop.Lines",

@@ -40,6 +40,9 @@ class Preparer:
         render: RenderTemplate,
     ) -> PreparedQuery:
         """Return the prepared query; QueryError when it cannot be honoured."""
-        scope = Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)
-        plan = plan_query(query, scope, request)
+        plan = plan_query(query, self.scope(view, now=now, render=render), request)
         return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
+
+    def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> Scope:
+        """Return the surroundings in which queries on a dataset are planned."""
+        return Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)

@@ -8,17 +8,16 @@ from datetime import datetime
 
 from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.explanation import printed
-from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lower_source import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, SqlSource, TableSource
 from analytics_core._compile.row_filters import plan_row_filters
-from analytics_core._compile.scope import PlanLimits, Scope
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._querying.call import Call
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._security.actor import Actor
@@ -110,20 +109,18 @@ class Simulations:
 
     def __init__(
         self,
-        *,
         loader: DatasetLoader,
+        preparer: Preparer,
+        *,
         policy: Policy,
         row_security: RowSecurity,
         templates: QueryTemplates,
-        parser: FragmentParser,
-        limits: PlanLimits,
     ) -> None:
         self._loader = loader
+        self._preparer = preparer
         self._policy = policy
         self._row_security = row_security
         self._templates = templates
-        self._parser = parser
-        self._limits = limits
 
     def run(self, actor: Actor, dataset_id: int, *, now: datetime) -> RowSecurityReport:
         """Return what binds `actor` on the dataset; NotFoundError when there is none."""
@@ -167,7 +164,7 @@ class Simulations:
         if isinstance(source, SqlSource):
             source = self._row_security.in_source(ruled, source)
         view = make_view(loaded.dataset, loaded.spec, source)
-        scope = Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=lambda text: text)
+        scope = self._preparer.scope(view, now=now, render=lambda text: text)
         filters = self._row_security.on_dataset(ruled)
         own = plan_row_filters(scope, filters)
         yield from _printed(own, "this dataset", spec=loaded.spec, alias=view.alias)

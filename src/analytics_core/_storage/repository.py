@@ -170,9 +170,10 @@ class SqlRepository(Generic[Record]):
             count = self._connection.execute(
                 sa.select(sa.func.count()).select_from(referrer.column.table).where(referrer.column == record_id)
             ).scalar_one()
-            if count:
-                users = f"{count} {referrer.nouns}"
-                raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
+            if count == 0:
+                continue
+            users = f"{count} {referrer.nouns}"
+            raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
         if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
             raise StaleVersionError(kind.noun, record_id) from None
         raise error

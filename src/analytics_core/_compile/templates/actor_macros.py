@@ -26,8 +26,10 @@ class ActorFacts:
 def actor_macros(actor: ActorFacts) -> dict[str, Any]:
     """Return the macros of row rules; what the actor does not have has no value, and stops the query."""
 
-    def attribute(_state: RenderState, name: str) -> Any:
+    def attribute(_state: RenderState, name: str, default: Any = None) -> Any:
         values = actor.attributes.get(str(raw_text(name)), ())
+        if not values and default is not None:
+            return user_value(default)
         if not values:
             raise MissingTemplateValueError("you lack an attribute that it needs; ask an administrator for it")
         return user_value(values[0] if len(values) == 1 else list(values))

@@ -7,5 +7,17 @@ import pytest
 
 # Failed assertions show their values, as in a host's own tests.
 pytest.register_assert_rewrite(
-    *(f"{__name__}.{suite}" for suite in ("clock", "dashboards", "datasets", "listing", "metadata_store", "secret_box"))
+    *(
+        f"{__name__}.{suite}"
+        for suite in (
+            "clock",
+            "dashboards",
+            "datasets",
+            "embedded",
+            "listing",
+            "metadata_store",
+            "row_rules",
+            "secret_box",
+        )
+    )
 )
