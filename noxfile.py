@@ -64,8 +64,9 @@ def docs(session: nox.Session) -> None:
 
 @nox.session
 def acceptance(session: nox.Session) -> None:
-    """Compare real chart queries with the recorded answers, on all four engines."""
+    """Compare the shapes with the contract, and real chart queries with the recorded answers, on all four engines."""
     _install(session, ENGINES)
+    session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
 
 

@@ -1,6 +1,8 @@
 """The post-processing operations against the peer's: the two processes take turns on the same frame and options.
 
-A turn is a few calls, each on a copy of the frame made outside the measured time; the median turn of each side counts.
+A turn is some calls, each on a copy of the frame made outside the measured time; the median turn of each side counts.
+Before them each side works for a moment that is not measured: the faster one has waited longer, while the other worked,
+and would find its caches colder. Who goes first changes from round to round.
 """
 
 from __future__ import annotations
@@ -45,7 +47,13 @@ GOALS: Final[Mapping[int, Mapping[str, float]]] = {
 """How many times faster than the peer each case of the workload must be; cases without a goal must not be slower."""
 
 _BUDGET_S: Final = 3.0
+"""Seconds of the peer's measured calls after which a case has enough rounds, once it has the least."""
+_LEAST_ROUNDS: Final = 5
 _MOST_ROUNDS: Final = 25
+_WARM_S: Final = 0.02
+"""How long each side works, at least, before its turn is measured."""
+_SLOW_S: Final = 1.0
+"""A case in which one call of the peer takes longer has one call in a turn, and nothing before it."""
 
 
 def compare(workloads: ModuleType, bench: Path, folder: Path | None) -> Iterator[Ratio | Unmeasured]:
@@ -64,26 +72,47 @@ def compare(workloads: ModuleType, bench: Path, folder: Path | None) -> Iterator
 
 
 def _ratio(peer: Peer, case: str, operation: str, frame: Any, options: Mapping[str, Any], *, rows: int) -> Ratio:
-    ours: list[float] = []
-    theirs: list[float] = []
     work = getattr(postprocessing, operation)
-    calls = CALLS_IN_A_TURN[rows]
-    if rows == SIZES[0]:  # afterwards both are warm
-        _turn(work, frame, options, calls)
-        peer.ask(case=case, rows=rows, calls=calls)
-    while len(ours) < _MOST_ROUNDS and sum(theirs) * calls < _BUDGET_S:
-        ours.append(_turn(work, frame, options, calls))
-        theirs.append(peer.ask(case=case, rows=rows, calls=calls)["cpu_s"])
-    mine, other = statistics.median(ours), statistics.median(theirs)
+    _turn(work, frame, options, calls=1)
+    slow = peer.ask(case=case, rows=rows, calls=1, warm_s=0)["cpu_s"] > _SLOW_S
+    calls, warm_s = (1, 0.0) if slow else (CALLS_IN_A_TURN[rows], _WARM_S)
+    turns = {
+        "ours": partial(_turn, work, frame, options, calls=calls, warm_s=warm_s),
+        "theirs": lambda: peer.ask(case=case, rows=rows, calls=calls, warm_s=warm_s)["cpu_s"],
+    }
+    taken = _turn_about(turns, calls)
+    mine, other = statistics.median(taken["ours"]), statistics.median(taken["theirs"])
     return Ratio(
         name=f"{case}, {rows:,} rows: the peer's CPU time over ours",
         value=other / mine,
         goal=GOALS[rows].get(case, NEVER_SLOWER),
         at_least=True,
-        note=f"{other * 1000:.2f} ms to {mine * 1000:.2f} ms",
+        note=f"{other * 1000:.2f} ms to {mine * 1000:.2f} ms, medians of {len(taken['ours'])} turns",
     )
 
 
-def _turn(work: Callable[..., Any], frame: Any, options: Mapping[str, Any], calls: int) -> float:
-    """Return the mean processor time of some calls."""
-    return statistics.fmean(cost_of(partial(work, frame.copy(), **copy.deepcopy(options))).cpu_s for _ in range(calls))
+def _turn_about(turns: Mapping[str, Callable[[], float]], calls: int) -> Mapping[str, list[float]]:
+    """Return what each side's turns took; the sides take as many turns as each other."""
+    taken: dict[str, list[float]] = {side: [] for side in turns}
+    order = list(turns)
+    for rounds in range(_MOST_ROUNDS):
+        if rounds >= _LEAST_ROUNDS and sum(taken["theirs"]) * calls >= _BUDGET_S:
+            break
+        for side in order:
+            taken[side].append(turns[side]())
+        order.reverse()
+    return taken
+
+
+def _turn(
+    work: Callable[..., Any], frame: Any, options: Mapping[str, Any], *, calls: int, warm_s: float = 0.0
+) -> float:
+    """Return the mean processor time of some calls; those of the first `warm_s` seconds are not measured."""
+    warmed = 0.0
+    while warmed < warm_s:
+        warmed += _cost(work, frame, options)
+    return statistics.fmean(_cost(work, frame, options) for _ in range(calls))
+
+
+def _cost(work: Callable[..., Any], frame: Any, options: Mapping[str, Any]) -> float:
+    return cost_of(partial(work, frame.copy(), **copy.deepcopy(options))).cpu_s

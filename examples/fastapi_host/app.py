@@ -41,7 +41,7 @@ def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, 
         tenant, country = known
         request = {
             "user": {"username": tenant},
-            "resources": [{"type": "dashboard", "id": dashboard_id}],
+            "resources": [{"type": "dashboard", "id": str(dashboard_id)}],
             "rls": [{"clause": "country = {{ value('country') }}", "values": {"country": country}}],
         }
         return {"token": core.embedded.guest_token(request)}

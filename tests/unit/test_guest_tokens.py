@@ -421,7 +421,7 @@ def test_domains_are_asked_again_at_each_call(world: GuestWorld) -> None:
 
 def test_of_several_dashboards_those_that_the_page_may_show_are_open(world: GuestWorld) -> None:
     world.admin.embedded.update(2, {"allowed_domains": ["https://b.example"]})
-    resources = [{"type": "dashboard", "id": world.uuid}, {"type": "dashboard", "id": 2}]
+    resources = [{"type": "dashboard", "id": world.uuid}, {"type": "dashboard", "id": "2"}]
     token = world.admin.embedded.guest_token({"resources": resources, "rls": []}, all_rows=True)
     assert [d.id for d in world.host.as_guest(token, origin="https://a.example").dashboards.list()] == [1]
     assert [d.id for d in world.host.as_guest(token, origin="https://b.example").dashboards.list()] == [1, 2]
@@ -506,7 +506,7 @@ def test_a_clause_that_only_looks_hostile_is_minted(shared: GuestWorld, clause: 
 
 def test_a_dataset_without_a_rule_must_be_named_as_seen_whole(world: GuestWorld) -> None:
     both = {
-        "resources": [{"type": "dashboard", "id": 1}, {"type": "dashboard", "id": 2}],
+        "resources": [{"type": "dashboard", "id": "1"}, {"type": "dashboard", "id": "2"}],
         "rls": [{**RULE, "dataset": 1}],
     }
     with pytest.raises(errors.PayloadSchemaError, match="datasets 2"):

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag, model_validator
+from pydantic import BeforeValidator, Discriminator, Field, GetJsonSchemaHandler, Tag, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from analytics_core.models.base import Bool, LenientShape, Name, Omittable, SqlText
 from analytics_core.models.enums import Aggregate, ExpressionType
@@ -97,7 +99,17 @@ def _label_of(value: Any) -> Any:
     return value["label"]
 
 
-SavedMetric = Annotated[str, BeforeValidator(_label_of), Tag("<saved>")]
+class _AnyOf:
+    """Writes a union as `anyOf`: JSON schemas know no discriminator that tells an ad-hoc column from a metric."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        written = handler(schema)
+        return {"anyOf": written.pop("oneOf"), **written} if "oneOf" in written else written
+
+
+SavedMetric = Annotated[
+    str, BeforeValidator(_label_of, json_schema_input_type=dict[Literal["label"], Name]), Tag("<saved>")
+]
 """The older form `{"label": name}` of a saved metric; it becomes the name."""
 
 QueryColumn = Annotated[
@@ -107,6 +119,7 @@ QueryColumn = Annotated[
         custom_error_type="query_column",
         custom_error_message="must be the name of a column, or an ad-hoc column object",
     ),
+    _AnyOf(),
 ]
 """An item of `columns`: a name or an ad-hoc column."""
 
@@ -117,6 +130,7 @@ QueryMetric = Annotated[
         custom_error_type="query_metric",
         custom_error_message="must be the name of a metric, or an ad-hoc metric object",
     ),
+    _AnyOf(),
 ]
 """An item of `metrics`: a saved metric's name or an ad-hoc metric."""
 
@@ -130,5 +144,6 @@ OrderKey = Annotated[
         custom_error_type="order_key",
         custom_error_message="must be the name of a column or metric, or an ad-hoc one",
     ),
+    _AnyOf(),
 ]
 """What an item of `orderby` sorts by."""

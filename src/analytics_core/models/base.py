@@ -13,7 +13,6 @@ from uuid import UUID
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Field,
@@ -21,12 +20,14 @@ from pydantic import (
     Strict,
     StringConstraints,
 )
-from pydantic_core import CoreSchema
+from pydantic_core import CoreSchema, core_schema
+
+from analytics_core.models.described import DescribedShape
 
 T = TypeVar("T")
 
 
-class LenientShape(BaseModel):
+class LenientShape(DescribedShape):
     """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
 
     model_config = ConfigDict(
@@ -34,7 +35,7 @@ class LenientShape(BaseModel):
     )
 
 
-class StrictShape(BaseModel):
+class StrictShape(DescribedShape):
     """A payload or an answer of a resource: a key beyond the contract is refused."""
 
     model_config = ConfigDict(
@@ -81,6 +82,22 @@ class _RefuseNull:
         return schema["schema"] if schema["type"] == "nullable" else schema
 
 
+class NullMeans:
+    """Makes a field take null for the value that means the same to the library; its JSON schema says so."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        schema = handler(source)
+        return core_schema.no_info_before_validator_function(
+            self._read, schema, json_schema_input_schema=core_schema.nullable_schema(schema)
+        )
+
+    def _read(self, value: Any) -> Any:
+        return self.value if value is None else value
+
+
 def _check_json(text: str) -> str:
     """Check that a text is JSON; the empty text stands for nothing."""
     try:
@@ -105,22 +122,10 @@ def _refuse_numbers(value: Any) -> Any:
     return value
 
 
-def _null_to_empty(value: Any) -> Any:
-    return () if value is None else value
-
-
-def _null_to_false(value: Any) -> Any:
-    return False if value is None else value
-
-
-def _null_to_zero(value: Any) -> Any:
-    return 0 if value is None else value
-
-
 Omittable = Annotated[T | None, _RefuseNull()]
 """May be left out, refuses null."""
 
-Listed = Annotated[tuple[T, ...], BeforeValidator(_null_to_empty)]
+Listed = Annotated[tuple[T, ...], NullMeans(())]
 """An array; null means the empty one."""
 
 Whole = Annotated[int, Strict()]
@@ -129,10 +134,10 @@ Whole = Annotated[int, Strict()]
 Bool = Annotated[bool, Strict()]
 """true or false; numbers and text are refused."""
 
-Flag = Annotated[bool, BeforeValidator(_null_to_false), Strict()]
+Flag = Annotated[bool, Strict(), NullMeans(False)]
 """true or false; null means false."""
 
-Count = Annotated[int, BeforeValidator(_null_to_zero), Strict()]
+Count = Annotated[int, Strict(), NullMeans(0)]
 """An integer; null means 0."""
 
 Name = Annotated[str, StringConstraints(max_length=2_000)]
@@ -144,10 +149,12 @@ SqlText = Annotated[str, StringConstraints(max_length=1_000_000)]
 ShortText = Annotated[str, StringConstraints(max_length=1_000)]
 """A time range, an offset or another short text that is parsed."""
 
-JsonText = Annotated[str, AfterValidator(_check_json)]
+JsonText = Annotated[
+    str, AfterValidator(_check_json), Field(json_schema_extra={"contentMediaType": "application/json"})
+]
 """Text that is JSON, or empty."""
 
-UuidText = Annotated[str, AfterValidator(_check_uuid)]
+UuidText = Annotated[str, AfterValidator(_check_uuid), Field(json_schema_extra={"format": "uuid"})]
 """A UUID as text; it comes out in lower case with dashes."""
 
 Ids = tuple[Whole, ...]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Annotated, Literal
 
-from pydantic import BeforeValidator, Field, StrictFloat, StrictInt, StrictStr, StringConstraints
+from pydantic import Field, StrictFloat, StrictInt, StrictStr, StringConstraints
 
 from analytics_core.models.base import (
     Answer,
@@ -64,18 +64,14 @@ class GuestResourceType(StrEnum):
     DASHBOARD = "dashboard"
 
 
-def _id_to_text(value: object) -> object:
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
-
-
 class GuestResource(StrictShape):
-    """What a guest may see: an embedded dashboard by uuid, or a dashboard by id.
+    """What a guest may see: an embedded dashboard by uuid, or a dashboard by id as text.
 
     The contract names this shape, `Resource`, and does not show it.
     """
 
     type: GuestResourceType
-    id: Annotated[str, BeforeValidator(_id_to_text)]
+    id: str
 
 
 RuleValue = StrictStr | StrictInt | StrictFloat | tuple[StrictStr, ...]

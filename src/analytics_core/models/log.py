@@ -27,7 +27,7 @@ class UserOfLog(Answer):
 
 
 class LogGet(Answer):
-    """One log record (contract, `LogRestApi.get`); the contract's field `json` is the attribute `json_text` too."""
+    """One log record (contract, `LogRestApi.get`); its field `json` is the attribute `json_text`."""
 
     action: Text512 | None = None
     dashboard_id: Whole | None = None

@@ -34,9 +34,9 @@ class OAuth2Client(StrictShape):
 class OAuth2Token(StrictShape):
     """The tokens of one user for one database (contract, Stored per user and database)."""
 
-    access_token: SecretStr | None = None
-    access_token_expiration: Moment | None = None
-    refresh_token: SecretStr | None = None
+    access_token: Omittable[SecretStr] = None
+    access_token_expiration: Omittable[Moment] = None
+    refresh_token: Omittable[SecretStr] = None
 
 
 class OAuth2State(StrictShape):

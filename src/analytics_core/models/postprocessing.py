@@ -12,10 +12,10 @@ from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, Strict, model_validator
 
-from analytics_core.models.base import Bool, Flag, LenientShape, Name, Number, Omittable, Whole
+from analytics_core.models.base import Bool, Flag, LenientShape, Name, NullMeans, Number, Omittable, Whole
 from analytics_core.models.enums import TimeGrain
 
-On = Annotated[bool, BeforeValidator(lambda value: True if value is None else value), Strict()]
+On = Annotated[bool, Strict(), NullMeans(True)]
 """true or false; null means true."""
 
 
@@ -169,9 +169,7 @@ class AggregateSpec(LenientShape):
 
     column: Omittable[Name] = None
     operator: Omittable[AggregateOperator] = None
-    options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = Field(
-        default_factory=dict
-    )
+    options: Annotated[dict[str, Any], NullMeans({})] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check_percentile(self) -> AggregateSpec:
@@ -182,21 +180,17 @@ class AggregateSpec(LenientShape):
         return self
 
 
-Aggregates = Annotated[dict[Name, AggregateSpec], BeforeValidator(lambda value: {} if value is None else value)]
+Aggregates = Annotated[dict[Name, AggregateSpec], NullMeans({})]
 """New columns and how each is made."""
 
 
 def _one_or_more(value: Any) -> Any:
-    """Return a list for one item, an empty one for null."""
-    if value is None:
-        return ()
+    """Return a list for one item."""
     return value if isinstance(value, list | tuple) else (value,)
 
 
 def _one_map(value: Any) -> Any:
-    """Return one map for an array of maps, as the contract has it, and an empty one for null."""
-    if value is None:
-        return {}
+    """Return one map for an array of maps, as the contract has it."""
     if not isinstance(value, list | tuple):
         return value
     if not all(isinstance(item, Mapping) for item in value):
@@ -204,10 +198,14 @@ def _one_map(value: Any) -> Any:
     return {old: new for item in value for old, new in item.items()}
 
 
-Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_more)]
+Names = Annotated[tuple[Name, ...], BeforeValidator(_one_or_more), NullMeans(())]
 """Column names; one name stands for a list of it, null for none."""
 
-NameMap = Annotated[dict[Name, Name], BeforeValidator(_one_map)]
+NameMap = Annotated[
+    dict[Name, Name],
+    BeforeValidator(_one_map, json_schema_input_type=dict[Name, Name] | list[dict[Name, Name]]),
+    NullMeans({}),
+]
 """Old names and new ones; an array of such maps is read as one."""
 
 
@@ -243,9 +241,7 @@ class CompareOptions(OperationOptions):
 class ContributionOptions(OperationOptions):
     """Options of `contribution`; `rename_columns` adds columns under these names and keeps the originals."""
 
-    orientation: Annotated[
-        Orientation, BeforeValidator(lambda value: Orientation.COLUMN if value is None else value)
-    ] = Orientation.COLUMN
+    orientation: Annotated[Orientation, NullMeans(Orientation.COLUMN)] = Orientation.COLUMN
     columns: Names = ()
     time_shifts: Names = ()
     rename_columns: Names = ()
@@ -273,7 +269,7 @@ class FlattenOptions(OperationOptions):
     """Options of `flatten`: `drop_levels` names levels of the columns, or counts them from 0."""
 
     reset_index: On = True
-    drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more)] = ()
+    drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more), NullMeans(())] = ()
 
 
 Seasonality = Bool | Annotated[Whole, Field(ge=0)] | None
@@ -294,9 +290,7 @@ class ForecastOptions(OperationOptions):
     monthly_seasonality: Seasonality = None
     yearly_seasonality: Seasonality = None
     index: Name | None = None
-    model: Annotated[ForecastModel, BeforeValidator(lambda value: ForecastModel.AUTO if value is None else value)] = (
-        ForecastModel.AUTO
-    )
+    model: Annotated[ForecastModel, NullMeans(ForecastModel.AUTO)] = ForecastModel.AUTO
 
 
 class GeodeticParseOptions(OperationOptions):
@@ -349,7 +343,7 @@ class PivotOptions(OperationOptions):
     combine_value_with_metric: Flag = False
     marginal_distributions: Flag = False
     marginal_distribution_name: Annotated[
-        Name, BeforeValidator(lambda value: "All" if value in (None, "") else value)
+        Name, BeforeValidator(lambda value: "All" if value == "" else value), NullMeans("All")
     ] = "All"
 
 
@@ -392,9 +386,7 @@ class RollingOptions(OperationOptions):
     min_periods: Annotated[Whole, Field(ge=0)] | None = None
     center: Flag = False
     win_type: WindowType | None = None
-    rolling_type_options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = (
-        Field(default_factory=dict)
-    )
+    rolling_type_options: Annotated[dict[str, Any], NullMeans({})] = Field(default_factory=dict)
 
 
 class SelectOptions(OperationOptions):
@@ -415,12 +407,10 @@ class SortOptions(OperationOptions):
     `aggregates` stands in the contract and has no effect: a step `aggregate` does that.
     """
 
-    columns: Annotated[dict[Name, Bool], BeforeValidator(lambda value: {} if value is None else value)] = Field(
-        default_factory=dict
-    )
+    columns: Annotated[dict[Name, Bool], NullMeans({})] = Field(default_factory=dict)
     aggregates: Aggregates = Field(default_factory=dict)
     by: Names = ()
-    ascending: Annotated[tuple[Bool, ...], BeforeValidator(_one_or_more)] = ()
+    ascending: Annotated[tuple[Bool, ...], BeforeValidator(_one_or_more), NullMeans(())] = ()
     is_sort_index: Flag = False
 
     def unread(self) -> tuple[str, ...]:

@@ -20,6 +20,7 @@ from analytics_core.models.base import (
     LenientShape,
     Listed,
     Name,
+    NullMeans,
     Omittable,
     ShortText,
     SqlText,
@@ -87,12 +88,16 @@ def _read_filter_value(value: Any) -> Any:
     return tuple(value)
 
 
+FilterValue = str | int | float | bool | list[str | int | float | bool | None] | None
+"""What a filter compares with, as the JSON schema tells it."""
+
+
 class ChartDataFilter(LenientShape):
     """One condition `col op val`; what `val` may be depends on `op` (contract, `ChartDataFilter`)."""
 
     col: QueryColumn
     op: Annotated[FilterOperator, BeforeValidator(_read_operator)]
-    val: Annotated[Any, BeforeValidator(_read_filter_value)] = None
+    val: Annotated[Any, BeforeValidator(_read_filter_value, json_schema_input_type=FilterValue)] = None
     grain: Omittable[Name] = None
     is_extra: Omittable[Bool] = Field(default=None, alias="isExtra")
 
@@ -101,17 +106,11 @@ class PostProcessingOperation(LenientShape):
     """One step of post-processing: the operation's name and its options (contract, Post-processing operation)."""
 
     operation: Name
-    options: Annotated[dict[str, Any], BeforeValidator(lambda value: {} if value is None else value)] = Field(
-        default_factory=dict
-    )
+    options: Annotated[dict[str, Any], NullMeans({})] = Field(default_factory=dict)
 
 
 def _without_nulls(value: Any) -> Any:
-    return [item for item in value if item is not None] if isinstance(value, list | tuple) else _empty_for_null(value)
-
-
-def _empty_for_null(value: Any) -> Any:
-    return () if value is None else value
+    return [item for item in value if item is not None] if isinstance(value, list | tuple) else value
 
 
 class ChartDataQueryObject(LenientShape):
@@ -143,10 +142,10 @@ class ChartDataQueryObject(LenientShape):
     metrics: tuple[QueryMetric, ...] | None = None
     order_desc: Bool | None = None
     orderby: Listed[tuple[OrderKey, Bool]] = ()
-    post_processing: Annotated[tuple[PostProcessingOperation, ...], BeforeValidator(_without_nulls)] = ()
+    post_processing: Annotated[tuple[PostProcessingOperation, ...], BeforeValidator(_without_nulls), NullMeans(())] = ()
     result_type: ResultType | None = None
     row_limit: Annotated[Whole, Field(ge=0)] | None = None
-    row_offset: Annotated[Count, Field(ge=0)] = 0
+    row_offset: Annotated[Whole, Field(ge=0), NullMeans(0)] = 0
     series_columns: Listed[QueryColumn] = ()
     series_limit: Count = 0
     series_limit_metric: QueryMetric | None = None

@@ -25,11 +25,11 @@ def apply(frame: pd.DataFrame, options: AggregateOptions) -> pd.DataFrame:
     _check(frame, options)
     keys = {name: frame[name] for name in options.groupby}
     groups = group_rows(list(keys.values()), length=len(frame))
-    made: dict[str, Any] = {name: groups.keys(key).array for name, key in keys.items()}
+    made: dict[str, Any] = {name: groups.key_array(key) for name, key in keys.items()}
     for name, spec in options.aggregates.items():
         source = frame[spec.column or name]
         made[name] = aggregated(source, spec, groups.codes, groups.size, option=f"aggregates.{name}")
-    return pd.DataFrame(made, index=pd.RangeIndex(groups.size))
+    return pd.DataFrame(made, index=pd.RangeIndex(groups.size), copy=False)
 
 
 def _check(frame: pd.DataFrame, options: AggregateOptions) -> None:

@@ -11,7 +11,7 @@ import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import Array, is_numeric, labels, numbers, refuse_column
-from analytics_core._frames.operations.column_maps import only_place
+from analytics_core._frames.operations.column_maps import only_column
 from analytics_core._frames.operations.grouping import Groups, group_rows
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import BoxplotOptions, WhiskerType
@@ -28,15 +28,17 @@ class Sample:
         values: in the order of the rows.
         codes: the group of each value.
         sizes: how many values each group has.
-        ordered: the values of the first group in rising order, those of the second ...
-        starts: where each group begins in `ordered`.
+        starts: where each group begins in `grouped` and `ordered`.
+        grouped: the values of the first group in the order of the rows, those of the second ...
+        ordered: the same, each group in rising order.
     """
 
     values: Array
     codes: Array
     sizes: Array
-    ordered: Array
     starts: Array
+    grouped: Array
+    ordered: Array
 
 
 def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
@@ -49,13 +51,13 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
         PostProcessingError: a column is missing, a metric holds no numbers, or `percentiles` are not two in order.
     """
     _require_percentiles(options)
-    keys = [frame.iloc[:, only_place(frame, name, option="groupby")] for name in options.groupby]
+    keys = [only_column(frame, name, option="groupby") for name in options.groupby]
     groups = group_rows(keys, length=len(frame))
     statistics = {
         metric: _statistics(sample_of(_metric(frame, metric), groups), options) for metric in _metrics(frame, options)
     }
     columns: dict[Hashable, Any] = {
-        name: groups.keys(key).array for name, key in zip(options.groupby, keys, strict=True)
+        name: groups.key_array(key) for name, key in zip(options.groupby, keys, strict=True)
     }
     for name in next(iter(statistics.values()), ()):
         columns |= {f"{metric}__{name}": made[name] for metric, made in statistics.items()}
@@ -83,7 +85,7 @@ def _metrics(frame: pd.DataFrame, options: BoxplotOptions) -> Sequence[str]:
 
 
 def _metric(frame: pd.DataFrame, name: str) -> Array:
-    series = frame.iloc[:, only_place(frame, name, option="metrics")]
+    series = only_column(frame, name, option="metrics")
     if is_numeric(series):
         return numbers(series)
     if not (pd.api.types.is_object_dtype(series.dtype) or pd.api.types.is_string_dtype(series.dtype)):
@@ -102,20 +104,21 @@ def sample_of(values: Array, groups: Groups) -> Sample:
     ends = np.cumsum(sizes)
     # Small codes are sorted by counting; few numbers need comparing after that.
     narrow = codes.astype(np.uint16) if groups.size <= 2**16 else codes
-    ordered = values[np.argsort(narrow, kind="stable")]
-    for start, end in zip(ends - sizes, ends, strict=True):
+    grouped = values[np.argsort(narrow, kind="stable")]
+    ordered, starts = grouped.copy(), ends - sizes
+    for start, end in zip(starts.tolist(), ends.tolist(), strict=True):
         ordered[start:end].sort()
-    return Sample(values=values, codes=codes, sizes=sizes, ordered=ordered, starts=ends - sizes)
+    return Sample(values=values, codes=codes, sizes=sizes, starts=starts, grouped=grouped, ordered=ordered)
 
 
 def _statistics(sample: Sample, options: BoxplotOptions) -> Mapping[str, Any]:
     """Return the statistics by name, in the order of the columns."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        first, third = percentile(sample, 25, midpoint=True), percentile(sample, 75, midpoint=True)
-        low, high = _whiskers(sample, options, first, third)
+        first, middle, third, *ends = percentiles(sample, *_wanted(options))
+        low, high = ends or _whiskers(sample, options, first, third)
         return {
             "mean": _means(sample),
-            "median": percentile(sample, 50, midpoint=True),
+            "median": middle,
             "max": high,
             "min": low,
             "q1": first,
@@ -125,24 +128,34 @@ def _statistics(sample: Sample, options: BoxplotOptions) -> Mapping[str, Any]:
         }
 
 
-def percentile(sample: Sample, q: float, *, midpoint: bool = False) -> Array:
-    """Return the percentile of each group: on the line between the two nearest values, or midway between them."""
-    place = np.maximum(sample.sizes - 1, 0) * (q / 100)
+def _wanted(options: BoxplotOptions) -> tuple[Array, Array]:
+    """Return the percentiles to find, and of each whether it lies midway: the box, then the ends of its whiskers."""
+    quartiles = [25.0, 50.0, 75.0]
+    ends = options.percentiles if options.whisker_type is WhiskerType.PERCENTILE else None
+    return np.array([*quartiles, *(ends or ())]), np.arange(3 + len(ends or ())) < len(quartiles)
+
+
+def percentiles(sample: Sample, qs: Array, midway: Array) -> Array:
+    """Return a row for each percentile with that of each group.
+
+    It lies on the line between the two nearest values, or midway between them.
+    """
+    place = np.maximum(sample.sizes - 1, 0) * (qs[:, None] / 100)
     below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
     low, high = (_at(sample, sample.starts + offset).astype(np.float64) for offset in (below, above))
-    share = 0.5 * (above > below) if midpoint else place - below
+    share = np.where(midway[:, None], 0.5 * (above > below), place - below)
     # From the nearer end, as NumPy does it: so the ends themselves come out exact.
     result: Array = np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
     return np.where(low == high, low, result)
 
 
 def _at(sample: Sample, places: Array) -> Array:
-    """Return the ordered values at a place in each group; NaN where the group is empty."""
+    """Return the ordered values at a place in each group, the groups along the last axis; NaN where one is empty."""
     if sample.sizes.all():
         return sample.ordered[places]
-    result = np.full(len(places), np.nan)
+    result = np.full(places.shape, np.nan)
     held = sample.sizes > 0
-    result[held] = sample.ordered[places[held]]
+    result[..., held] = sample.ordered[places[..., held]]
     return result
 
 
@@ -151,40 +164,42 @@ def _means(sample: Sample) -> Array:
 
 
 def _whiskers(sample: Sample, options: BoxplotOptions, first: Array, third: Array) -> tuple[Array, Array]:
-    """Return the ends of the lower and of the upper whisker of each group."""
-    if options.whisker_type is WhiskerType.PERCENTILE and options.percentiles is not None:
-        low, high = options.percentiles
-        return percentile(sample, low), percentile(sample, high)
+    """Return the ends of the lower and of the upper whisker of each group; those by percentiles are found before."""
     lasts = sample.starts + sample.sizes - 1
     if options.whisker_type is WhiskerType.MIN_MAX:
         return _at(sample, sample.starts), _at(sample, lasts)
     reach = _REACH * (third - first)
-    size = len(sample.sizes)
-    below = np.bincount(sample.codes[sample.values < (first - reach)[sample.codes]], minlength=size)
-    above = np.bincount(sample.codes[sample.values > (third + reach)[sample.codes]], minlength=size)
-    return _at(sample, sample.starts + below), _at(sample, lasts - above)
+    below, above = _beyond(sample, first - reach, third + reach)
+    return _at(sample, sample.starts + _counts(sample, below)), _at(sample, lasts - _counts(sample, above))
+
+
+def _beyond(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:
+    """Return the places in `grouped` of the values below `low` of their group, and of those above `high`."""
+    below = np.flatnonzero(sample.grouped < np.repeat(low, sample.sizes))
+    return below, np.flatnonzero(sample.grouped > np.repeat(high, sample.sizes))
+
+
+def _ends(sample: Sample, places: Array) -> Array:
+    """Return where among these places of `grouped`, which rise, those of each group end."""
+    return np.searchsorted(places, sample.starts + sample.sizes)
+
+
+def _counts(sample: Sample, places: Array) -> Array:
+    return np.diff(_ends(sample, places), prepend=0)
 
 
 def _outliers(sample: Sample, low: Array, high: Array) -> Array:
     """Return a list for each group, in the order of the rows: what lies above its whiskers, then what lies below."""
     result = np.empty(len(sample.sizes), dtype=object)
-    if not len(result):
-        return result
-    # Few values lie beyond the ends of any group: only these are set against the ends of their own.
-    above = np.flatnonzero(sample.values > np.fmin.reduce(high))
-    above = above[sample.values[above] > high[sample.codes[above]]]
-    below = np.flatnonzero(sample.values < np.fmax.reduce(low))
-    below = below[sample.values[below] < low[sample.codes[below]]]
+    below, above = _beyond(sample, low, high)
     for group, parts in enumerate(zip(_by_group(sample, above), _by_group(sample, below), strict=True)):
         result[group] = parts[0] + parts[1]
     return result
 
 
-def _by_group(sample: Sample, rows: Array) -> list[list[Any]]:
-    """Return the values of these rows, a list for each group."""
-    codes = sample.codes[rows]
-    values = sample.values[rows[np.argsort(codes, kind="stable")]].tolist()
-    ends = np.cumsum(np.bincount(codes, minlength=len(sample.sizes))).tolist()
+def _by_group(sample: Sample, places: Array) -> list[list[Any]]:
+    """Return the values at these places of `grouped`, a list for each group."""
+    values, ends = sample.grouped[places].tolist(), _ends(sample, places).tolist()
     return [values[start:end] for start, end in zip([0, *ends], ends, strict=False)]
 
 

@@ -78,6 +78,8 @@ def refuse_column(frame: pd.DataFrame, label: Hashable, *, option: str) -> NoRet
 def is_numeric(series: pd.Series[Any], *, booleans: bool = True) -> bool:
     """Tell whether a column holds numbers: a numeric dtype, or objects that are all numbers or null (decimals)."""
     dtype = series.dtype
+    if isinstance(dtype, np.dtype) and dtype.kind in "iuf":
+        return True
     if pd.api.types.is_bool_dtype(dtype) and not pd.api.types.is_object_dtype(dtype):
         return booleans
     if pd.api.types.is_numeric_dtype(dtype):

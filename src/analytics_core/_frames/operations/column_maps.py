@@ -136,8 +136,20 @@ def only_place(frame: pd.DataFrame, name: str, *, option: str) -> int:
     Raises:
         PostProcessingError: there is no such column, or there are several.
     """
-    require_columns(frame, [name], option=option)
-    places = _places_by_name(frame)[name]
-    if len(places) > 1:
+    places = _places_by_name(frame).get(name, [])
+    if len(places) != 1:
+        require_columns(frame, [name], option=option)
         raise PostProcessingError(f"{option}: {len(places)} columns are called {name!r}; flatten or rename them first")
     return places[0]
+
+
+def only_column(frame: pd.DataFrame, name: str, *, option: str) -> pd.Series[Any]:
+    """Return the one column of a name, as `only_place` finds it.
+
+    Raises:
+        PostProcessingError: there is no such column, or there are several.
+    """
+    columns = frame.columns
+    if isinstance(columns.dtype, pd.StringDtype) and columns.is_unique and name in columns:  # most often
+        return frame[name]
+    return frame.iloc[:, only_place(frame, name, option=option)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
@@ -28,11 +29,12 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     result = frame.copy(deep=False)
     kept = _kept_levels(frame.columns, options.drop_levels)
     if frame.columns.nlevels > 1 or options.drop_levels:
-        result.columns = label_index(_joined(frame.columns, kept))
-        _check_different(result.columns, frame.columns)
+        joined = list(_joined(frame.columns, kept))
+        _check_different(joined, frame.columns)
+        result.columns = label_index(joined)
     else:
         result.columns = frame.columns.rename(None)
-    return with_index_as_columns(result) if options.reset_index else result
+    return _with_index_as_columns(result) if options.reset_index else result
 
 
 def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
@@ -54,9 +56,9 @@ def _joined(columns: pd.Index[Any], kept: Sequence[int]) -> Iterable[str]:
     return (SEPARATOR.join([part for part in label if part is not None]) for label in parts)
 
 
-def _check_different(joined: pd.Index[Any], before: pd.Index[Any]) -> None:
-    if not joined.is_unique and before.is_unique:
-        alike = listed(joined[joined.duplicated()])
+def _check_different(joined: Sequence[str], before: pd.Index[Any]) -> None:
+    if len(set(joined)) < len(joined) and before.is_unique:
+        alike = listed(name for name, count in Counter(joined).items() if count > 1)
         raise PostProcessingError(f"several columns would be called {alike}; rename them, or keep the levels apart")
 
 
@@ -69,8 +71,10 @@ def _text(part: Any) -> str | None:
     return escaped(text_value(part.to_pydatetime(warn=False) if isinstance(part, pd.Timestamp) else part))
 
 
-def with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame with its index as first columns and rows counted from 0; a plain count is dropped.
+def _with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return the frame, which is the caller's own copy, with its index as first columns and rows counted from 0.
+
+    A plain count is dropped.
 
     Raises:
         PostProcessingError: a column bears the name of the index.
@@ -84,10 +88,9 @@ def with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
         raise PostProcessingError(f"reset_index: a column is called {taken[0]!r} like the index; rename one")
     if index.nlevels > 1:
         return frame.reset_index(names=names)
-    result = frame.copy(deep=False)
-    result.index = pd.RangeIndex(len(frame))
-    result.insert(0, names[0], index.array)
-    return result
+    frame.index = pd.RangeIndex(len(frame))
+    frame.insert(0, names[0], index.array)
+    return frame
 
 
 def _index_name(name: Hashable, place: int, levels: int) -> Hashable:

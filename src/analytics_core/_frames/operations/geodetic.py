@@ -17,6 +17,8 @@ Array = np.ndarray[Any, np.dtype[Any]]
 
 _NUMBER = r"(?>\d+(?:\.\d*)?|\.\d+)(?>(?:[eE][+-]?\d+)?)"
 _DECIMAL_PAIR: Final = r"^\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+(?:\.\d+)?\s*$"
+_COMMA: Final = ord(",")
+_BLANK: Final = ord(" ")
 _LONGEST: Final = 100
 """Characters of the longest text that is tried as a point; it bounds how long the pattern may search."""
 
@@ -56,7 +58,7 @@ def parse(text: pa.LargeStringArray) -> Points:
     import pyarrow as pa
 
     try:
-        points = _decimal_pairs(text)
+        points = plain_pairs(text) or decimal_pairs(text)
     except pa.ArrowInvalid:
         points = _any_notation(text)
     longitude = points.longitude
@@ -67,7 +69,54 @@ def parse(text: pa.LargeStringArray) -> Points:
     return Points(latitude=points.latitude, longitude=longitude, altitude=points.altitude)
 
 
-def _decimal_pairs(text: pa.LargeStringArray) -> Points:
+def plain_pairs(text: pa.LargeStringArray) -> Points | None:
+    """Return the points of texts such as `52.5, 13.4`, or None when one has other blanks, is null or anything else.
+
+    The texts lie end to end in memory. Cut where they are, into latitude, separator, longitude and so on, with the
+    separators null, their numbers are read without a copy.
+    """
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    cuts = _cuts_at_commas(text)
+    if cuts is None:
+        return None
+    present = np.ones(len(cuts) - 1, dtype=np.bool_)
+    present[1::3] = False
+    valid = pa.py_buffer(np.packbits(present, bitorder="little"))
+    try:
+        parts = pa.LargeStringArray.from_buffers(len(present), pa.py_buffer(cuts), text.buffers()[2], valid)
+        numbers = pc.cast(parts, pa.float64()).to_numpy(zero_copy_only=False)
+    except pa.ArrowInvalid:
+        return None
+    return _at_sea_level(np.ascontiguousarray(numbers[0::3]), np.ascontiguousarray(numbers[2::3]))
+
+
+def _cuts_at_commas(text: pa.LargeStringArray) -> Array | None:
+    """Return for each text where it begins, its comma stands and its second half begins, and the end of them all.
+
+    None when there are no texts, or not each has exactly one comma.
+    """
+    _, starts, held = text.buffers()
+    if not len(text) or text.null_count or held is None:
+        return None
+    bounds = np.frombuffer(starts, dtype=np.int64)[text.offset : text.offset + len(text) + 1]
+    letters = np.frombuffer(held, dtype=np.uint8)[: bounds[-1]]
+    commas = np.flatnonzero(letters[bounds[0] :] == _COMMA) + bounds[0]
+    if len(commas) != len(text) or not ((commas >= bounds[:-1]) & (commas < bounds[1:])).all():
+        return None
+    behind = np.minimum(commas + 1, len(letters) - 1)
+    cuts = np.empty(3 * len(text) + 1, dtype=np.int64)
+    cuts[0:-1:3], cuts[1::3], cuts[-1] = bounds[:-1], commas, bounds[-1]
+    cuts[2::3] = np.minimum(commas + 1 + (letters[behind] == _BLANK), bounds[1:])  # a blank may be the next text's
+    return cuts
+
+
+def _at_sea_level(latitude: Array, longitude: Array) -> Points:
+    return Points(latitude=latitude, longitude=longitude, altitude=np.where(np.isnan(latitude), np.nan, 0.0))
+
+
+def decimal_pairs(text: pa.LargeStringArray) -> Points:
     """Return the points of texts such as `52.5, 13.4`; Arrow raises when one is anything else."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -76,7 +125,7 @@ def _decimal_pairs(text: pa.LargeStringArray) -> Points:
     latitude, longitude = (
         np.array(pc.cast(pc.utf8_trim_whitespace(pc.list_element(halves, half)), pa.float64())) for half in (0, 1)
     )
-    return Points(latitude=latitude, longitude=longitude, altitude=np.where(np.isnan(latitude), np.nan, 0.0))
+    return _at_sea_level(latitude, longitude)
 
 
 def _any_notation(text: pa.LargeStringArray) -> Points:
@@ -85,7 +134,7 @@ def _any_notation(text: pa.LargeStringArray) -> Points:
     table = np.full((len(text), 3), np.nan)
     plain = pc.fill_null(pc.match_substring_regex(text, _DECIMAL_PAIR), False)
     rows = np.flatnonzero(plain.to_numpy(zero_copy_only=False))
-    points = _decimal_pairs(text.filter(plain))
+    points = decimal_pairs(text.filter(plain))
     table[rows] = np.column_stack((points.latitude, points.longitude, points.altitude))
     others = np.setdiff1d(np.arange(len(text)), rows, assume_unique=True)
     for row, value in zip(others, text.take(others).to_pylist(), strict=True):

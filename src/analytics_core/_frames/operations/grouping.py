@@ -6,25 +6,40 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, time, timedelta
 from decimal import Decimal
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.checks import Array
 
+_MANY_TEXTS: Final = 5_000
+"""From how many texts on it pays to look whether they are of one length."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Groups:
-    """The group of each row, how many groups there are, and the first row of each."""
+    """The group of each row, and how many groups there are.
+
+    Args:
+        codes: the group of each row.
+        size: the number of groups.
+        first: the first row of each group.
+        known: the keys of the groups, where finding the groups gave them too; `first` is empty then.
+    """
 
     codes: Array
     size: int
     first: Array
+    known: Any = None
 
     def keys(self, series: pd.Series[Any]) -> pd.Series[Any]:
         """Return the key of each group: what the column of keys holds in the group's first row."""
-        return pd.Series(series.array.take(self.first), dtype=series.dtype, copy=False)
+        return pd.Series(self.key_array(series), dtype=series.dtype, copy=False)
+
+    def key_array(self, series: pd.Series[Any]) -> Any:
+        """Return the keys as an array, for a column of a frame."""
+        return series.array.take(self.first) if self.known is None else self.known
 
 
 def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
@@ -34,7 +49,9 @@ def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
     """
     if not keys:
         return Groups(codes=np.zeros(length, dtype=np.int64), size=1, first=np.zeros(min(length, 1), dtype=np.int64))
-    codes, size = key_codes(keys[0])
+    codes, different, size = _places_among_sorted(keys[0])
+    if len(keys) == 1 and isinstance(keys[0].dtype, pd.StringDtype) and len(different) == size:
+        return Groups(codes=codes, size=size, first=np.zeros(0, dtype=np.int64), known=different)
     for key in keys[1:]:
         further, count = key_codes(key)
         codes, size = _compressed(codes * max(count, 1) + further)
@@ -43,16 +60,50 @@ def group_rows(keys: Sequence[pd.Series[Any]], *, length: int) -> Groups:
 
 def key_codes(key: pd.Series[Any]) -> tuple[Array, int]:
     """Return the place of each value among the sorted different ones, nulls last, and how many there are."""
-    codes, different = pd.factorize(key)
+    codes, _, size = _places_among_sorted(key)
+    return codes, size
+
+
+def _places_among_sorted(key: pd.Series[Any]) -> tuple[Array, Any, int]:
+    """Return the place of each value among the sorted different ones, these without null, and how many with null."""
+    text = isinstance(key.dtype, pd.StringDtype)
+    codes, different = factorized_texts(key) if text else pd.factorize(key)
     codes = codes.astype(np.int64, copy=False)
-    order = _sorted_places(different)
+    order = different.argsort() if text else _sorted_places(different)
     missing = bool(codes.min(initial=0) < 0)
     if not missing and np.all(order[1:] > order[:-1]):
-        return codes, len(order)  # the values came first in their order
+        return codes, different, len(order)  # the values came first in their order
     places = np.empty(len(order) + 1, dtype=np.int64)
     places[order] = np.arange(len(order))
     places[-1] = len(order)  # nulls: their code is -1
-    return places[codes], len(order) + missing
+    return places[codes], different.take(order), len(order) + missing
+
+
+def factorized_texts(key: pd.Series[Any]) -> tuple[Array, Any]:
+    """Return the number of each text among the different ones, as they first come, and these; null is -1."""
+    found = _factorized_as_bytes(key) if len(key) >= _MANY_TEXTS else None
+    codes, different = key.array.factorize() if found is None else found
+    return codes, different
+
+
+def _factorized_as_bytes(key: pd.Series[Any]) -> tuple[Array, Any] | None:
+    """Return the same where no text is null and all are of one length, as codes of countries and days are, else None.
+
+    Arrow finds equal ones sooner when it knows that.
+    """
+    import pyarrow as pa
+
+    array = pa.array(key, type=pa.large_string())
+    array = array.combine_chunks() if isinstance(array, pa.ChunkedArray) else array
+    _, starts, letters = array.buffers()
+    bounds = np.frombuffer(starts, dtype=np.int64)[array.offset : array.offset + len(array) + 1]
+    width = int(bounds[1] - bounds[0])
+    if array.null_count or not width or (np.diff(bounds) != width).any():
+        return None
+    alike = pa.FixedSizeBinaryArray.from_buffers(pa.binary(width), len(array), [None, letters.slice(bounds[0])])
+    found = alike.dictionary_encode()
+    different = found.dictionary.cast(pa.large_binary()).cast(pa.large_string())
+    return found.indices.to_numpy().astype(np.int64), pd.array(different, dtype=key.dtype)
 
 
 def _sorted_places(different: Any) -> Array:

@@ -43,7 +43,7 @@ def apply(frame: pd.DataFrame, options: HistogramOptions) -> pd.DataFrame:
     counts = _counts(present, edges, groups.codes, groups.size)
     table = pd.DataFrame(_finished(counts, options), columns=pd.Index(_labels(edges, options.groupby), dtype=object))
     for place, name in enumerate(options.groupby):
-        table.insert(place, name, groups.keys(kept[name]).array)
+        table.insert(place, name, groups.key_array(kept[name]))
     return table
 
 

@@ -41,12 +41,13 @@ def _places(present: Sequence[Hashable], options: SelectOptions) -> list[int]:
 
 def _renamed(frame: pd.DataFrame, names: Mapping[str, str]) -> pd.DataFrame:
     columns = frame.columns
-    first = label_index(names.get(str(label), label) for label in columns.get_level_values(0))
-    renamed = first.rename(columns.names[0])
+    changed = [names.get(str(label), label) for label in labels(frame)]
+    renamed = label_index(changed, name=columns.names[0])
     if columns.nlevels > 1:
         rest = [columns.get_level_values(level) for level in range(1, columns.nlevels)]
-        renamed = pd.MultiIndex.from_arrays([first, *rest], names=columns.names)
-    if columns.is_unique and not renamed.is_unique:
+        renamed = pd.MultiIndex.from_arrays([renamed, *rest], names=columns.names)
+    # A set tells sooner than an index that no two are alike.
+    if len(set(changed)) < len(changed) and columns.is_unique and not renamed.is_unique:
         raise PostProcessingError(f"rename: the label exists already: {listed(renamed[renamed.duplicated()])}")
     result = frame.copy(deep=False)
     result.columns = renamed

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.checks import labels, listed
-from analytics_core._frames.operations.column_maps import only_place
+from analytics_core._frames.operations.column_maps import only_column
 from analytics_core.errors import PostProcessingError
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ def text_column(frame: pd.DataFrame, name: str, *, option: str) -> pa.LargeStrin
     """
     import pyarrow as pa
 
-    series = frame.iloc[:, only_place(frame, name, option=option)]
+    series = only_column(frame, name, option=option)
     try:
         array = pa.array(series, type=pa.large_string(), from_pandas=True)
     except (TypeError, ValueError, NotImplementedError):  # the Arrow errors are among these

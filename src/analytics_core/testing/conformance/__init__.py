@@ -6,18 +6,5 @@ The suites need pytest, which the library itself does not install.
 import pytest
 
 # Failed assertions show their values, as in a host's own tests.
-pytest.register_assert_rewrite(
-    *(
-        f"{__name__}.{suite}"
-        for suite in (
-            "clock",
-            "dashboards",
-            "datasets",
-            "embedded",
-            "listing",
-            "metadata_store",
-            "row_rules",
-            "secret_box",
-        )
-    )
-)
+_SUITES = ("clock", "dashboards", "datasets", "embedded", "listing", "metadata_store", "row_rules", "secret_box")
+pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))
