@@ -13,7 +13,6 @@ from analytics_core.models.base import (
     Moment,
     Number,
     Omittable,
-    SqlText,
     StrictShape,
     Text64,
     Text250,
@@ -87,7 +86,7 @@ class GuestRowRule(StrictShape):
     not show it.
     """
 
-    clause: SqlText
+    clause: str
     dataset: Whole | None = None
     values: Omittable[dict[Text250, RuleValue]] = None
 

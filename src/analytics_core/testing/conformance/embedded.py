@@ -41,7 +41,8 @@ class EmbeddedConformance:
             assert unit.embedded.find(uuid=stored[1].uuid) == stored[1]
             assert unit.embedded.find(dashboard_id=dashboards[2].id) == stored[2]
             wanted = ListFilter(col="uuid", op="in", val=(stored[0].uuid, stored[2].uuid, str(uuid.uuid4())))
-            assert unit.embedded.list(ListQuery(filters=(wanted,))) == (2, [stored[0], stored[2]])
+            count, found = unit.embedded.list(ListQuery(filters=(wanted,)))
+            assert (count, list(found)) == (2, [stored[0], stored[2]])
 
     def test_a_dashboard_is_embedded_once(self, store: MetadataStore) -> None:
         """A second embedding of one dashboard is refused, and one of no dashboard."""
