@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -30,6 +30,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
@@ -39,6 +40,7 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
@@ -48,7 +50,11 @@ from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.embedded import Embedded
 from analytics_core._resources.explore import Explore
+from analytics_core._resources.guest_charts import GuestCharts
+from analytics_core._resources.guest_dashboards import GuestDashboards
+from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
@@ -73,6 +79,14 @@ from analytics_core.ports import (
 
 ADMINISTRATORS = "Administrators"
 UserKey = int | str | User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GuestKey:
+    """A guest who acts: what their token says, and the origin of the page that they are on."""
+
+    grant: GuestGrant
+    origin: str | None
 
 
 class AnalyticsCore:
@@ -134,7 +148,7 @@ class AnalyticsCore:
         )
         self._bind(runtime, acting_as)
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> None:
         self._runtime = runtime
         self._acting_as = acting_as
 
@@ -149,12 +163,31 @@ class AnalyticsCore:
         bound._actor()
         return bound
 
+    def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
+        """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
+
+        Guests read the dashboards that the token names, and their charts as they are stored; all else is refused. Each
+        call asks anew whether the token is over or revoked.
+
+        Args:
+            token: as it was minted.
+            origin: of the page that shows the dashboards, for example the header `Origin` of the request.
+
+        Raises:
+            GuestTokenError: the token is none of ours, for another use, over, or revoked.
+            GuestAccessError: pages of this origin may not show its dashboards.
+        """
+        key = _GuestKey(grant=self._runtime.guests.tokens.read(token), origin=origin)
+        bound = self._sibling(self._runtime, key)
+        bound._guest()
+        return bound
+
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
         return self._sibling(replace(self._runtime, clock=PinnedClock(moment)), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -176,11 +209,20 @@ class AnalyticsCore:
             return unit.users.add(User(username=username, role_ids=(role.id,), **names), actor_id=None)
 
     def _actor(self) -> Actor:
-        """Return who acts, with the roles that they have now."""
+        """Return who acts, with the roles that they have now; guests are refused."""
         key = self._acting_as
+        if isinstance(key, _GuestKey):
+            self._guest()
+            refuse("this part of the core")
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
         return self._actor_of(key)
+
+    def _guest(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        key = self._acting_as
+        assert isinstance(key, _GuestKey)  # noqa: S101 - asked where a guest acts; tells the type checker
+        return self._runtime.guests.actor(key.grant, origin=key.origin)
 
     def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
@@ -218,7 +260,9 @@ class AnalyticsCore:
 
     @property
     def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries."""
+        """Saved charts, and the answers to chart queries; for guests those of their dashboards."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Charts", GuestCharts(self._runtime, self._guest))
         return Charts(self._runtime, self._actor())
 
     @property
@@ -238,8 +282,15 @@ class AnalyticsCore:
 
     @property
     def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to."""
+        """Charts on pages, for those whom their owners publish them to; for guests those of their token."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Dashboards", GuestDashboards(self._runtime, self._guest))
         return Dashboards(self._runtime, self._actor())
+
+    @property
+    def embedded(self) -> Embedded:
+        """Dashboards inside other pages, and the tokens of their guests."""
+        return Embedded(self._runtime, self._actor())
 
     @property
     def tags(self) -> Tags:
@@ -298,6 +349,8 @@ class AnalyticsCore:
         self.close()
 
     def __repr__(self) -> str:
+        if isinstance(self._acting_as, _GuestKey):
+            return "<AnalyticsCore, a guest acts>"
         acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
         return f"<AnalyticsCore, {acting} acts>"
 
@@ -316,9 +369,9 @@ def _build_runtime(
     allowed_files: Sequence[Path | str],
     people: UserDirectory,
 ) -> Runtime:
-    statements, limits = StatementRunner(connector), _limits(settings)
+    statements, reflector = StatementRunner(connector), Reflector(connector, specs=registry.get)
+    limits, parser = _limits(settings), FragmentParser(max_length=settings.max_fragment_length)
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
-    parser = FragmentParser(max_length=settings.max_fragment_length)
     row_security = _row_security(store, clock, settings, row_filters, parser)
     advanced_types = installed_advanced_types()
     planning = Preparer(parser=parser, limits=limits, advanced_types=advanced_types)
@@ -333,7 +386,6 @@ def _build_runtime(
         operations=installed_operations(),
         annotator=_build_annotator(settings, store, policy),
     )
-    reflector = Reflector(connector, specs=registry.get)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -348,6 +400,7 @@ def _build_runtime(
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
         people=people,
+        guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
         contexts=ContextReader(),
         queries=queries,

@@ -12,6 +12,7 @@ from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
@@ -44,6 +45,7 @@ class Runtime:
     policy: Policy
     people: UserDirectory
     actors: Fresh[int | str | User, Actor]
+    guests: Guests
     probes: Probes
     row_security: RowSecurity
     simulations: Simulations

@@ -68,6 +68,12 @@ class Settings:
         form_data_keep_s: seconds for which stored form data of the explore view is kept after its last change.
         dataset_health_check: says what is wrong with a dataset (its description goes in, a message or None comes out),
             shown as `health_check_message`.
+        guest_token_life_s: seconds for which a guest token opens its dashboards, when nobody says otherwise.
+        guest_token_max_life_s: the longest life that may be asked for; tokens that live longer are refused.
+        guest_token_max_bytes: the longest token that is made or read.
+        guest_token_audience: what guest tokens are for; a token of another audience is refused.
+        guest_roles: the names of the roles that guests have; they count for row rules, their grants open nothing.
+        available_domains: the domains that the host answers on (`embedded.available_domains`).
         url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
     """
 
@@ -95,6 +101,12 @@ class Settings:
     metadata_freshness_s: float = 1.0
     form_data_keep_s: int = 7 * 86_400
     dataset_health_check: Callable[[DatasetDescription], str | None] | None = None
+    guest_token_life_s: float = 300.0
+    guest_token_max_life_s: float = 3_600.0
+    guest_token_max_bytes: int = 8_192
+    guest_token_audience: str = "analytics_core"  # noqa: S105 - a name, not a secret
+    guest_roles: tuple[str, ...] = ()
+    available_domains: tuple[str, ...] = ()
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
@@ -108,6 +120,10 @@ class Settings:
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
+        if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
+            raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
+        if not self.guest_token_audience:
+            raise SettingsError("Settings.guest_token_audience must not be empty")
 
     @property
     def key(self) -> Secret:

@@ -7,6 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.call import Call
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
@@ -18,6 +20,7 @@ from analytics_core._resources.dashboard_checks import check_roles, placed_chart
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
+from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
@@ -248,6 +251,22 @@ class Dashboards:
             )
             for dataset in datasets
         )
+
+    def filter_values(
+        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    ) -> ChartData:
+        """Return the values that a filter of the dashboard offers, in order; `search` narrows to those that hold it.
+
+        Raises:
+            NotFoundError: the dashboard has no such filter.
+            DashboardAccessError, DatasetAccessError: the dashboard or the dataset of the filter is not for this actor.
+            QueryError: the filter has no list of values.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, dashboard_id)
+        question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
+        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        return self._runtime.queries.run(self._runtime.contexts.read(question), call)
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
@@ -20,6 +22,27 @@ def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
     try:
         return unit.datasets.get(chart.datasource_id)
     except NotFoundError:
+        return None
+
+
+def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:
+    """Return an embedded dashboard by the dashboard's id (a number or its digits) or the uuid of the embedding."""
+    found = None
+    if isinstance(key, int):
+        found = unit.embedded.find(dashboard_id=key)
+    elif key.isascii() and key.isdecimal() and len(key) <= 10:
+        found = unit.embedded.find(dashboard_id=int(key))
+    elif uuid := _uuid_of(key):
+        found = unit.embedded.find(uuid=uuid)
+    if found is None:
+        raise NotFoundError("embedded dashboard", key)
+    return found
+
+
+def _uuid_of(text: str) -> str | None:
+    try:
+        return str(UUID(text))
+    except ValueError:
         return None
 
 

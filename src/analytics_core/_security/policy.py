@@ -45,6 +45,8 @@ class Standing(Enum):
     CREATOR = auto()
     AUDIENCE = auto()
     """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
+    GUEST_OF_ITS_DASHBOARD = auto()
+    """A guest whose token names the dashboard, or one with this chart, or one with a chart of this dataset."""
 
 
 class Act(StrEnum):
@@ -59,6 +61,8 @@ class Act(StrEnum):
     WRITE_CHART = "change this chart"
     READ_DASHBOARD = "read this dashboard"
     WRITE_DASHBOARD = "change this dashboard"
+    EMBED_DASHBOARD = "show this dashboard inside other pages"
+    MINT_GUEST_TOKENS = "mint guest tokens"
     WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
     EMPTY_CACHE = "empty the cache of this dataset"
@@ -75,6 +79,7 @@ class Act(StrEnum):
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
+GUEST = Standing.GUEST_OF_ITS_DASHBOARD
 ANY_GRANT = (Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT, Standing.DATASET_GRANT)
 
 RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
@@ -82,13 +87,15 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT}),
         Act.QUERY_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT}),
         Act.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
-        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT}),
+        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
         Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
+        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET, GUEST}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE}),
+        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE, GUEST}),
         Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
         Act.WRITE_TAG: frozenset({ADMINISTRATOR, Standing.CREATOR}),
+        Act.EMBED_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Act.MINT_GUEST_TOKENS: frozenset({ADMINISTRATOR}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
         Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
@@ -177,6 +184,8 @@ class Policy:
     # ---------------------------------------------------------------------------------------------------- charts
     def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
         """Tell whether the actor may read the chart, which is drawn from `dataset` (None: it has none)."""
+        if actor.guest is not None:
+            return self.allows(Act.READ_CHART, _guest_standings(chart.id in actor.guest.chart_ids))
         standings = _owner_standings(actor, chart.owner_ids)
         if dataset is not None and self.can_read_dataset(actor, dataset):
             standings |= {Standing.READER_OF_ITS_DATASET}
@@ -194,6 +203,8 @@ class Policy:
         A draft is for its owners. A published one is for whoever holds one of its roles (it may name none) and may
         read the dataset of at least one of its charts (it may have none).
         """
+        if actor.guest is not None:
+            return self.allows(Act.READ_DASHBOARD, _guest_standings(dashboard.id in actor.guest.dashboard_ids))
         standings = _owner_standings(actor, dashboard.owner_ids)
         if self._is_audience(actor, dashboard, datasets):
             standings |= {Standing.AUDIENCE}
@@ -213,6 +224,17 @@ class Policy:
         if dashboard.role_ids and not actor.role_ids.intersection(dashboard.role_ids):
             return False
         return not dashboard.chart_ids or any(self.can_read_dataset(actor, dataset) for dataset in datasets)
+
+    # -------------------------------------------------------------------------------------------------- embedding
+    def require_embed(self, actor: Actor, dashboard: Dashboard) -> None:
+        """Raise OwnershipError unless the actor may say whether and where the dashboard is embedded."""
+        if not self.allows(Act.EMBED_DASHBOARD, _owner_standings(actor, dashboard.owner_ids)):
+            raise OwnershipError(f"only an owner or an administrator may embed dashboard {dashboard.id}")
+
+    def require_mint_guest_tokens(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may mint guest tokens, or revoke those of a person."""
+        if not self.allows(Act.MINT_GUEST_TOKENS, _general_standings(actor)):
+            raise AccessError("only an administrator may mint guest tokens: whoever holds one reads what it names")
 
     # ------------------------------------------------------------------------------------------------------- tags
     def require_write_tag(self, actor: Actor, tag: Tag) -> None:
@@ -331,10 +353,17 @@ def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> f
 
 def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[Standing]:
     """Return how the actor stands to a dataset."""
+    if actor.guest is not None:
+        return _guest_standings(dataset.id in actor.guest.dataset_ids)
     found = standings_on_schema(actor, dataset.database_id, dataset.schema) | _owner_standings(actor, dataset.owner_ids)
     if Grant(target=GrantTarget.DATASET, target_id=dataset.id) in actor.grants:
         found |= {Standing.DATASET_GRANT}
     return found
+
+
+def _guest_standings(is_named: bool) -> frozenset[Standing]:
+    """Return how a guest stands to a record: by their token, and in no other way."""
+    return frozenset({Standing.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
 
 
 def _general_standings(actor: Actor) -> frozenset[Standing]:
@@ -343,16 +372,17 @@ def _general_standings(actor: Actor) -> frozenset[Standing]:
 
 def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Standing]:
     general = _general_standings(actor)
-    return general | {Standing.OWNER} if actor.id in owner_ids else general
+    return general | {Standing.OWNER} if actor.stored_id in owner_ids else general
 
 
 def _signed_in_standings(actor: Actor) -> frozenset[Standing]:
-    """Return how an actor stands to what everybody shares: whoever acts at all has signed in."""
-    # An actor that is no user (a guest) must not get this standing here; its rights would be a standing of its own.
+    """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
+    if actor.guest is not None:
+        return _guest_standings(is_named=False)
     return _general_standings(actor) | {Standing.SIGNED_IN}
 
 
 def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[Standing]:
     """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
     standings = _signed_in_standings(actor)
-    return standings | {Standing.CREATOR} if actor.id in creators else standings
+    return standings | {Standing.CREATOR} if actor.stored_id in {*creators} - {None} else standings
