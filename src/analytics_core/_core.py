@@ -35,9 +35,11 @@ from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
 from analytics_core._resources.charts import Charts
+from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.roles import Roles
+from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -201,6 +203,16 @@ class AnalyticsCore:
     def charts(self) -> Charts:
         """Saved charts, and the answers to chart queries."""
         return Charts(self._runtime, self._actor())
+
+    @property
+    def dashboards(self) -> Dashboards:
+        """Charts on pages, for those whom their owners publish them to."""
+        return Dashboards(self._runtime, self._actor())
+
+    @property
+    def tags(self) -> Tags:
+        """Labels on charts and dashboards."""
+        return Tags(self._runtime, self._actor())
 
     @property
     def users(self) -> Users:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._security.policy import Policy
 from analytics_core.ports import UserDirectory
 
 SCRIPT = """
@@ -49,7 +50,14 @@ class SmallCore:
 
 
 @contextmanager
-def small_core(folder: Path, *, people: UserDirectory | None = None, **settings: Any) -> Iterator[SmallCore]:
+def small_core(
+    folder: Path,
+    *,
+    people: UserDirectory | None = None,
+    metadata_url: str = "sqlite://",
+    policy: Policy | None = None,
+    **settings: Any,
+) -> Iterator[SmallCore]:
     """Make the file and a core of an administrator, with the file as database 1.
 
     With `people`, a host's directory, its user 70 acts instead of the store's first user.
@@ -57,7 +65,8 @@ def small_core(folder: Path, *, people: UserDirectory | None = None, **settings:
     file = folder / "shop.db"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(SCRIPT)
-    with AnalyticsCore(Settings(secret_key=KEY, data_roots=(folder,), **settings), users=people) as core:
+    choices = Settings(secret_key=KEY, data_roots=(folder,), **settings)
+    with AnalyticsCore(choices, users=people, metadata_url=metadata_url, policy=policy) as core:
         admin = core.create_first_administrator("admin", first_name="Ada", last_name="Admin")
         acting = core.as_user(admin.id if people is None else 70)
         acting.databases.create({"database_name": "shop", "orm_uri": f"sqlite:///{file}"})

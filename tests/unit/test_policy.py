@@ -6,18 +6,29 @@ from dataclasses import replace
 
 import pytest
 
+from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.secret import Secret
+from analytics_core._records.tag import Tag
 from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
 from analytics_core._security.policy import RULES, Act, Policy, Standing
-from analytics_core.errors import AccessError, ChartAccessError, DatabaseAccessError, DatasetAccessError, OwnershipError
+from analytics_core.errors import (
+    AccessError,
+    ChartAccessError,
+    DashboardAccessError,
+    DatabaseAccessError,
+    DatasetAccessError,
+    OwnershipError,
+)
 
 DATABASE = Database(id=1, uuid="d", database_name="shop", uri=Secret("sqlite://"), engine="sqlite")
 DATASET = Dataset(id=10, uuid="t", database_id=1, table_name="orders", schema="sales", owner_ids=(7,))
 CHART = Chart(id=100, uuid="c", slice_name="Revenue", datasource_id=10, datasource_type="table", owner_ids=(8,))
+PAGE = Dashboard(id=1000, uuid="p", dashboard_title="Sales", chart_ids=(100,), owner_ids=(9,))
 POLICY = Policy()
 
 ON_DATABASE = Grant(target=GrantTarget.DATABASE, target_id=1)
@@ -94,6 +105,51 @@ def test_a_chart_without_its_dataset_is_for_its_owners_only() -> None:
     assert not POLICY.can_read_chart(actor(5, ON_DATABASE), CHART, None)
 
 
+DRAFT, PUBLISHED = PAGE, replace(PAGE, published=True)
+FOR_ROLE_1, FOR_ROLE_2 = replace(PUBLISHED, role_ids=(1, 3)), replace(PUBLISHED, role_ids=(2,))
+
+
+@pytest.mark.parametrize(
+    ("who", "draft", "published", "for_role_1", "for_role_2"),
+    [
+        (ADMIN, True, True, True, True),
+        (actor(9), True, True, True, True),
+        (actor(5, ON_DATASET), False, True, True, False),
+        (actor(5, ON_DATABASE), False, True, True, False),
+        (DATASET_OWNER, False, True, True, False),
+        (CHART_OWNER, False, False, False, False),
+        (STRANGER, False, False, False, False),
+    ],
+)
+def test_dashboards_are_read_by_their_audience(
+    who: Actor, draft: bool, published: bool, for_role_1: bool, for_role_2: bool
+) -> None:
+    pages = (DRAFT, PUBLISHED, FOR_ROLE_1, FOR_ROLE_2)
+    seen = [POLICY.can_read_dashboard(who, page, [DATASET]) for page in pages]
+    assert seen == [draft, published, for_role_1, for_role_2]
+
+
+def test_a_dashboard_of_charts_without_datasets_is_for_its_owners_only() -> None:
+    assert not POLICY.can_read_dashboard(actor(5, ON_DATABASE), PUBLISHED, [])
+    assert POLICY.can_read_dashboard(STRANGER, replace(PUBLISHED, chart_ids=()), [])
+
+
+def test_a_dashboard_is_changed_by_its_owners() -> None:
+    assert POLICY.can_write(actor(9), PAGE)
+    assert not POLICY.can_write(actor(5, ON_DATABASE), PUBLISHED)
+    with pytest.raises(DashboardAccessError, match="published"):
+        POLICY.require_read_dashboard(STRANGER, PAGE, [DATASET])
+
+
+def test_a_tag_is_changed_by_who_made_it() -> None:
+    tag = Tag(id=1, name="t", audit=Audit(created_by=5))
+    POLICY.require_write_tag(STRANGER, tag)
+    POLICY.require_write_tag(ADMIN, replace(tag, audit=Audit()))
+    for refused in (tag, replace(tag, audit=Audit())):
+        with pytest.raises(OwnershipError, match="tag 1"):
+            POLICY.require_write_tag(CHART_OWNER, refused)
+
+
 def test_a_schema_grant_does_not_open_tables_of_the_unnamed_schema() -> None:
     unnamed = replace(DATASET, schema=None)
     assert not POLICY.can_read_dataset(actor(5, ON_SCHEMA), unnamed)
@@ -134,8 +190,8 @@ def test_refusals_are_typed_and_tell_what_would_help() -> None:
         POLICY.require_manage_people(DATASET_OWNER)
 
 
-@pytest.mark.parametrize("record", [DATABASE, DATASET, CHART])
-def test_only_owners_and_administrators_change_records(record: Database | Dataset | Chart) -> None:
+@pytest.mark.parametrize("record", [DATABASE, DATASET, CHART, PAGE])
+def test_only_owners_and_administrators_change_records(record: Database | Dataset | Chart | Dashboard) -> None:
     POLICY.require_write(ADMIN, record)
     with pytest.raises(OwnershipError) as caught:
         POLICY.require_write(actor(5, ON_DATABASE), record)
@@ -147,10 +203,11 @@ def test_no_refusal_names_a_record_that_the_actor_may_not_see() -> None:
         lambda: POLICY.require_read_dataset(STRANGER, DATASET),
         lambda: POLICY.require_read_chart(STRANGER, CHART, DATASET),
         lambda: POLICY.require_read_database(STRANGER, DATABASE),
+        lambda: POLICY.require_read_dashboard(STRANGER, PAGE, [DATASET]),
     ):
         with pytest.raises(AccessError) as caught:
             refused()
-        assert not {"orders", "Revenue", "shop"} & set(caught.value.message.split())
+        assert not {"orders", "Revenue", "shop", "Sales"} & set(caught.value.message.split())
 
 
 def test_a_record_managed_externally_changes_only_for_its_manager() -> None:

@@ -61,6 +61,12 @@ def test_a_chart_needs_the_right_to_read_its_dataset(shop: SmallCore) -> None:
     assert add(shop.reader(("dataset", 1), username="other")).id == 1
 
 
+def test_a_dashboard_that_does_not_exist_leaves_no_chart_behind(shop: SmallCore) -> None:
+    with pytest.raises(NotFoundError, match="dashboard 5"):
+        add(shop.core, dashboards=[5])
+    assert shop.core.charts.list().count == 0
+
+
 def test_dashboards_and_tags_that_do_not_exist_are_refused(shop: SmallCore) -> None:
     with pytest.raises(NotFoundError, match="dashboard"):
         add(shop.core, dashboards=[5])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any
 
 from analytics_core._records.chart import Chart
@@ -9,26 +10,41 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable, html_of
+from analytics_core._resources.surroundings import Around
 from analytics_core.models.chart import ChartGet, ChartListItem
-from analytics_core.models.references import DatasetReference
+from analytics_core.models.chart_answers import (
+    ChartDatasource,
+    ChartDatasourceItem,
+    ChartDatasourceValue,
+    ChartEntity,
+    ChartScreenshot,
+)
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.references import DashboardReference, DashboardReferenceWithMetadata, DatasetReference
 
 
-def chart_get(chart: Chart, *, people: PeopleIndex, readable: Readable) -> ChartGet:
+def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartGet:
     """Return one chart (contract, `ChartRestApi.get`)."""
+    dashboards = (
+        DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
+        for d in around.dashboards.get(chart.id, ())
+    )
     return ChartGet(
         **_stored(chart),
         query_context=chart.query_context,
-        dashboards=(),
+        dashboards=tuple(dashboards),
         owners=people.references(chart.owner_ids),
-        tags=(),
+        tags=around.tag_references(chart.tag_ids),
         changed_on_delta_humanized=readable.delta(chart.audit.changed_on),
         thumbnail_url=readable.url("chart_thumbnail", {"id": chart.id}),
         url=readable.url("chart", {"id": chart.id}),
     )
 
 
-def chart_item(chart: Chart, *, dataset: Dataset | None, people: PeopleIndex, readable: Readable) -> ChartListItem:
+def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
+    dataset = around.datasets.get(chart.id)
+    dashboards = around.dashboards.get(chart.id, ())
     return ChartListItem(
         **_stored(chart),
         **_people_and_times(chart, people, readable),
@@ -37,10 +53,49 @@ def chart_item(chart: Chart, *, dataset: Dataset | None, people: PeopleIndex, re
         datasource_type=chart.datasource_type,
         datasource_name_text=dataset.table_name if dataset else chart.datasource_name,
         table=_table(dataset),
-        dashboards=(),
-        tags=(),
+        dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
+        tags=around.tag_references(chart.tag_ids),
         description_markeddown=html_of(chart.description),
         form_data=form_data(chart),
+    )
+
+
+def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
+    """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
+    return ChartEntity(
+        id=chart.id,
+        slice_name=chart.slice_name,
+        slice_url=readable.url("chart", {"id": chart.id}),
+        description=chart.description,
+        description_markeddown=html_of(chart.description),
+        cache_timeout=chart.cache_timeout,
+        certified_by=chart.certified_by,
+        certification_details=chart.certification_details,
+        changed_on=chart.audit.changed_on,
+        form_data=form_data(chart),
+    )
+
+
+def chart_datasource(chart: Chart, dataset: Dataset | None) -> ChartDatasource:
+    """Return the dataset that a chart is drawn from, None for one that the caller may not know.
+
+    The contract calls for a number as its type: the place of the type in the contract's list, counted from 1.
+    """
+    if dataset is None:
+        return ChartDatasource(count=0, result=None)
+    number = [kind.value for kind in DatasourceType].index(chart.datasource_type or DatasourceType.TABLE.value) + 1
+    value = ChartDatasourceValue(datasource_id=dataset.id, datasource_type=number)
+    return ChartDatasource(count=1, result=ChartDatasourceItem(label=dataset.table_name, value=value))
+
+
+def chart_screenshot(chart: Chart, *, actor_id: int, readable: Readable) -> ChartScreenshot:
+    """Return where the host shows a picture of this version of the chart, as this user sees it."""
+    seen = f"{chart.uuid}:{chart.audit.version}:{actor_id}"
+    key = sha256(seen.encode()).hexdigest()[:32]
+    return ChartScreenshot(
+        cache_key=key,
+        chart_url=readable.url("chart", {"id": chart.id}),
+        image_url=readable.url("chart_screenshot", {"id": chart.id, "cache_key": key}),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from analytics_core._querying.answer import ChartData
@@ -11,20 +12,26 @@ from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.chart_answers import chart_get, chart_item
+from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
+from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_queries import ChartQueries, Question
+from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.surroundings import around_charts
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
+from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
     shape="chart",
@@ -43,9 +50,13 @@ LISTING = Listing(
         "last_saved_at": ColumnKind.MOMENT,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
+        "owners": ColumnKind.LINKS,
+        "tags": ColumnKind.LINKS,
     },
-    stored_as={},
+    stored_as={"owners": "owner_ids", "tags": "tag_ids"},
 )
+
+_POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
 
 class Charts:
@@ -55,6 +66,7 @@ class Charts:
         self._runtime = runtime
         self._actor = actor
         self._queries = ChartQueries(runtime, actor)
+        self._favourites = Favourites(runtime, actor, TagTarget.CHART)
 
     # -------------------------------------------------------------------------------------------------- questions
     def data(self, question: Question, *, force: bool = False) -> ChartData:
@@ -78,18 +90,21 @@ class Charts:
     def create(self, payload: Payload) -> ChartGet:
         """Store a chart on a dataset that the actor may read (contract, `ChartRestApi.post`).
 
-        Without `owners` the creator owns it.
+        Without `owners` the creator owns it. `dashboards` get the chart; the actor must be allowed to change them.
 
         Raises:
             PayloadError: the payload breaks the shape.
-            NotFoundError, DatasetAccessError: the dataset is unknown or not for this actor.
+            NotFoundError, DatasetAccessError, DashboardAccessError: a dataset or dashboard is unknown or not for them.
+            OwnershipError: the actor does not own one of the dashboards.
         """
-        post = parse(ChartPost, payload, shape="ChartRestApi.post")
-        _refuse_unknown_parents(post)
-        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="ChartRestApi.post")
+        act = begin_act(self._runtime, self._actor, "chart.create")
+        post = parse(ChartPost, payload, shape=_POST)
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
+            details = self._placed(unit, stored.id, post.dashboards)
+            act.log(unit, chart_id=stored.id, details=details)
         return self._answer(stored)
 
     def get(self, chart_id: int) -> ChartGet:
@@ -106,39 +121,90 @@ class Charts:
         page_size: int = 25,
         columns: Iterable[str] | None = None,
     ) -> Page[ChartListItem]:
-        """Return one page of the charts that the actor may read; the arguments are those of `databases.list`."""
+        """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
+
+        The filters `owners` and `tags` take ids, with the operators eq and in.
+        """
         fields = LISTING.fields(columns)
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = self._readable_texts()
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.charts.list(query)
-            with_datasets = [(chart, find_dataset_of(unit, chart)) for chart in found]
+            around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
-        items = (
-            chart_item(chart, dataset=dataset, people=people, readable=readable) for chart, dataset in with_datasets
-        )
+        items = (chart_item(chart, around=around, people=people, readable=readable) for chart in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
     def update(self, chart_id: int, payload: Payload) -> ChartGet:
-        """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`)."""
-        put = parse(ChartPut, payload, shape="ChartRestApi.put")
-        _refuse_unknown_parents(put)
+        """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
+
+        `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. With
+        `query_context_generation` true a query context was made by a system: it does not replace one that a person
+        wrote, and does not count as saving the chart.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError: a dataset, dashboard or tag is unknown.
+            OwnershipError: the actor does not own the chart, or a dashboard that would get or lose it.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        act = begin_act(self._runtime, self._actor, "chart.update")
+        put = parse(ChartPut, payload, shape=_PUT)
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, chart_id)
             after = changed_chart(before, put, owner_ids=owners or before.owner_ids)
             if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
                 after = self._on_dataset(unit, after)
-            stored = unit.charts.update(self._stamped(after), actor_id=self._actor.id)
+            if put.tags is not None:
+                after = replace(after, tag_ids=named_tags(unit, put.tags, shape=_PUT))
+            after = after if put.query_context_generation else self._stamped(after)
+            stored = unit.charts.update(after, actor_id=self._actor.id)
+            details = self._placed(unit, chart_id, put.dashboards)
+            act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
         return self._answer(stored)
 
     def delete(self, chart_id: int) -> None:
-        """Remove a chart; only owners and administrators may."""
+        """Remove a chart, from its dashboards too; only owners and administrators may."""
+        act = begin_act(self._runtime, self._actor, "chart.delete")
         with self._runtime.store.unit_of_work() as unit:
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
+            act.log(unit, chart_id=chart_id)
 
+    # ------------------------------------------------------------------------------------------------ what it is like
+    def datasource(self, chart_id: int) -> ChartDatasource:
+        """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
+        with self._runtime.store.unit_of_work() as unit:
+            chart = self._readable(unit, chart_id)
+            dataset = find_dataset_of(unit, chart)
+        allowed = dataset is not None and self._runtime.policy.can_read_dataset(self._actor, dataset)
+        return chart_datasource(chart, dataset if allowed else None)
+
+    def screenshot(self, chart_id: int) -> ChartScreenshot:
+        """Return where the host shows a picture of a chart (contract, `ChartCacheScreenshotResponseSchema`).
+
+        The addresses come from `Settings.url_for`; the key changes with the chart and with the user.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            chart = self._readable(unit, chart_id)
+        return chart_screenshot(chart, actor_id=self._actor.id, readable=self._readable_texts())
+
+    # -------------------------------------------------------------------------------------------------- favourites
+    def add_favourite(self, chart_id: int) -> None:
+        """Give the actor's star to a chart that they may read; a second one changes nothing."""
+        self._favourites.add(chart_id, check=self._readable)
+
+    def remove_favourite(self, chart_id: int) -> None:
+        """Take the actor's star from a chart; nothing happens where there is none."""
+        self._favourites.remove(chart_id)
+
+    def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
+        """Return for each id whether the actor gave a star to this chart; at most a thousand ids."""
+        return self._favourites.status(ids)
+
+    # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)
         self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
@@ -164,20 +230,24 @@ class Charts:
         """Return the owners that an update names, None when it names none; somebody always stays an owner."""
         if put.owners is None:
             return None
-        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape="ChartRestApi.put")
+        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
+
+    def _placed(self, unit: UnitOfWork, chart_id: int, wanted: Iterable[int] | None) -> dict[str, Any]:
+        """Put the chart on the dashboards that a payload names, and return what the log says of it."""
+        if wanted is None:
+            return {}
+        policy = self._runtime.policy
+        return {"dashboards": place_on_dashboards(unit, policy, self._actor, chart_id=chart_id, wanted=wanted)}
 
     def _answer(self, chart: Chart) -> ChartGet:
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
-        return chart_get(chart, people=read_people(self._runtime.people, _people_of(chart)), readable=readable)
+        with self._runtime.store.unit_of_work() as unit:
+            around = around_charts(unit, self._runtime.policy, self._actor, (chart,))
+        people = read_people(self._runtime.people, _people_of(chart))
+        return chart_get(chart, around=around, people=people, readable=self._readable_texts())
+
+    def _readable_texts(self) -> Readable:
+        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
 
 
 def _people_of(chart: Chart) -> tuple[int | None, ...]:
     return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)
-
-
-def _refuse_unknown_parents(payload: ChartPost | ChartPut) -> None:
-    """Refuse dashboards and tags that are not stored."""
-    for dashboard_id in payload.dashboards or ():
-        raise NotFoundError("dashboard", dashboard_id)
-    for tag in (payload.tags if isinstance(payload, ChartPut) else None) or ():
-        raise NotFoundError("tag", tag.name or tag.id)

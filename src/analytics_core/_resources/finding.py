@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.visibility import DATASET_TYPES
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.visibility import DATASET_TYPES, datasets_of
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import NotFoundError
 
 
@@ -17,3 +21,15 @@ def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
         return unit.datasets.get(chart.datasource_id)
     except NotFoundError:
         return None
+
+
+def find_datasets_of(unit: UnitOfWork, dashboard: Dashboard) -> tuple[Dataset, ...]:
+    """Return the datasets of a dashboard's charts, each once, in the order of their ids."""
+    datasets = datasets_of(unit, by_ids(unit.charts, dashboard.chart_ids).values())
+    once = {dataset.id: dataset for dataset in datasets.values()}
+    return tuple(once[key] for key in sorted(once))
+
+
+def require_readable_dashboard(unit: UnitOfWork, policy: Policy, actor: Actor, dashboard: Dashboard) -> None:
+    """Raise DashboardAccessError unless the actor may read the dashboard."""
+    policy.require_read_dashboard(actor, dashboard, find_datasets_of(unit, dashboard))

@@ -29,6 +29,8 @@ class ColumnKind(Enum):
     TEXT = auto()
     BOOLEAN = auto()
     MOMENT = auto()
+    LINKS = auto()
+    """Ids of other records, of which a record may have several: `eq` and `in` find one of them, nothing orders."""
 
 
 class ListOperator(StrEnum):
@@ -104,6 +106,8 @@ class Listing:
         return ListFilter(col=stored, op=op, val=value)
 
     def _value(self, item: FilterItem, kind: ColumnKind, *, place: str) -> Any:
+        if kind is ColumnKind.LINKS and item.op not in (ListOperator.EQUALS, ListOperator.IN):
+            raise self._problem(place, f"{item.col} holds ids of records; filter it by eq or in")
         match item.op:
             case ListOperator.IS_NULL:
                 return item.val if isinstance(item.val, bool) else item.val is None
@@ -114,7 +118,7 @@ class Listing:
             case ListOperator.CONTAINS | ListOperator.STARTS_WITH:
                 if kind is not ColumnKind.TEXT:
                     raise self._problem(place, f"{item.op.value} is for text columns; {item.col} is not one")
-            case ListOperator.EQUALS | ListOperator.NOT_EQUALS if item.val is None:
+            case ListOperator.EQUALS | ListOperator.NOT_EQUALS if item.val is None and kind is not ColumnKind.LINKS:
                 return None
         return self._single(item.val, kind, place)
 
@@ -122,7 +126,7 @@ class Listing:
         match kind, value:
             case ColumnKind.BOOLEAN, bool():
                 return value
-            case ColumnKind.INTEGER, int() if not isinstance(value, bool):
+            case ColumnKind.INTEGER | ColumnKind.LINKS, int() if not isinstance(value, bool):
                 return value
             case ColumnKind.TEXT, str():
                 return value
@@ -138,7 +142,8 @@ class Listing:
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
     def _order(self, text: str) -> tuple[str, bool]:
-        name = self._known(text.removeprefix("-"), self.columns, place="order_by")
+        ordered = [name for name, kind in self.columns.items() if kind is not ColumnKind.LINKS]
+        name = self._known(text.removeprefix("-"), ordered, place="order_by")
         return self.stored_as.get(name, name), text.startswith("-")
 
     def _known(self, name: str, known: Iterable[str], *, place: str) -> str:
@@ -158,6 +163,7 @@ _KIND_NAMES: Mapping[ColumnKind, str] = {
     ColumnKind.TEXT: "text",
     ColumnKind.BOOLEAN: "true or false",
     ColumnKind.MOMENT: "a moment in ISO 8601",
+    ColumnKind.LINKS: "the id of a record",
 }
 
 

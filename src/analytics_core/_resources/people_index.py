@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.references import UserNames, UserReference
+from analytics_core.models.references import UserDetails, UserNames, UserReference
 from analytics_core.ports import UserDirectory
 
 
@@ -32,6 +32,13 @@ class PeopleIndex:
         """Return a reference to a user."""
         user = self.users.get(user_id) if user_id is not None else None
         return UserReference(id=user.id, first_name=user.first_name, last_name=user.last_name) if user else None
+
+    def details(self, user_id: int | None) -> UserDetails | None:
+        """Return a reference to a user with the user name."""
+        user = self.users.get(user_id) if user_id is not None else None
+        if user is None:
+            return None
+        return UserDetails(id=user.id, first_name=user.first_name, last_name=user.last_name, username=user.username)
 
     def references(self, user_ids: Iterable[int]) -> tuple[UserReference, ...]:
         """Return references to the users that still exist, in the order given."""

@@ -7,16 +7,25 @@ own table, or a subclass.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 
 from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget
+from analytics_core._records.tag import Tag
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AccessError, ChartAccessError, DatabaseAccessError, DatasetAccessError, OwnershipError
+from analytics_core.errors import (
+    AccessError,
+    ChartAccessError,
+    DashboardAccessError,
+    DatabaseAccessError,
+    DatasetAccessError,
+    OwnershipError,
+)
 
 
 class Standing(Enum):
@@ -28,6 +37,8 @@ class Standing(Enum):
     SCHEMA_GRANT = auto()
     DATASET_GRANT = auto()
     READER_OF_ITS_DATASET = auto()
+    AUDIENCE = auto()
+    """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
 
 
 class Act(StrEnum):
@@ -40,6 +51,9 @@ class Act(StrEnum):
     WRITE_DATASET = "change this dataset"
     READ_CHART = "read this chart"
     WRITE_CHART = "change this chart"
+    READ_DASHBOARD = "read this dashboard"
+    WRITE_DASHBOARD = "change this dashboard"
+    WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
 
 
@@ -55,6 +69,9 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
+        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE}),
+        Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Act.WRITE_TAG: frozenset({ADMINISTRATOR, OWNER}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
     }
 )
@@ -133,17 +150,53 @@ class Policy:
         if not self.can_read_chart(actor, chart, dataset):
             raise ChartAccessError(f"you have no access to chart {chart.id}; ask for a grant on its dataset")
 
+    # ------------------------------------------------------------------------------------------------ dashboards
+    def can_read_dashboard(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> bool:
+        """Tell whether the actor may read the dashboard; `datasets` are those of its charts.
+
+        A draft is for its owners. A published one is for whoever holds one of its roles (it may name none) and may
+        read the dataset of at least one of its charts (it may have none).
+        """
+        standings = _owner_standings(actor, dashboard.owner_ids)
+        if self._is_audience(actor, dashboard, datasets):
+            standings |= {Standing.AUDIENCE}
+        return self.allows(Act.READ_DASHBOARD, standings)
+
+    def require_read_dashboard(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> None:
+        """Raise DashboardAccessError unless the actor may read the dashboard."""
+        if not self.can_read_dashboard(actor, dashboard, datasets):
+            raise DashboardAccessError(
+                f"you have no access to dashboard {dashboard.id}; its owners see it, and once it is published whoever "
+                "has one of its roles and may read a dataset of its charts"
+            )
+
+    def _is_audience(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> bool:
+        if not dashboard.published:
+            return False
+        if dashboard.role_ids and not actor.role_ids.intersection(dashboard.role_ids):
+            return False
+        return not dashboard.chart_ids or any(self.can_read_dataset(actor, dataset) for dataset in datasets)
+
+    # ------------------------------------------------------------------------------------------------------- tags
+    def require_write_tag(self, actor: Actor, tag: Tag) -> None:
+        """Raise OwnershipError unless the actor may rename or delete the tag: who made it owns it."""
+        made_by = () if tag.audit.created_by is None else (tag.audit.created_by,)
+        if not self.allows(Act.WRITE_TAG, _owner_standings(actor, made_by)):
+            raise OwnershipError(f"only who made it or an administrator may change tag {tag.id}")
+
     # ---------------------------------------------------------------------------------------------------- changes
-    def can_write(self, actor: Actor, record: Database | Dataset | Chart) -> bool:
+    def can_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> bool:
         """Tell whether the actor may change or delete the record."""
         match record:
             case Database():
                 return self.allows(Act.WRITE_DATABASE, standings_on_database(actor, record.id))
             case Dataset():
                 return self.allows(Act.WRITE_DATASET, standings_on_dataset(actor, record))
+            case Dashboard():
+                return self.allows(Act.WRITE_DASHBOARD, _owner_standings(actor, record.owner_ids))
         return self.allows(Act.WRITE_CHART, _owner_standings(actor, record.owner_ids))
 
-    def require_write(self, actor: Actor, record: Database | Dataset | Chart) -> None:
+    def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
         """Raise OwnershipError unless the actor may change or delete the record.
 
         A record that is managed externally changes only for somebody who manages externally (RULINGS.md, Resources).

@@ -166,12 +166,13 @@ class SqlRepository(Generic[Record]):
     def _explain_delete(self, error: DBAPIError, record_id: int) -> NoReturn:
         kind = self._kind
         failure = failure_of(error)
-        if failure is Failure.CONCURRENT:
-            raise StaleVersionError(kind.noun, record_id) from None
         for referrer in kind.referrers if failure is Failure.REFERENCE else ():
             count = self._connection.execute(
                 sa.select(sa.func.count()).select_from(referrer.column.table).where(referrer.column == record_id)
             ).scalar_one()
-            users = f"{count} {referrer.nouns}"
-            raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
+            if count:
+                users = f"{count} {referrer.nouns}"
+                raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
+        if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
+            raise StaleVersionError(kind.noun, record_id) from None
         raise error

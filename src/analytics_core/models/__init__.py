@@ -237,6 +237,13 @@ _NAMES: dict[str, tuple[str, ...]] = {
         "QueryListItem",
         "QueryResult",
     ),
+    "tag": (
+        "TagGet",
+        "TagPost",
+        "TagPut",
+        "TagTarget",
+        "TaggedRecord",
+    ),
 }
 """The public names of each module of this package."""
 

@@ -28,6 +28,9 @@ from analytics_core.models.references import RoleReference, TagReference, UserDe
 KeyValue = tuple[str, Any] | Annotated[JsonObject, Field(min_length=1)]
 """A pair of a web address' parameters: `["key", value]`, or an object that says the same."""
 
+FilterId = Whole | Annotated[str, StringConstraints(min_length=1, max_length=255)]
+"""The id of a filter: the contract says integer; real clients make texts of their own."""
+
 Slug = Annotated[str, StringConstraints(max_length=255)]
 
 
@@ -77,9 +80,9 @@ class DashboardCopy(StrictShape):
 class DashboardNativeFiltersUpdate(StrictShape):
     """Changes of a dashboard's filters (contract, `DashboardNativeFiltersConfigUpdateSchema`)."""
 
-    deleted: Ids
+    deleted: tuple[FilterId, ...]
     modified: Objects
-    reordered: Ids
+    reordered: tuple[FilterId, ...]
 
 
 class DashboardPermalinkState(StrictShape):

@@ -1,0 +1,30 @@
+"""Many records by their ids, read together instead of one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Protocol, TypeVar
+
+from analytics_core._records.repositories import ListQuery, Repository
+
+_STORED_IDS = range(1, 2**31)
+
+
+class Stored(Protocol):
+    """A record with an id."""
+
+    @property
+    def id(self) -> int:
+        """The record's number."""
+
+
+Record = TypeVar("Record", bound=Stored)
+
+
+def by_ids(repository: Repository[Record], ids: Iterable[int]) -> dict[int, Record]:
+    """Return the records of these ids that exist, by id and in the order of their ids."""
+    wanted = frozenset(record_id for record_id in ids if record_id in _STORED_IDS)
+    if not wanted:
+        return {}
+    _, found = repository.list(ListQuery(ids=wanted, page_size=len(wanted)))
+    return {record.id: record for record in found}

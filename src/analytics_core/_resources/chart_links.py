@@ -1,0 +1,91 @@
+"""What a chart hangs on: dashboards that the actor may change, and tags."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.tag import Tag
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.surroundings import dashboards_with
+from analytics_core._resources.visibility import readable_dashboards
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core.errors import DashboardAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.enums import TagType
+from analytics_core.models.references import TagReference
+
+
+def place_on_dashboards(
+    unit: UnitOfWork, policy: Policy, actor: Actor, *, chart_id: int, wanted: Iterable[int]
+) -> tuple[int, ...]:
+    """Put a chart on these dashboards and take it from the others, and return the ids of those that changed.
+
+    Dashboards that the actor may not read keep the chart: the actor cannot have meant them. The layouts stay.
+
+    Raises:
+        NotFoundError, DashboardAccessError: a dashboard is unknown or not for this actor.
+        OwnershipError: the actor may not change a dashboard that would get or lose the chart.
+    """
+    goal = frozenset(wanted)
+    before = readable_dashboards(unit, policy, actor, dashboards_with(unit, [chart_id]))
+    added = _readable(unit, policy, actor, goal - {dashboard.id for dashboard in before})
+    removed = [dashboard for dashboard in before if dashboard.id not in goal]
+    for dashboard in (*added, *removed):
+        policy.require_write(actor, dashboard)
+    for dashboard in added:
+        unit.dashboards.update(replace(dashboard, chart_ids=(*dashboard.chart_ids, chart_id)), actor_id=actor.id)
+    for dashboard in removed:
+        left = tuple(other for other in dashboard.chart_ids if other != chart_id)
+        unit.dashboards.update(replace(dashboard, chart_ids=left), actor_id=actor.id)
+    return tuple(dashboard.id for dashboard in (*added, *removed))
+
+
+def _readable(unit: UnitOfWork, policy: Policy, actor: Actor, ids: frozenset[int]) -> Sequence[Dashboard]:
+    found = by_ids(unit.dashboards, ids)
+    for missing in sorted(ids - found.keys()):
+        raise NotFoundError("dashboard", missing)
+    readable = readable_dashboards(unit, policy, actor, tuple(found.values()))
+    for refused in sorted(ids - {dashboard.id for dashboard in readable}):
+        raise DashboardAccessError(f"you have no access to dashboard {refused}")
+    return readable
+
+
+def named_tags(unit: UnitOfWork, references: Sequence[TagReference], *, shape: str) -> tuple[int, ...]:
+    """Return the ids of tags that a payload names by id, by name, or by both.
+
+    Raises:
+        NotFoundError: there is no such tag.
+        PayloadSchemaError: an item names no tag, or its id and its name are of two tags.
+    """
+    by_id = by_ids(unit.tags, (reference.id for reference in references if reference.id is not None))
+    by_name = custom_tags(unit, [r.name for r in references if r.id is None and r.name is not None])
+    ids = []
+    for position, reference in enumerate(references):
+        tag = by_name.get(reference.name or "") if reference.id is None else by_id.get(reference.id)
+        if reference.id is None and reference.name is None:
+            raise _problem(shape, f"tags.{position}", "needs an id or a name")
+        if tag is None:
+            raise NotFoundError("tag", reference.id if reference.id is not None else reference.name)
+        if reference.name not in (None, tag.name):
+            raise _problem(shape, f"tags.{position}.name", f"is not the name of tag {tag.id}; give the id or the name")
+        ids.append(tag.id)
+    return tuple(dict.fromkeys(ids))
+
+
+def custom_tags(unit: UnitOfWork, names: Sequence[str]) -> dict[str, Tag]:
+    """Return the tags made by people that have one of these names, by name."""
+    if not names:
+        return {}
+    conditions = (
+        ListFilter(col="name", op="in", val=tuple(dict.fromkeys(names))),
+        ListFilter(col="type", op="eq", val=TagType.CUSTOM.value),
+    )
+    _, found = unit.tags.list(ListQuery(filters=conditions, page_size=len(names)))
+    return {tag.name: tag for tag in found}
+
+
+def _problem(shape: str, path: str, message: str) -> PayloadSchemaError:
+    return PayloadSchemaError(shape=shape, problems=[Problem(path=path, message=message)])

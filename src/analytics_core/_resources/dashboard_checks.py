@@ -1,0 +1,60 @@
+"""What a dashboard may name: roles that exist, and charts that exist and that the actor may read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.visibility import datasets_of
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+
+
+def check_roles(unit: UnitOfWork, role_ids: Iterable[int], *, shape: str) -> None:
+    """Raise PayloadSchemaError for each role that does not exist."""
+    wanted = tuple(role_ids)
+    known = by_ids(unit.roles, wanted)
+    problems = [
+        Problem(path=f"roles.{position}", message=f"there is no role {role_id}")
+        for position, role_id in enumerate(wanted)
+        if role_id not in known
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
+
+
+def placed_charts(
+    unit: UnitOfWork, policy: Policy, actor: Actor, chart_ids: Iterable[int], *, before: Iterable[int], shape: str
+) -> tuple[int, ...]:
+    """Return which of the charts that a layout names the dashboard has.
+
+    A chart that is new on it must exist and be readable for the actor. One that was named before may have been deleted
+    since: its place in the layout stays, and nothing else does.
+
+    Raises:
+        PayloadSchemaError: a layout names a chart that does not exist.
+        ChartAccessError: or one that the actor may not read.
+    """
+    wanted, known_before = tuple(chart_ids), frozenset(before)
+    charts = by_ids(unit.charts, wanted)
+    missing = [chart_id for chart_id in wanted if chart_id not in charts and chart_id not in known_before]
+    if missing:
+        listed = ", ".join(map(str, missing[:20]))
+        problem = Problem(path="position_json", message=f"places charts that do not exist: {listed}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    new = [charts[chart_id] for chart_id in wanted if chart_id in charts and chart_id not in known_before]
+    datasets = datasets_of(unit, new)
+    for chart in new:
+        policy.require_read_chart(actor, chart, datasets.get(chart.id))
+    return tuple(chart_id for chart_id in wanted if chart_id in charts)
+
+
+def refuse_later_change(dashboard: Dashboard, unchanged_since: datetime | None) -> None:
+    """Raise StaleVersionError when the dashboard has changed since the moment at which the caller saw it change."""
+    changed_on = dashboard.audit.changed_on
+    if unchanged_since is not None and changed_on is not None and changed_on > unchanged_since:
+        raise StaleVersionError("dashboard", dashboard.id)

@@ -1,0 +1,183 @@
+"""The two JSON texts of a dashboard, its layout and its metadata: checked before they are stored; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn
+
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.parsing import check_text
+
+VERSION_KEY: Final = "DASHBOARD_VERSION_KEY"
+FILTERS_KEY: Final = "native_filter_configuration"
+_POSITIONS = "positions"
+
+
+def checked_content(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
+    """Return the fields of the record that the texts of a payload decide.
+
+    A layout, be it `position_json` or the key `positions` of the metadata, decides which charts the dashboard has.
+
+    Raises:
+        PayloadSchemaError: a text is no JSON object, or a part that the library knows is of another kind.
+        PayloadFormatError: text inside the JSON that no store can take, or nesting beyond reason.
+    """
+    fields: dict[str, Any] = {}
+    layout = metadata = None
+    if "position_json" in given:
+        fields["position_json"] = given["position_json"] or None
+        layout = _read(given["position_json"], field="position_json", shape=shape)
+    if "json_metadata" in given:
+        fields["json_metadata"] = given["json_metadata"] or None
+        metadata = _read(given["json_metadata"], field="json_metadata", shape=shape)
+    _refuse([*metadata_problems(metadata or {}), *layout_problems(layout or {}, field="position_json")], shape=shape)
+    if metadata is not None and _POSITIONS in metadata:
+        layout = _only_layout(layout, metadata.pop(_POSITIONS), shape=shape)
+        fields["json_metadata"] = json.dumps(metadata, ensure_ascii=False)
+        if layout is not None:
+            fields["position_json"] = json.dumps(layout, ensure_ascii=False)
+    return fields if layout is None else {**fields, "chart_ids": charts_in(layout)}
+
+
+def charts_in(layout: Mapping[str, Any]) -> tuple[int, ...]:
+    """Return the ids of the charts that a layout places, each once."""
+    places = (node["meta"].get("chartId") for node in layout.values() if _has_meta(node))
+    return tuple(dict.fromkeys(chart_id for chart_id in places if _is_integer(chart_id)))
+
+
+def layout_problems(layout: Mapping[str, Any], *, field: str) -> list[Problem]:
+    """Return what is wrong with the nodes of a layout."""
+    return [
+        Problem(path=f"{field}.{name}{place}", message=message)
+        for name, node in layout.items()
+        if name != VERSION_KEY
+        for place, message in _node_problems(node)
+    ]
+
+
+def metadata_problems(metadata: Mapping[str, Any]) -> list[Problem]:
+    """Return what is wrong with the keys of the metadata that the library knows; it keeps the others as they are."""
+    problems = [
+        Problem(path=f"json_metadata.{key}", message=f"must be {wanted}")
+        for key, (fits, wanted) in _KNOWN_KEYS.items()
+        if metadata.get(key) is not None and not fits(metadata[key])
+    ]
+    if problems:
+        return problems
+    problems += layout_problems(metadata.get(_POSITIONS) or {}, field=f"json_metadata.{_POSITIONS}")
+    return problems + filter_problems(metadata.get(FILTERS_KEY) or (), path=f"json_metadata.{FILTERS_KEY}")
+
+
+def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[Problem]:
+    """Return what is wrong with the ids of a dashboard's filters: each is a number or a text, given once."""
+    problems, seen = [], set()
+    for position, item in enumerate(filters):
+        key = filter_key(item.get("id"))
+        if key is None:
+            problems.append(Problem(path=f"{path}.{position}.id", message="must be an integer or a text"))
+        elif key in seen:
+            problems.append(Problem(path=f"{path}.{position}.id", message=f"the id {key!r} is given twice"))
+        seen.add(key)
+    return problems
+
+
+def filter_key(filter_id: Any) -> str | None:
+    """Return the id of a filter as one kind of key, since clients write numbers as texts too; None for no id."""
+    return str(filter_id) if _is_integer(filter_id) or (isinstance(filter_id, str) and filter_id) else None
+
+
+def _read(text: str | None, *, field: str, shape: str) -> dict[str, Any] | None:
+    """Return the object that a text holds, checked for what no store can take; None for no text."""
+    if not text:
+        return None
+    try:
+        content = json.loads(text, parse_constant=_refuse_constant)
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise PayloadSchemaError(
+            shape=shape, problems=[Problem(path=field, message="must be the text of a JSON object")]
+        )
+    check_text(content, shape=f"{shape}: {field}")
+    return content
+
+
+def _only_layout(layout: dict[str, Any] | None, positions: Any, *, shape: str) -> dict[str, Any] | None:
+    if positions is None:
+        return layout
+    if layout is not None and layout != positions:
+        problem = Problem(path="json_metadata.positions", message="differs from position_json; give one of them")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    return dict(positions)
+
+
+def _refuse(problems: Sequence[Problem], *, shape: str) -> None:
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(name)
+
+
+def _node_problems(node: Any) -> list[tuple[str, str]]:
+    if not isinstance(node, dict):
+        return [("", "must be an object")]
+    problems = []
+    if node.get("children") is not None and not _is_list_of(node["children"], str):
+        problems.append((".children", "must be an array of texts"))
+    if node.get("meta") is not None and not isinstance(node["meta"], dict):
+        return [*problems, (".meta", "must be an object")]
+    chart_id = (node.get("meta") or {}).get("chartId")
+    if not _is_integer(chart_id) and (chart_id is not None or node.get("type") == "CHART"):
+        problems.append((".meta.chartId", "must be the id of a chart"))
+    return problems
+
+
+def _has_meta(node: Any) -> bool:
+    return isinstance(node, dict) and isinstance(node.get("meta"), dict)
+
+
+def _is_integer(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_list_of(value: Any, kind: type) -> bool:
+    return isinstance(value, list) and all(isinstance(item, kind) for item in value)
+
+
+_OBJECT = (lambda value: isinstance(value, dict), "an object")
+_OBJECTS = (lambda value: _is_list_of(value, dict), "an array of objects")
+_OBJECT_OR_ARRAY = (lambda value: isinstance(value, dict | list), "an object or an array")
+_INTEGER = (_is_integer, "an integer")
+_IDS = (lambda value: isinstance(value, list) and all(map(_is_integer, value)), "an array of ids of charts")
+_TEXT = (lambda value: isinstance(value, str), "a text")
+_TEXTS = (lambda value: _is_list_of(value, str), "an array of texts")
+_TRUTH = (lambda value: isinstance(value, bool), "true or false")
+
+_KNOWN_KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+    _POSITIONS: _OBJECT,
+    FILTERS_KEY: _OBJECTS,
+    "chart_customization_config": _OBJECTS,
+    "chart_configuration": _OBJECT,
+    "global_chart_configuration": _OBJECT,
+    "filter_scopes": _OBJECT,
+    "expanded_slices": _OBJECT,
+    "timed_refresh_immune_slices": _IDS,
+    "default_filters": _TEXT,
+    "refresh_frequency": _INTEGER,
+    "stagger_refresh": _TRUTH,
+    "stagger_time": _INTEGER,
+    "color_scheme": _TEXT,
+    "color_namespace": _TEXT,
+    "color_scheme_domain": _TEXTS,
+    "label_colors": _OBJECT,
+    "map_label_colors": _OBJECT,
+    "shared_label_colors": _OBJECT_OR_ARRAY,
+    "cross_filters_enabled": _TRUTH,
+    "show_native_filters": _TRUTH,
+    "filter_bar_orientation": _TEXT,
+    "import_time": _INTEGER,
+    "remote_id": _INTEGER,
+}

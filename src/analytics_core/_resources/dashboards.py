@@ -1,0 +1,316 @@
+"""`core.dashboards`: charts on a page, who sees them, and copies of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from uuid import UUID, uuid4
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.chart_answers import chart_entity
+from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
+from analytics_core._resources.dashboard_changes import changed_dashboard, new_dashboard
+from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
+from analytics_core._resources.dashboard_content import charts_in, checked_content
+from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
+from analytics_core._resources.dashboard_datasets import dashboard_dataset
+from analytics_core._resources.dashboard_filters import with_changed_filters
+from analytics_core._resources.favourites import Favourites
+from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.json_text import json_object
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.surroundings import around_dashboards
+from analytics_core._resources.visibility import readable_charts, visible_dashboards
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import NotFoundError
+from analytics_core.models.chart_answers import ChartEntity, FavoriteStatuses
+from analytics_core.models.dashboard import (
+    DashboardCopy,
+    DashboardGet,
+    DashboardListItem,
+    DashboardNativeFiltersUpdate,
+    DashboardPost,
+    DashboardPut,
+)
+from analytics_core.models.dataset_description import DashboardDataset
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.tag import TagTarget
+
+LISTING = Listing(
+    shape="dashboard",
+    item=DashboardListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "dashboard_title": ColumnKind.TEXT,
+        "slug": ColumnKind.TEXT,
+        "published": ColumnKind.BOOLEAN,
+        "certified_by": ColumnKind.TEXT,
+        "is_managed_externally": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+        "owners": ColumnKind.LINKS,
+        "roles": ColumnKind.LINKS,
+        "tags": ColumnKind.LINKS,
+        "charts": ColumnKind.LINKS,
+    },
+    stored_as={"owners": "owner_ids", "roles": "role_ids", "tags": "tag_ids", "charts": "chart_ids"},
+)
+
+_POST, _PUT, _COPY = "DashboardRestApi.post", "DashboardRestApi.put", "DashboardCopySchema"
+_FILTERS = "DashboardNativeFiltersConfigUpdateSchema"
+
+
+class Dashboards:
+    """Dashboards, as one actor may see and change them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+        self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
+
+    # ---------------------------------------------------------------------------------------------------- records
+    def create(self, payload: Payload) -> DashboardGet:
+        """Store a dashboard (contract, `DashboardRestApi.post`); without `published` it is a draft.
+
+        Without `owners` the creator owns it. Its charts are those that its layout places: `position_json`, or the key
+        `positions` of `json_metadata`, which is stored as the layout.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or names roles or charts that do not exist.
+            ChartAccessError: the layout places a chart that the actor may not read.
+            AlreadyExistsError: the slug is taken.
+        """
+        act = begin_act(self._runtime, self._actor, "dashboard.create")
+        post = parse(DashboardPost, payload, shape=_POST)
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
+        record = new_dashboard(post, uuid=str(uuid4()), owner_ids=owners, shape=_POST)
+        with self._runtime.store.unit_of_work() as unit:
+            check_roles(unit, record.role_ids, shape=_POST)
+            stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=stored.id)
+        return self._answer(stored)
+
+    def get(self, key: int | str) -> DashboardGet:
+        """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
+
+        Raises:
+            NotFoundError: there is none.
+            DashboardAccessError: it is not for this actor.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, key)
+        return self._answer(dashboard)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[DashboardListItem]:
+        """Return one page of the dashboards that the actor may read; the arguments are those of `databases.list`.
+
+        The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in.
+        """
+        fields = LISTING.fields(columns)
+        with self._runtime.store.unit_of_work() as unit:
+            ids = visible_dashboards(unit, self._runtime.policy, self._actor)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            count, found = unit.dashboards.list(query)
+            around = around_dashboards(unit, found)
+        people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
+        readable = self._readable_texts()
+        items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
+        return Page(count=count, result=tuple(only(item, fields) for item in items))
+
+    def update(self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | None = None) -> DashboardGet:
+        """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
+
+        A layout decides the charts as in `create`. With `unchanged_since`, the `changed_on` of the dashboard that the
+        caller read, a change that somebody else made since is not overwritten.
+
+        Raises:
+            PayloadError, ChartAccessError, AlreadyExistsError: as in `create`.
+            OwnershipError: the actor does not own it, or another system manages it.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        act = begin_act(self._runtime, self._actor, "dashboard.update")
+        put = parse(DashboardPut, payload, shape=_PUT)
+        owners = None
+        if put.owners is not None:
+            owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dashboard_id)
+            refuse_later_change(before, unchanged_since)
+            after = changed_dashboard(before, put, owner_ids=owners, shape=_PUT)
+            if put.roles is not None:
+                check_roles(unit, after.role_ids, shape=_PUT)
+            stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
+        return self._answer(stored)
+
+    def delete(self, dashboard_id: int) -> None:
+        """Remove a dashboard, not its charts; only owners and administrators may."""
+        act = begin_act(self._runtime, self._actor, "dashboard.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            self._writable(unit, dashboard_id)
+            unit.dashboards.delete(dashboard_id)
+            act.log(unit, dashboard_id=dashboard_id)
+
+    # ------------------------------------------------------------------------------------------------- whole pages
+    def copy(self, dashboard_id: int, payload: Payload) -> DashboardGet:
+        """Store a copy of a dashboard that the actor may read, as a draft of their own (contract, DashboardCopySchema).
+
+        Title, style and layout are the source's where the payload has none. With `duplicate_slices` the charts that
+        the actor may read are copied too and belong to them; the others stay as they are on both dashboards.
+
+        Raises:
+            PayloadError, ChartAccessError: as in `create`.
+            NotFoundError, DashboardAccessError: the source is unknown or not for this actor.
+        """
+        act = begin_act(self._runtime, self._actor, "dashboard.copy")
+        copy = parse(DashboardCopy, payload, shape=_COPY)
+        content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
+        with self._runtime.store.unit_of_work() as unit:
+            source = self._readable(unit, dashboard_id)
+            record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
+            record = self._with_charts(unit, record, before=source, shape=_COPY)
+            if copy.duplicate_slices:
+                charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
+                record = with_charts_of_its_own(unit, record, charts, self._actor)
+            stored = unit.dashboards.add(record, actor_id=self._actor.id)
+            act.log(unit, dashboard_id=stored.id, details={"source": dashboard_id})
+        return self._answer(stored)
+
+    def update_native_filters(self, dashboard_id: int, payload: Payload) -> DashboardGet:
+        """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
+
+        `modified` replaces the filters of the same id and adds those of a new one; `deleted` removes; `reordered`
+        names which come first, the others follow in the order they had. What others change at the same time stays.
+
+        Raises:
+            PayloadSchemaError: the payload breaks the shape, or an id to delete or reorder is unknown.
+            OwnershipError: the actor does not own the dashboard.
+        """
+        act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
+        update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
+
+        def change() -> Dashboard:
+            with self._runtime.store.unit_of_work() as unit:
+                before = self._writable(unit, dashboard_id)
+                after = with_changed_filters(before, update, shape=_FILTERS)
+                stored = unit.dashboards.update(after, actor_id=self._actor.id)
+                act.log(unit, dashboard_id=dashboard_id)
+                return stored
+
+        return self._answer(until_accepted(change))
+
+    def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
+        """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
+        readable = self._readable_texts()
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, dashboard_id)
+            charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+        return tuple(chart_entity(chart, readable=readable) for chart in charts)
+
+    def datasets(self, dashboard_id: int) -> tuple[DashboardDataset, ...]:
+        """Return the datasets of a dashboard's charts that the actor may read, with all their columns and metrics.
+
+        Each stands once (contract, `DashboardDatasetSchema`).
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, dashboard_id)
+            datasets = [d for d in find_datasets_of(unit, dashboard) if self._may_read(d)]
+            databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
+        people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
+        readable = self._readable_texts()
+        return tuple(
+            dashboard_dataset(
+                dataset,
+                database=databases[dataset.database_id],
+                spec=self._runtime.registry.get(databases[dataset.database_id].engine),
+                people=people,
+                readable=readable,
+            )
+            for dataset in datasets
+        )
+
+    # -------------------------------------------------------------------------------------------------- favourites
+    def add_favourite(self, dashboard_id: int) -> None:
+        """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
+        self._favourites.add(dashboard_id, check=self._readable)
+
+    def remove_favourite(self, dashboard_id: int) -> None:
+        """Take the actor's star from a dashboard; nothing happens where there is none."""
+        self._favourites.remove(dashboard_id)
+
+    def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
+        """Return for each id whether the actor gave a star to this dashboard; at most a thousand ids."""
+        return self._favourites.status(ids)
+
+    # -------------------------------------------------------------------------------------------------------- inside
+    def _readable(self, unit: UnitOfWork, key: int | str) -> Dashboard:
+        dashboard = _found(unit, key)
+        require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
+        return dashboard
+
+    def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        dashboard = self._readable(unit, dashboard_id)
+        self._runtime.policy.require_write(self._actor, dashboard)
+        return dashboard
+
+    def _with_charts(
+        self, unit: UnitOfWork, record: Dashboard, *, before: Dashboard | None, shape: str = _PUT
+    ) -> Dashboard:
+        """Return the record with those of its charts that there are, once the actor may place the new ones."""
+        known = (*before.chart_ids, *charts_in(json_object(before.position_json))) if before else ()
+        policy, shape = self._runtime.policy, shape if before else _POST
+        chart_ids = placed_charts(unit, policy, self._actor, record.chart_ids, before=known, shape=shape)
+        return replace(record, chart_ids=chart_ids)
+
+    def _may_read(self, dataset: Dataset) -> bool:
+        return self._runtime.policy.can_read_dataset(self._actor, dataset)
+
+    def _answer(self, dashboard: Dashboard) -> DashboardGet:
+        with self._runtime.store.unit_of_work() as unit:
+            around = around_dashboards(unit, (dashboard,))
+            charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+        people = read_people(self._runtime.people, people_of(dashboard))
+        return dashboard_get(dashboard, charts=charts, around=around, people=people, readable=self._readable_texts())
+
+    def _readable_texts(self) -> Readable:
+        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+
+
+def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
+    """Return the dashboard with this id, UUID or slug; texts that could be ids are never slugs."""
+    if isinstance(key, int):
+        return unit.dashboards.get(key)
+    if key.isdecimal() and len(key) <= 10:
+        return unit.dashboards.get(int(key))
+    uuid = _uuid_of(key)
+    found = unit.dashboards.find(slug=key) if uuid is None else unit.dashboards.find(uuid=uuid)
+    if found is None:
+        raise NotFoundError("dashboard", key)
+    return found
+
+
+def _uuid_of(text: str) -> str | None:
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None

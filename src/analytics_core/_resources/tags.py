@@ -1,0 +1,262 @@
+"""`core.tags`: labels that people put on charts and dashboards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.tag import Tag
+from analytics_core._resources.chart_links import custom_tags
+from analytics_core._resources.finding import find_dataset_of, require_readable_dashboard
+from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.surroundings import tag_reference
+from analytics_core._resources.visibility import visible_charts, visible_dashboards
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from analytics_core.models.enums import TagType
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.references import TagReference
+from analytics_core.models.tag import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
+
+LISTING = Listing(
+    shape="tag",
+    item=TagGet,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "name": ColumnKind.TEXT,
+        "type": ColumnKind.INTEGER,
+        "description": ColumnKind.TEXT,
+        "created_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+TAGGED = Listing(shape="tagged record", item=TaggedRecord, columns={}, stored_as={})
+
+
+class Tags:
+    """Tags, as one actor may see, make and use them; everybody sees all names, nobody what they may not read."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    # ---------------------------------------------------------------------------------------------------- records
+    def create(self, payload: Payload) -> TagGet:
+        """Store a custom tag; AlreadyExistsError when there is one of this name."""
+        act = begin_act(self._runtime, self._actor, "tag.create")
+        post = parse(TagPost, payload, shape="tag payload")
+        record = Tag(name=post.name, type=TagType.CUSTOM.value, description=post.description)
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.tags.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"tag": stored.id})
+        return self._answer(stored)
+
+    def get(self, tag_id: int) -> TagGet:
+        """Return a tag; NotFoundError when there is none."""
+        with self._runtime.store.unit_of_work() as unit:
+            tag = unit.tags.get(tag_id)
+        return self._answer(tag)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[TagGet]:
+        """Return one page of the tags; the arguments are those of `databases.list`."""
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            count, found = unit.tags.list(query)
+        people = read_people(self._runtime.people, (person for tag in found for person in _people_of(tag)))
+        return Page(count=count, result=tuple(only(self._shown(tag, people), fields) for tag in found))
+
+    def update(self, tag_id: int, payload: Payload) -> TagGet:
+        """Rename or describe a tag; only who made it and administrators may."""
+        act = begin_act(self._runtime, self._actor, "tag.update")
+        put = parse(TagPut, payload, shape="tag payload")
+        with self._runtime.store.unit_of_work() as unit:
+            changed = replace(self._writable(unit, tag_id), **put.given())
+            stored = unit.tags.update(changed, actor_id=self._actor.id)
+            act.log(unit, details={"tag": tag_id})
+        return self._answer(stored)
+
+    def delete(self, tag_id: int) -> None:
+        """Remove a tag, from what carries it too; only who made it and administrators may."""
+        act = begin_act(self._runtime, self._actor, "tag.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            self._writable(unit, tag_id)
+            unit.tags.delete(tag_id)
+            act.log(unit, details={"tag": tag_id})
+
+    # -------------------------------------------------------------------------------------------------------- tagging
+    def tag(self, target: str, target_id: int, names: Sequence[str]) -> tuple[TagReference, ...]:
+        """Put custom tags on a record that the actor may change, and return all of its tags.
+
+        Args:
+            target: `chart` or `dashboard`.
+            target_id: its id.
+            names: of tags; those that do not exist yet are made.
+
+        Raises:
+            PayloadSchemaError: another target, or names that cannot be.
+            NotFoundError, ChartAccessError, DashboardAccessError: the record is unknown or not for this actor.
+            OwnershipError: the actor does not own it.
+        """
+        asked = _asked(target, names)
+        act = begin_act(self._runtime, self._actor, f"{asked.target.value}.tag")
+
+        def change() -> tuple[TagReference, ...]:
+            with self._runtime.store.unit_of_work() as unit:
+                record = self._writable_target(unit, asked.target, target_id)
+                wanted = self._made(unit, asked.names)
+                tag_ids = tuple(dict.fromkeys((*record.tag_ids, *(tag.id for tag in wanted))))
+                return self._store(unit, record, tag_ids, act, asked)
+
+        return until_accepted(change)
+
+    def untag(self, target: str, target_id: int, names: Sequence[str]) -> tuple[TagReference, ...]:
+        """Take custom tags from a record that the actor may change, and return those that it still has.
+
+        Raises:
+            NotFoundError: there is no tag of one of the names.
+            PayloadSchemaError, ChartAccessError, DashboardAccessError, OwnershipError: as in `tag`.
+        """
+        asked = _asked(target, names)
+        act = begin_act(self._runtime, self._actor, f"{asked.target.value}.untag")
+
+        def change() -> tuple[TagReference, ...]:
+            with self._runtime.store.unit_of_work() as unit:
+                record = self._writable_target(unit, asked.target, target_id)
+                taken = {tag.id for tag in self._known(unit, asked.names)}
+                tag_ids = tuple(tag_id for tag_id in record.tag_ids if tag_id not in taken)
+                return self._store(unit, record, tag_ids, act, asked)
+
+        return until_accepted(change)
+
+    def tagged(self, tag_id: int, target: str, page: int = 0, page_size: int = 25) -> Page[TaggedRecord]:
+        """Return one page of the charts or the dashboards that carry a tag and that the actor may read.
+
+        Args:
+            tag_id: the tag; NotFoundError when there is none.
+            target: `chart` or `dashboard`.
+            page: counted from 0.
+            page_size: at most 1,000.
+        """
+        kind = _asked(target, ("any",)).target
+        carries = ListFilter(col="tag_ids", op="eq", val=tag_id)
+        with self._runtime.store.unit_of_work() as unit:
+            unit.tags.get(tag_id)
+            visible = visible_charts if kind is TagTarget.CHART else visible_dashboards
+            ids = visible(unit, self._runtime.policy, self._actor)
+            query = TAGGED.query(filters=(), order_by=None, page=page, page_size=page_size, ids=ids)
+            query = replace(query, filters=(carries,))
+            names: Sequence[tuple[int, str | None]]
+            if kind is TagTarget.CHART:
+                count, charts = unit.charts.list(query)
+                names = [(chart.id, chart.slice_name) for chart in charts]
+            else:
+                count, dashboards = unit.dashboards.list(query)
+                names = [(dashboard.id, dashboard.dashboard_title) for dashboard in dashboards]
+        readable = self._readable_texts()
+        return Page(
+            count=count,
+            result=tuple(
+                TaggedRecord(id=key, type=kind, name=name, url=readable.url(kind.value, {"id": key}))
+                for key, name in names
+            ),
+        )
+
+    # -------------------------------------------------------------------------------------------------------- inside
+    def _writable(self, unit: UnitOfWork, tag_id: int) -> Tag:
+        tag = unit.tags.get(tag_id)
+        self._runtime.policy.require_write_tag(self._actor, tag)
+        return tag
+
+    def _writable_target(self, unit: UnitOfWork, target: TagTarget, target_id: int) -> Chart | Dashboard:
+        policy = self._runtime.policy
+        record: Chart | Dashboard
+        if target is TagTarget.CHART:
+            record = unit.charts.get(target_id)
+            policy.require_read_chart(self._actor, record, find_dataset_of(unit, record))
+        else:
+            record = unit.dashboards.get(target_id)
+            require_readable_dashboard(unit, policy, self._actor, record)
+        policy.require_write(self._actor, record)
+        return record
+
+    def _known(self, unit: UnitOfWork, names: Sequence[str]) -> tuple[Tag, ...]:
+        found = custom_tags(unit, names)
+        for name in names:
+            if name not in found:
+                raise NotFoundError("tag", name)
+        return tuple(found[name] for name in dict.fromkeys(names))
+
+    def _made(self, unit: UnitOfWork, names: Sequence[str]) -> tuple[Tag, ...]:
+        """Return the tags of these names, those that are new among them stored."""
+        found = custom_tags(unit, names)
+        return tuple(found.get(name) or self._new(unit, name) for name in dict.fromkeys(names))
+
+    def _new(self, unit: UnitOfWork, name: str) -> Tag:
+        try:
+            return unit.tags.add(Tag(name=name, type=TagType.CUSTOM.value), actor_id=self._actor.id)
+        except AlreadyExistsError:  # made by somebody else since this unit began, and so not to be seen in it
+            raise StaleVersionError("tag", name) from None
+
+    def _store(
+        self, unit: UnitOfWork, record: Chart | Dashboard, tag_ids: tuple[int, ...], act: Act, asked: TagNames
+    ) -> tuple[TagReference, ...]:
+        """Store the record with these tags and return them."""
+        details = {"tags": asked.names}
+        if isinstance(record, Chart):
+            chart = unit.charts.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
+            act.log(unit, chart_id=chart.id, details=details)
+        else:
+            dashboard = unit.dashboards.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard.id, details=details)
+        if not tag_ids:
+            return ()
+        _, tags = unit.tags.list(ListQuery(ids=frozenset(tag_ids), page_size=len(tag_ids)))
+        return tuple(tag_reference(tag) for tag in tags)
+
+    def _answer(self, tag: Tag) -> TagGet:
+        return self._shown(tag, read_people(self._runtime.people, _people_of(tag)))
+
+    def _shown(self, tag: Tag, people: PeopleIndex) -> TagGet:
+        readable, audit = self._readable_texts(), tag.audit
+        return TagGet(
+            id=tag.id,
+            name=tag.name,
+            type=TagType(tag.type),
+            description=tag.description,
+            created_by=people.reference(audit.created_by),
+            changed_by=people.reference(audit.changed_by),
+            created_on_delta_humanized=readable.delta(audit.created_on),
+            changed_on_delta_humanized=readable.delta(audit.changed_on),
+        )
+
+    def _readable_texts(self) -> Readable:
+        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+
+
+def _asked(target: str, names: Sequence[str]) -> TagNames:
+    """Return what a caller asks for, checked; one text is not taken for a list of its letters."""
+    given = names if isinstance(names, str) else list(names)
+    return parse(TagNames, {"target": target, "names": given}, shape="tags of a record")
+
+
+def _people_of(tag: Tag) -> tuple[int | None, ...]:
+    return (tag.audit.created_by, tag.audit.changed_by)
