@@ -34,6 +34,7 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
+from analytics_core._resources.batches import by_ids
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
@@ -46,7 +47,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -179,14 +180,9 @@ class AnalyticsCore:
     def _roles_of(self, user: User) -> tuple[Role, ...]:
         if not user.role_ids:
             return ()
-        roles = []
         with self._runtime.store.unit_of_work() as unit:
-            for role_id in user.role_ids:
-                try:
-                    roles.append(unit.roles.get(role_id))
-                except NotFoundError:
-                    continue
-        return tuple(roles)
+            found = by_ids(unit.roles, user.role_ids)
+        return tuple(found.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
     @property

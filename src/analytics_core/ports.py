@@ -5,7 +5,7 @@ Every port has a default inside the library and a conformance suite in `analytic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -107,6 +107,14 @@ class UserDirectory(Protocol):
 
     def find(self, key: int | str) -> User | None:
         """Return the user with this id (int) or user name (str), or None."""
+
+
+@runtime_checkable
+class BulkUserDirectory(UserDirectory, Protocol):
+    """A directory that also finds many people at once; without it each person on a page is asked for alone."""
+
+    def find_many(self, user_ids: Collection[int]) -> Iterable[User]:
+        """Return the users of these ids that exist, in any order; their ids and names are used, nothing else."""
 
 
 @runtime_checkable

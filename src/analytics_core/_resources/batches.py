@@ -21,10 +21,17 @@ class Stored(Protocol):
 Record = TypeVar("Record", bound=Stored)
 
 
-def by_ids(repository: Repository[Record], ids: Iterable[int]) -> dict[int, Record]:
-    """Return the records of these ids that exist, by id and in the order of their ids."""
-    wanted = frozenset(record_id for record_id in ids if record_id in _STORED_IDS)
+def by_ids(
+    repository: Repository[Record], ids: Iterable[int], *, without: frozenset[str] = frozenset()
+) -> dict[int, Record]:
+    """Return the records of these ids that exist, by id and in the order of their ids; parts may be left unread."""
+    wanted = stored_ids(ids)
     if not wanted:
         return {}
-    _, found = repository.list(ListQuery(ids=wanted, page_size=len(wanted)))
+    _, found = repository.list(ListQuery(ids=wanted, page_size=len(wanted), without=without))
     return {record.id: record for record in found}
+
+
+def stored_ids(ids: Iterable[int]) -> frozenset[int]:
+    """Return those of the ids that a store may have given."""
+    return frozenset(record_id for record_id in ids if record_id in _STORED_IDS)

@@ -241,7 +241,7 @@ class Charts:
 
     def _answer(self, chart: Chart) -> ChartGet:
         with self._runtime.store.unit_of_work() as unit:
-            around = around_charts(unit, self._runtime.policy, self._actor, (chart,))
+            around = around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
         people = read_people(self._runtime.people, _people_of(chart))
         return chart_get(chart, around=around, people=people, readable=self._readable_texts())
 

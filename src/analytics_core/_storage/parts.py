@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
@@ -122,6 +122,11 @@ class ValueParts:
         """Tell whether the values are ids of other records, by which lists may be filtered."""
         return self.attribute.endswith("_ids")
 
+    @property
+    def value_column(self) -> Column[Any]:
+        """The column of a table of pairs that holds the value."""
+        return next(column for column in self.table.columns if column.name != self.parent.name)
+
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the values of each parent, in the order of their keys."""
         statement = sa.select(self.table).where(among(self.parent, parent_ids)).order_by(*self.table.primary_key)
@@ -147,3 +152,30 @@ class ValueParts:
             check_row(self.noun, self.table, row)
         if added:
             connection.execute(sa.insert(self.table), added)
+
+
+def load_parts(
+    connection: Connection, parts: Collection[Parts], parent_ids: Collection[int]
+) -> list[tuple[Parts, Mapping[int, Any]]]:
+    """Return each part with what it is of each record; those that are ids are read by one statement together."""
+    links = tuple(part for part in parts if isinstance(part, ValueParts) and part.is_ids)
+    others = [(part, part.load(connection, parent_ids)) for part in parts if part not in links]
+    if len(links) < 2:
+        return [*((link, link.load(connection, parent_ids)) for link in links), *others]
+    return [*_load_links(connection, links, parent_ids), *others]
+
+
+def _load_links(
+    connection: Connection, links: Collection[ValueParts], parent_ids: Collection[int]
+) -> Iterator[tuple[ValueParts, Mapping[int, list[int]]]]:
+    selects = (
+        sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
+            among(link.parent, parent_ids)
+        )
+        for number, link in enumerate(links)
+    )
+    found: dict[int, dict[int, list[int]]] = {}
+    for number, parent_id, value in sorted(map(tuple, connection.execute(sa.union_all(*selects)))):
+        found.setdefault(number, {}).setdefault(parent_id, []).append(value)
+    for number, link in enumerate(links):
+        yield link, found.get(number, {})

@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
+from analytics_core._records.not_read import NotRead
 from analytics_core._records.repositories import ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._storage.failures import Failure, failure_of, violated_key
 from analytics_core._storage.listing import TOTAL, count_statement, equality, page_statement
-from analytics_core._storage.parts import among
+from analytics_core._storage.parts import among, load_parts
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import INTEGERS
@@ -41,14 +43,17 @@ class SqlRepository(Generic[Record]):
         return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
-        """Return how many records match in all, and the ones of the page; at most four statements."""
-        if query.ids is not None and not query.ids:
+        """Return how many records match in all, and the ones of the page.
+
+        One statement reads the page, one all parts that are ids, and one each kind of part with rows of its own.
+        """
+        if _is_empty(query.ids):
             return 0, ()
         statement = page_statement(self._kind, query)
         with self._session.reading():
             rows = self._connection.execute(statement).mappings().all()
             if rows:
-                return rows[0][TOTAL], self._records(rows)
+                return rows[0][TOTAL], self._records(rows, without=query.without)
             return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
 
     def version(self, record_id: int) -> int:
@@ -117,17 +122,19 @@ class SqlRepository(Generic[Record]):
             records = self._records(self._connection.execute(statement).mappings().all())
         return records[0] if records else None
 
-    def _records(self, rows: Sequence[RowMapping]) -> Sequence[Record]:
-        """Return the records of rows; their parts are read by one statement per table."""
+    def _records(self, rows: Sequence[RowMapping], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of rows with their parts, but for those that are left unread."""
         if not rows:
             return ()
-        ids = {row["id"] for row in rows}
-        loaded = [(part, part.load(self._connection, ids)) for part in self._kind.parts]
+        kind, ids, unread = self._kind, sorted({row["id"] for row in rows}), NotRead()
+        wanted = tuple(part for part in kind.parts if part.attribute not in without)
+        loaded = load_parts(self._connection, wanted, ids)
+        left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
         return tuple(
             to_record(
-                self._kind,
+                kind,
                 row,
-                {part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded},
+                {**left_out, **{part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded}},
                 self._session.secret_box,
             )
             for row in rows
@@ -176,3 +183,7 @@ class SqlRepository(Generic[Record]):
         if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
             raise StaleVersionError(kind.noun, record_id) from None
         raise error
+
+
+def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
+    return ids.is_empty if isinstance(ids, Scope) else ids is not None and not ids
