@@ -10,7 +10,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.names import DatasetName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
-from analytics_core._resources.readable import Readable, html_of
+from analytics_core._resources.readable import Readable
 from analytics_core._resources.surroundings import Around
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.chart_answers import (
@@ -55,7 +55,7 @@ def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: R
         table=_table(dataset),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
         tags=around.tag_references(chart.tag_ids),
-        description_markeddown=html_of(chart.description),
+        description_markeddown=readable.markdown(chart.description),
         form_data=form_data(chart),
     )
 
@@ -67,7 +67,7 @@ def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
         slice_name=chart.slice_name,
         slice_url=readable.url("chart", {"id": chart.id}),
         description=chart.description,
-        description_markeddown=html_of(chart.description),
+        description_markeddown=readable.markdown(chart.description),
         cache_timeout=chart.cache_timeout,
         certified_by=chart.certified_by,
         certification_details=chart.certification_details,

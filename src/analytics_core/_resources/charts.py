@@ -17,7 +17,7 @@ from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
@@ -207,7 +207,7 @@ class Charts:
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+        require_readable_chart(unit, self._runtime.policy, self._actor, chart)
         return chart
 
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
@@ -217,7 +217,7 @@ class Charts:
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
-        dataset = find_dataset_of(unit, chart)
+        dataset = find_source(unit, self._runtime.policy, self._actor, chart)
         if dataset is None:
             raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
         self._runtime.policy.require_read_dataset(self._actor, dataset)

@@ -117,14 +117,16 @@ def _among(
     return {record.id: record for record in found}
 
 
-def datasets_of(unit: UnitOfWork, charts: Iterable[Chart]) -> Mapping[int, Dataset]:
-    """Return the dataset of each chart that has one, by the chart's id."""
+def datasets_of(
+    unit: UnitOfWork, charts: Iterable[Chart], *, without: frozenset[str] = frozenset()
+) -> Mapping[int, Dataset]:
+    """Return the dataset of each chart that has one, by the chart's id; parts of them may be left unread."""
     sources = {
         chart.id: chart.datasource_id
         for chart in charts
         if chart.datasource_id is not None and chart.datasource_type in DATASET_TYPES
     }
-    datasets = by_ids(unit.datasets, sources.values())
+    datasets = by_ids(unit.datasets, sources.values(), without=without)
     return {chart_id: datasets[source] for chart_id, source in sources.items() if source in datasets}
 
 

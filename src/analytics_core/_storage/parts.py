@@ -33,6 +33,9 @@ class Parts(Protocol):
     def collect(self, parts: Iterable[Any]) -> Any:
         """Return parts in the collection that the record's field holds."""
 
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Store the parts of a new record, which has none yet."""
+
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Make the stored parts equal to `wanted`."""
 
@@ -61,11 +64,26 @@ class ItemParts:
         """Return a tuple."""
         return tuple(parts)
 
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Store the items of a new record."""
+        self._make_equal(connection, parent_id, wanted, stored={}, now=now)
+
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Keep id, uuid and creation time of items whose id is known, add the others, delete the rest."""
-        self._check_names(wanted)
         statement = sa.select(self.table).where(self.parent == parent_id)
         stored = {row["id"]: row for row in connection.execute(statement).mappings()}
+        self._make_equal(connection, parent_id, wanted, stored=stored, now=now)
+
+    def _make_equal(
+        self,
+        connection: Connection,
+        parent_id: int,
+        wanted: Collection[Any],
+        *,
+        stored: dict[int, RowMapping],
+        now: datetime,
+    ) -> None:
+        self._check_names(wanted)
         for position, item in enumerate(wanted):
             values = self._values(item, position)
             check_row(f"{self.noun} {getattr(item, self.name_field)!r}", self.table, values)
@@ -139,6 +157,10 @@ class ValueParts:
         """Return the collection of the record's field."""
         return self.collection(parts)
 
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
+        """Store the values of a new record."""
+        self._insert(connection, parent_id, dict.fromkeys(wanted))
+
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
         """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
         stored = set(self.load(connection, {parent_id}).get(parent_id, ()))
@@ -146,8 +168,10 @@ class ValueParts:
             row = {**self.write(value), self.parent.name: parent_id}
             matches = [self.table.c[name] == part for name, part in row.items()]
             connection.execute(sa.delete(self.table).where(*matches))
-        new = [value for value in dict.fromkeys(wanted) if value not in stored]
-        added = [{**self.write(value), self.parent.name: parent_id} for value in new]
+        self._insert(connection, parent_id, [value for value in dict.fromkeys(wanted) if value not in stored])
+
+    def _insert(self, connection: Connection, parent_id: int, values: Iterable[Any]) -> None:
+        added = [{**self.write(value), self.parent.name: parent_id} for value in values]
         for row in added:
             check_row(self.noun, self.table, row)
         if added:

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Executable, Select, Table
+from sqlalchemy import Column, Executable, Insert, Select, Table
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
@@ -76,10 +76,14 @@ class RecordKind(Generic[Record]):
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     version_statement: Select[Any] = field(init=False)  # built once: each chart query runs it
+    get_statement: Select[Any] = field(init=False)
+    insert_statement: Insert = field(init=False)
 
     def __post_init__(self) -> None:
         by_id = self.table.c.id == sa.bindparam("record_id")
         object.__setattr__(self, "version_statement", sa.select(self.table.c.version).where(by_id))
+        object.__setattr__(self, "get_statement", sa.select(self.table).where(by_id))
+        object.__setattr__(self, "insert_statement", sa.insert(self.table))
 
 
 def missing_record(noun: str) -> Callable[[object], NotFoundError]:

@@ -33,10 +33,14 @@ class SqlRepository(Generic[Record]):
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
-        found = self._first(self._has_id(record_id))
-        if found is None:
+        if record_id not in INTEGERS:
             raise self._kind.missing(record_id)
-        return found
+        with self._session.reading():
+            rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
+            found = self._records(rows)
+        if not found:
+            raise self._kind.missing(record_id)
+        return found[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
@@ -74,10 +78,10 @@ class SqlRepository(Generic[Record]):
         row = to_row(kind, record, self._session.secret_box)
         audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
         with self._writing(record):
-            inserted = self._connection.execute(sa.insert(kind.table).values(**row, **audit))
+            inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
-                part.replace(self._connection, record_id, getattr(record, part.attribute), now=now)
+                part.add(self._connection, record_id, getattr(record, part.attribute), now=now)
         return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
