@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from analytics_core._records.people import User
-from analytics_core._records.repositories import ListQuery
 from analytics_core.errors import NotFoundError
 from analytics_core.ports import MetadataStore
 
@@ -28,7 +27,5 @@ class StoredUserDirectory:
 
     def find_many(self, user_ids: Collection[int]) -> tuple[User, ...]:
         """Return the users of these ids that exist, their roles left unread, by one statement."""
-        wanted = frozenset(user_ids)
         with self._store.unit_of_work() as unit:
-            query = ListQuery(ids=wanted, page_size=max(len(wanted), 1), without=frozenset({"role_ids"}))
-            return tuple(unit.users.list(query)[1])
+            return tuple(unit.users.get_many(user_ids, without=frozenset({"role_ids"})))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
-from analytics_core._records.repositories import ListQuery, Repository
+from analytics_core._records.repositories import Repository
 
 _STORED_IDS = range(1, 2**31)
 
@@ -25,10 +25,7 @@ def by_ids(
     repository: Repository[Record], ids: Iterable[int], *, without: frozenset[str] = frozenset()
 ) -> dict[int, Record]:
     """Return the records of these ids that exist, by id and in the order of their ids; parts may be left unread."""
-    wanted = stored_ids(ids)
-    if not wanted:
-        return {}
-    _, found = repository.list(ListQuery(ids=wanted, page_size=len(wanted), without=without))
+    found = repository.get_many(stored_ids(ids), without=without)
     return {record.id: record for record in found}
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics_core._records.chart import Chart
@@ -23,16 +23,25 @@ class Around:
     """The names that charts or dashboards mention; what is gone, or not for the actor, is left out."""
 
     names: Names
+    roles: Mapping[int, RoleReference]
+    tags: Mapping[int, TagReference]
+
+    @classmethod
+    def of(cls, names: Names) -> Around:
+        """Return what names say, each reference made once for the whole page."""
+        return cls(
+            names=names,
+            roles={key: RoleReference(id=key, name=role.name) for key, role in names.roles.items()},
+            tags={key: tag_reference(tag) for key, tag in names.tags.items()},
+        )
 
     def role_references(self, role_ids: Iterable[int]) -> tuple[RoleReference, ...]:
         """Return references to roles."""
-        known = self.names.roles
-        return tuple(RoleReference(id=key, name=known[key].name) for key in role_ids if key in known)
+        return tuple(self.roles[key] for key in role_ids if key in self.roles)
 
     def tag_references(self, tag_ids: Iterable[int]) -> tuple[TagReference, ...]:
         """Return references to tags."""
-        known = self.names.tags
-        return tuple(tag_reference(known[key]) for key in tag_ids if key in known)
+        return tuple(self.tags[key] for key in tag_ids if key in self.tags)
 
     def dataset_of(self, chart: Chart) -> DatasetName | None:
         """Return the dataset that a chart is drawn from."""
@@ -54,7 +63,7 @@ def around_dashboards(unit: UnitOfWork, dashboards: Sequence[Dashboard]) -> Arou
         roles=frozenset(role_id for dashboard in dashboards for role_id in dashboard.role_ids),
         tags=frozenset(tag_id for dashboard in dashboards for tag_id in dashboard.tag_ids),
     )
-    return Around(names=unit.names(query))
+    return Around.of(unit.names(query))
 
 
 def around_charts(
@@ -69,7 +78,7 @@ def around_charts(
         dashboards=visible_dashboards(unit, policy, actor),
         with_metadata=with_metadata,
     )
-    return Around(names=unit.names(query))
+    return Around.of(unit.names(query))
 
 
 def dashboards_with(unit: UnitOfWork, chart_ids: Sequence[int]) -> tuple[Dashboard, ...]:

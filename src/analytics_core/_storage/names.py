@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import Column, ColumnElement, Connection, Row, Select
+from sqlalchemy import BindParameter, Column, ColumnElement, CompoundSelect, Connection, Row, Select
 
 from analytics_core._records.names import (
     DashboardName,
@@ -24,14 +24,16 @@ from analytics_core._storage.scopes import in_scope
 from analytics_core._storage.tables import DATABASES, DATASETS, ROLES
 
 _TAG, _ROLE, _DATASET, _DATABASE, _DASHBOARD = range(5)
+_ZERO: Final[ColumnElement[Any]] = sa.literal_column("0")
+_NOTHING: Final = sa.null()
 
 
 def read_names(connection: Connection, query: NamesQuery) -> Names:
     """Return the names that a query asks for; without any ids nothing is read."""
-    selects = tuple(_selects(query))
-    if not selects:
+    asked = _statement(query)
+    if asked is None:
         return Names()
-    rows = connection.execute(sa.union_all(*selects) if len(selects) > 1 else selects[0]).all()
+    rows = connection.execute(*asked).all()
     found: dict[int, list[Row[Any]]] = {}
     for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
         found.setdefault(row.kind, []).append(row)
@@ -51,61 +53,57 @@ def read_names(connection: Connection, query: NamesQuery) -> Names:
     )
 
 
-def _selects(query: NamesQuery) -> Iterator[Select[Any]]:
-    if query.tags:
-        yield _select(_TAG, query.tags, TAGS.c.id, TAGS.c.name, of_id=TAGS.c.type)
-    if query.roles:
-        yield _select(_ROLE, query.roles, ROLES.c.id, ROLES.c.name)
-    if query.datasets:
-        yield _select(
-            _DATASET, query.datasets, DATASETS.c.id, DATASETS.c.table_name, detail=DATASETS.c.default_endpoint
-        )
-    if query.databases:
-        yield _select(_DATABASE, query.databases, DATABASES.c.id, DATABASES.c.database_name)
-    if query.dashboards_of:
-        yield _dashboards(query)
-
-
-def _select(
-    kind: int,
-    ids: Collection[int],
-    key: Column[Any],
-    name: ColumnElement[Any],
-    *,
-    of_id: ColumnElement[Any] | None = None,
-    detail: ColumnElement[Any] | None = None,
-) -> Select[Any]:
-    columns = _columns(kind, key, name, sa.literal_column("0") if of_id is None else of_id, detail)
-    return sa.select(*columns).where(among(key, ids))
-
-
-def _columns(
-    kind: int,
-    key: ColumnElement[int],
-    name: ColumnElement[Any],
-    of_id: ColumnElement[Any],
-    detail: ColumnElement[Any] | None,
-) -> tuple[ColumnElement[Any], ...]:
-    shown = sa.null() if detail is None else detail
-    return (
-        sa.literal_column(str(kind)).label("kind"),
-        of_id.label("of_id"),
-        key.label("id"),
-        name.label("name"),
-        shown.label("detail"),
-    )
+def _statement(query: NamesQuery) -> tuple[Select[Any] | CompoundSelect[Any], dict[str, list[int]]] | None:
+    """Return the statement of a query and its ids; None when it asks for nothing."""
+    asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
+    selects = [_BY_ID[name] if name in _BY_ID else _dashboards(query) for name in asked]
+    if not selects:
+        return None
+    return (sa.union_all(*selects) if len(selects) > 1 else selects[0]), asked
 
 
 def _dashboards(query: NamesQuery) -> Select[Any]:
-    link, table = DASHBOARD_CHARTS.c, DASHBOARDS
-    detail = table.c.json_metadata if query.with_metadata else None
-    statement = sa.select(*_columns(_DASHBOARD, table.c.id, table.c.dashboard_title, link.chart_id, detail))
-    statement = statement.join_from(DASHBOARD_CHARTS, table, table.c.id == link.dashboard_id)
-    statement = statement.where(among(link.chart_id, query.dashboards_of))
+    statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
     match query.dashboards:
         case None:
             return statement
         case Scope() as scope:
-            return statement.where(in_scope(table, scope))
+            return statement.where(in_scope(DASHBOARDS, scope))
         case ids:
-            return statement.where(among(table.c.id, ids))
+            return statement.where(among(DASHBOARDS.c.id, ids))
+
+
+def _columns(
+    kind: int, key: Column[Any], name: Column[Any], *, of_id: ColumnElement[Any] = _ZERO, detail: Any = _NOTHING
+) -> tuple[ColumnElement[Any], ...]:
+    number: ColumnElement[Any] = sa.literal_column(str(kind))
+    return number.label("kind"), of_id.label("of_id"), key.label("id"), name.label("name"), detail.label("detail")
+
+
+def _named(ids: str) -> BindParameter[Any]:
+    return sa.bindparam(ids, expanding=True, literal_execute=True)
+
+
+def _of_dashboards(detail: Any) -> Select[Any]:
+    link, table = DASHBOARD_CHARTS, DASHBOARDS.c
+    columns = _columns(_DASHBOARD, table.id, table.dashboard_title, of_id=link.c.chart_id, detail=detail)
+    joined = sa.select(*columns).join_from(link, DASHBOARDS, table.id == link.c.dashboard_id)
+    return joined.where(link.c.chart_id.in_(_named("dashboards_of")))
+
+
+def _of_ids(ids: str, *columns: ColumnElement[Any], key: Column[Any]) -> Select[Any]:
+    return sa.select(*columns).where(key.in_(_named(ids)))
+
+
+_TAGS = _columns(_TAG, TAGS.c.id, TAGS.c.name, of_id=TAGS.c.type)
+_DATASETS = _columns(_DATASET, DATASETS.c.id, DATASETS.c.table_name, detail=DATASETS.c.default_endpoint)
+_BY_ID: Final[Mapping[str, Select[Any]]] = {
+    "tags": _of_ids("tags", *_TAGS, key=TAGS.c.id),
+    "roles": _of_ids("roles", *_columns(_ROLE, ROLES.c.id, ROLES.c.name), key=ROLES.c.id),
+    "datasets": _of_ids("datasets", *_DATASETS, key=DATASETS.c.id),
+    "databases": _of_ids(
+        "databases", *_columns(_DATABASE, DATABASES.c.id, DATABASES.c.database_name), key=DATABASES.c.id
+    ),
+}
+_DASHBOARDS: Final = _of_dashboards(_NOTHING)
+_DASHBOARDS_WITH_METADATA: Final = _of_dashboards(DASHBOARDS.c.json_metadata)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Connection, RowMapping, Table
+from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Table
 
 from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import AlreadyExistsError
@@ -179,27 +179,37 @@ class ValueParts:
 
 
 def load_parts(
-    connection: Connection, parts: Collection[Parts], parent_ids: Collection[int]
+    connection: Connection, parts: Collection[Parts], parent_ids: Collection[int], *, links: CompoundSelect[Any] | None
 ) -> list[tuple[Parts, Mapping[int, Any]]]:
-    """Return each part with what it is of each record; those that are ids are read by one statement together."""
-    links = tuple(part for part in parts if isinstance(part, ValueParts) and part.is_ids)
-    others = [(part, part.load(connection, parent_ids)) for part in parts if part not in links]
-    if len(links) < 2:
-        return [*((link, link.load(connection, parent_ids)) for link in links), *others]
-    return [*_load_links(connection, links, parent_ids), *others]
-
-
-def _load_links(
-    connection: Connection, links: Collection[ValueParts], parent_ids: Collection[int]
-) -> Iterator[tuple[ValueParts, Mapping[int, list[int]]]]:
-    selects = (
-        sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
-            among(link.parent, parent_ids)
-        )
-        for number, link in enumerate(links)
-    )
+    """Return each part with what it is of each record; `links` is the `links_statement` of these parts."""
+    if links is None:
+        return [(part, part.load(connection, parent_ids)) for part in parts]
+    linked, others = _links_of(parts), [part for part in parts if not _is_link(part)]
     found: dict[int, dict[int, list[int]]] = {}
-    for number, parent_id, value in sorted(map(tuple, connection.execute(sa.union_all(*selects)))):
+    for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
         found.setdefault(number, {}).setdefault(parent_id, []).append(value)
-    for number, link in enumerate(links):
-        yield link, found.get(number, {})
+    loaded = [(part, part.load(connection, parent_ids)) for part in others]
+    return [*((link, found.get(number, {})) for number, link in enumerate(linked)), *loaded]
+
+
+def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
+    """Return the statement that reads all parts that are ids together; None when there are not two of them.
+
+    Its rows are the number of the part among them, the record's id and the value; `parent_ids` names the records.
+    """
+    ids: BindParameter[Any] = sa.bindparam("parent_ids", expanding=True, literal_execute=True)
+    selects = [
+        sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
+            link.parent.in_(ids)
+        )
+        for number, link in enumerate(_links_of(parts))
+    ]
+    return sa.union_all(*selects) if len(selects) > 1 else None
+
+
+def _links_of(parts: Iterable[Parts]) -> list[ValueParts]:
+    return [part for part in parts if isinstance(part, ValueParts) and part.is_ids]
+
+
+def _is_link(part: Parts) -> bool:
+    return isinstance(part, ValueParts) and part.is_ids

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NoReturn, cast
 
@@ -45,6 +45,15 @@ class SqlRepository(Generic[Record]):
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
         return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
+
+    def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
+        wanted = sorted({record_id for record_id in record_ids if record_id in INTEGERS})
+        if not wanted:
+            return ()
+        with self._session.reading():
+            rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
+            return self._records(rows, without=without)
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page.
@@ -132,7 +141,7 @@ class SqlRepository(Generic[Record]):
             return ()
         kind, ids, unread = self._kind, sorted({row["id"] for row in rows}), NotRead()
         wanted = tuple(part for part in kind.parts if part.attribute not in without)
-        loaded = load_parts(self._connection, wanted, ids)
+        loaded = load_parts(self._connection, wanted, ids, links=None if without else kind.links_statement)
         left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
         return tuple(
             to_record(
