@@ -280,7 +280,7 @@ def _build_runtime(
         ),
         templates=templates,
         people=people,
-        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
+        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),

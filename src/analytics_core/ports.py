@@ -80,8 +80,11 @@ class MetadataStore(Protocol):
     def unit_of_work(self) -> AbstractContextManager[UnitOfWork]:
         """Open one transaction; it commits when the block ends without an exception."""
 
-    def revision(self) -> int:
-        """Return a number that grows with each change made through this object, after it is committed."""
+    def revision(self, *nouns: str) -> int:
+        """Return a number that grows with each change made through this object, after it is committed.
+
+        With nouns (`user`, `role` ...) it must grow with changes that bear on these kinds, and may with others.
+        """
 
     def close(self) -> None:
         """Close the store's connections."""

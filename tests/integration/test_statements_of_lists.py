@@ -26,7 +26,9 @@ def admin(request, tmp_path_factory):
         url = f"sqlite:///{tmp_path_factory.mktemp('store')}/meta.db"
     else:
         url = request.getfixturevalue(f"make_{request.param}_database")()
-    with AnalyticsCore(Settings(secret_key="a-test-key-that-is-long-enough-9f3a"), metadata_url=url) as core:
+    with AnalyticsCore(
+        Settings(secret_key="a-test-key-that-is-long-enough-9f3a", metadata_freshness_s=3600), metadata_url=url
+    ) as core:
         first = core.create_first_administrator("admin", first_name="Ada")
         every = dict.fromkeys(("people", "datasets", "tags", "charts", "dashboards"), 120)
         fill_many(core, **every, roles=110, databases=110)
@@ -122,3 +124,17 @@ class HostDirectory:
     def find(self, key):
         self.asked.append(key)
         return User(id=70, username="hosted", first_name="Hosted", role_ids=(1,))
+
+
+def test_who_acts_is_read_again_after_a_change_of_people_not_after_one_of_charts(admin):
+    def read_for_a_list():
+        with statements_of(admin) as seen:
+            admin.charts.list(page_size=1)
+        return [statement for statement, _ in seen if "ac_role_grants" in statement]
+
+    admin.roles.create({"name": "makes people change"})
+    assert len(read_for_a_list()) == 1
+    admin.charts.update(9, {"description": "changed"})
+    assert read_for_a_list() == []
+    admin.users.update(3, {"first_name": "Other"})
+    assert len(read_for_a_list()) == 1

@@ -23,7 +23,7 @@ from analytics_core._resources.listing import ColumnKind, Filters, Listing, Orde
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.surroundings import around_charts
+from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -105,13 +105,15 @@ class Charts:
             stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
             details = self._placed(unit, stored.id, post.dashboards)
             act.log(unit, chart_id=stored.id, details=details)
-        return self._answer(stored)
+            around = self._around(unit, stored)
+        return self._answer(stored, around)
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        return self._answer(chart)
+            around = self._around(unit, chart)
+        return self._answer(chart, around)
 
     def list(
         self,
@@ -163,7 +165,8 @@ class Charts:
             stored = unit.charts.update(after, actor_id=self._actor.id)
             details = self._placed(unit, chart_id, put.dashboards)
             act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
-        return self._answer(stored)
+            around = self._around(unit, stored)
+        return self._answer(stored, around)
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart, from its dashboards too; only owners and administrators may."""
@@ -239,9 +242,10 @@ class Charts:
         policy = self._runtime.policy
         return {"dashboards": place_on_dashboards(unit, policy, self._actor, chart_id=chart_id, wanted=wanted)}
 
-    def _answer(self, chart: Chart) -> ChartGet:
-        with self._runtime.store.unit_of_work() as unit:
-            around = around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
+    def _around(self, unit: UnitOfWork, chart: Chart) -> Around:
+        return around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
+
+    def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))
         return chart_get(chart, around=around, people=people, readable=self._readable_texts())
 

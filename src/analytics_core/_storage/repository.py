@@ -156,7 +156,7 @@ class SqlRepository(Generic[Record]):
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:
         try:
-            with self._session.writing():
+            with self._session.writing(self._kind.noun):
                 yield
         except DBAPIError as error:
             self._explain_write(error, record)

@@ -22,7 +22,7 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
-    on_write: Callable[[], None]
+    on_write: Callable[[str | None], None]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -37,13 +37,16 @@ class StoreSession:
             self.connection.exec_driver_sql("COMMIT")
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Make the block's writes happen together or not at all; after a refusal the unit may go on."""
+    def writing(self, noun: str | None = None) -> Iterator[None]:
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on.
+
+        `noun` is the one kind of records that they bear on; None: they may bear on any.
+        """
         if self._must_begin():
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         with self.connection.begin_nested():
             yield
-        self.on_write()
+        self.on_write(noun)
 
     def _must_begin(self) -> bool:
         if self.connection.dialect.name != "sqlite":

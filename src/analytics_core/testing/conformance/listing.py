@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta, timezone
 from typing import Any
 
@@ -264,44 +265,41 @@ class ListConformance:
             assert (total, len(found)) == (len(expected), min(len(expected), 1))
             assert [chart.slice_name for chart in all_found] == [_NAMES[place] for place in expected]
 
-    def test_short_names_of_several_kinds_are_read_together(self, store: MetadataStore, charts: list[int]) -> None:
-        """By id; what is not there is left out, and of a chart's dashboards those that are in the scope are named."""
+    def test_short_names_of_several_kinds_are_read_together(self, store: MetadataStore) -> None:
+        """By id; what is not there is left out."""
         with store.unit_of_work() as unit:
             tag = unit.tags.add(Tag(name="t", type=3), actor_id=None)
             role = unit.roles.add(Role(name="r"), actor_id=None)
             database = unit.databases.add(a_database(), actor_id=None)
             dataset = unit.datasets.add(a_dataset(database.id, default_endpoint="/e"), actor_id=None)
-            pages = [
-                unit.dashboards.add(
-                    Dashboard(
-                        uuid=f"p{n}",
-                        dashboard_title=None,
-                        json_metadata="{}",
-                        chart_ids=tuple(charts[:n]),
-                        owner_ids=(n,),
-                    ),
-                    actor_id=None,
-                ).id
-                for n in (1, 2)
-            ]
             every = NamesQuery(
                 tags=frozenset({tag.id, 10**9}),
                 roles=frozenset({role.id}),
                 datasets=frozenset({dataset.id}),
                 databases=frozenset({database.id}),
-                dashboards_of=frozenset(charts),
-                with_metadata=True,
             )
-            names = unit.names(every)
-            owned = unit.names(NamesQuery(dashboards_of=frozenset(charts), dashboards=Scope(owner_id=2)))
-            given = unit.names(NamesQuery(dashboards_of=frozenset(charts), dashboards=frozenset({pages[0]})))
-            assert unit.names(NamesQuery()) == Names()
+            names, nothing = unit.names(every), unit.names(NamesQuery())
+        assert nothing == Names()
         assert names.tags == {tag.id: TagName(id=tag.id, name="t", type=3)}
         assert names.roles == {role.id: RoleName(id=role.id, name="r")}
         assert names.datasets == {dataset.id: DatasetName(id=dataset.id, table_name="orders", default_endpoint="/e")}
         assert names.databases == {database.id: DatabaseName(id=database.id, database_name="shop")}
+
+    def test_dashboards_of_charts_are_named_where_the_scope_has_them(
+        self, store: MetadataStore, charts: list[int]
+    ) -> None:
+        """By the id of the chart; their JSON text comes only where it is asked for."""
+        first, second = (
+            Dashboard(uuid=f"p{n}", json_metadata="{}", chart_ids=tuple(charts[:n]), owner_ids=(n,)) for n in (1, 2)
+        )
+        of = frozenset(charts)
+        with store.unit_of_work() as unit:
+            pages = [unit.dashboards.add(one, actor_id=None).id for one in (first, second)]
+            every = unit.names(NamesQuery(dashboards_of=of, with_metadata=True)).dashboards
+            owned = unit.names(NamesQuery(dashboards_of=of, dashboards=Scope(owner_id=2))).dashboards
+            given = unit.names(NamesQuery(dashboards_of=of, dashboards=frozenset({pages[0]}))).dashboards
         both = tuple(DashboardName(id=key, dashboard_title=None, json_metadata="{}") for key in pages)
-        assert names.dashboards == {charts[0]: both, charts[1]: both[1:]}
-        without = tuple(DashboardName(id=key, dashboard_title=None, json_metadata=None) for key in pages)
-        assert owned.dashboards == {charts[0]: without[1:], charts[1]: without[1:]}
-        assert given.dashboards == {charts[0]: without[:1]}
+        assert every == {charts[0]: both, charts[1]: both[1:]}
+        bare = tuple(replace(name, json_metadata=None) for name in both)
+        assert owned == {charts[0]: bare[1:], charts[1]: bare[1:]}
+        assert given == {charts[0]: bare[:1]}
