@@ -44,6 +44,7 @@ from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
+from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
@@ -66,7 +67,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -238,14 +239,9 @@ class AnalyticsCore:
     def _roles_of(self, user: User) -> tuple[Role, ...]:
         if not user.role_ids:
             return ()
-        roles = []
         with self._runtime.store.unit_of_work() as unit:
-            for role_id in user.role_ids:
-                try:
-                    roles.append(unit.roles.get(role_id))
-                except NotFoundError:
-                    continue
-        return tuple(roles)
+            found = by_ids(unit.roles, user.role_ids)
+        return tuple(found.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
     @property
@@ -401,7 +397,7 @@ def _build_runtime(
         templates=templates,
         people=people,
         guests=Guests(store, clock, settings),
-        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
+        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=ContextReader(),
         queries=queries,
         job_book=JobBook(runner=jobs),

@@ -171,9 +171,7 @@ class CacheControl:
         policy, actor = self._runtime.policy, self._actor
         if dashboard_id is not None:
             return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
-        visible = visible_charts(unit, policy, actor)
-        stored = (chart.id for chart in every(unit.charts, ()))
-        return tuple(chart_id for chart_id in stored if visible is None or chart_id in visible)
+        return tuple(chart.id for chart in every(unit.charts, ids=visible_charts(unit, policy, actor)))
 
     def _readable_tables(self, unit: UnitOfWork, db_name: str, table_name: str) -> list[int]:
         """Return the ids of the datasets of this name, in any schema, that the actor may read."""

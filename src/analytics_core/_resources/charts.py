@@ -17,7 +17,7 @@ from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
@@ -25,7 +25,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.surroundings import around_charts
+from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -140,13 +140,15 @@ class Charts:
             stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
             details = self._placed(unit, stored.id, post.dashboards)
             act.log(unit, chart_id=stored.id, details=details)
-        return self._answer(stored)
+            around = self._around(unit, stored)
+        return self._answer(stored, around)
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        return self._answer(chart)
+            around = self._around(unit, chart)
+        return self._answer(chart, around)
 
     def list(
         self,
@@ -198,7 +200,8 @@ class Charts:
             stored = unit.charts.update(after, actor_id=self._actor.id)
             details = self._placed(unit, chart_id, put.dashboards)
             act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
-        return self._answer(stored)
+            around = self._around(unit, stored)
+        return self._answer(stored, around)
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart, from its dashboards too; only owners and administrators may."""
@@ -275,7 +278,7 @@ class Charts:
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+        require_readable_chart(unit, self._runtime.policy, self._actor, chart)
         return chart
 
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
@@ -285,7 +288,7 @@ class Charts:
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
-        dataset = find_dataset_of(unit, chart)
+        dataset = find_source(unit, self._runtime.policy, self._actor, chart)
         if dataset is None:
             raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
         self._runtime.policy.require_read_dataset(self._actor, dataset)
@@ -307,9 +310,10 @@ class Charts:
         policy = self._runtime.policy
         return {"dashboards": place_on_dashboards(unit, policy, self._actor, chart_id=chart_id, wanted=wanted)}
 
-    def _answer(self, chart: Chart) -> ChartGet:
-        with self._runtime.store.unit_of_work() as unit:
-            around = around_charts(unit, self._runtime.policy, self._actor, (chart,))
+    def _around(self, unit: UnitOfWork, chart: Chart) -> Around:
+        return around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
+
+    def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))
         return chart_get(chart, around=around, people=people, readable=self._readable_texts())
 

@@ -9,6 +9,7 @@ from uuid import UUID, uuid4
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
+from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
@@ -31,7 +32,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.surroundings import around_dashboards
+from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._resources.visibility import readable_charts, visible_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -104,7 +105,8 @@ class Dashboards:
             check_roles(unit, record.role_ids, shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
-        return self._answer(stored)
+            around, charts = self._around(unit, stored)
+        return self._shown(stored, around, charts)
 
     def get(self, key: int | str) -> DashboardGet:
         """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
@@ -115,7 +117,8 @@ class Dashboards:
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, key)
-        return self._answer(dashboard)
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
 
     def list(
         self,
@@ -306,8 +309,15 @@ class Dashboards:
 
     def _answer(self, dashboard: Dashboard) -> DashboardGet:
         with self._runtime.store.unit_of_work() as unit:
-            around = around_dashboards(unit, (dashboard,))
-            charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
+
+    def _around(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Around, tuple[Chart, ...]]:
+        """Return what stands around a dashboard, and those of its charts that the actor may read."""
+        charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+        return around_dashboards(unit, (dashboard,)), charts
+
+    def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_people(self._runtime.people, people_of(dashboard))
         return dashboard_get(dashboard, charts=charts, around=around, people=people, readable=self._readable_texts())
 

@@ -10,6 +10,7 @@ from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.names import DatabaseName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable
@@ -59,7 +60,9 @@ def dataset_get(
     )
 
 
-def dataset_item(dataset: Dataset, *, database: Database, people: PeopleIndex, readable: Readable) -> DatasetListItem:
+def dataset_item(
+    dataset: Dataset, *, database: DatabaseName, people: PeopleIndex, readable: Readable
+) -> DatasetListItem:
     """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
     audit = dataset.audit
     return DatasetListItem(

@@ -12,6 +12,7 @@ from analytics_core._querying.call import Call
 from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.names import NamesQuery
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.dataset_answers import dataset_get, dataset_item
 from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
@@ -56,6 +57,7 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+    without=frozenset({"columns", "metrics"}),
 )
 
 LOOK_UPS = LookUps(
@@ -166,7 +168,7 @@ class Datasets:
             ids = visible_datasets(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.datasets.list(query)
-            databases = {key: unit.databases.get(key) for key in {dataset.database_id for dataset in found}}
+            databases = unit.names(NamesQuery(databases=frozenset(dataset.database_id for dataset in found))).databases
         people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
         items = (
             dataset_item(d, database=databases[d.database_id], people=people, readable=self._readable_texts())

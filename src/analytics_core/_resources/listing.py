@@ -11,6 +11,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._resources.page import Item
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.base import StrictShape
@@ -59,15 +60,17 @@ class Listing:
     """The rules of one resource's lists: the columns that may be filtered and sorted by, and the shape of an item.
 
     `columns` maps the names callers use to what they hold; `stored_as` says where the store calls a column otherwise.
+    `without` names parts of the records that an item does not show, which are left unread.
     """
 
     shape: str
     item: type[BaseModel]
     columns: Mapping[str, ColumnKind]
     stored_as: Mapping[str, str]
+    without: frozenset[str] = frozenset()
 
     def query(
-        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | None
+        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | Scope | None
     ) -> ListQuery:
         """Return the checked query.
 
@@ -81,6 +84,7 @@ class Listing:
             page=page,
             page_size=page_size,
             ids=ids,
+            without=self.without,
         )
 
     def fields(self, names: Iterable[str] | None) -> frozenset[str] | None:

@@ -2,7 +2,8 @@
 
 Nobody may do what the table does not say. An administrator is somebody with an `is_admin` role; an owner is named by
 the record itself; the grants are those of the actor's roles. A host that wants other rules passes a `Policy` with its
-own table, or a subclass.
+own table, or a subclass. Lists follow the table by one condition of their statement; where a subclass decides by
+methods of its own (`can_read_*`), lists ask it about each record that there is, which costs more the more there are.
 """
 
 from __future__ import annotations
@@ -121,7 +122,11 @@ class Policy:
 
     def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
-        return bool(self._rules.get(act, frozenset()) & standings)
+        return bool(self.enough_for(act) & standings)
+
+    def enough_for(self, act: Act) -> frozenset[Standing]:
+        """Return the standings of which one is enough for the act; lists are narrowed by them (`scopes.scope_of`)."""
+        return self._rules.get(act, frozenset())
 
     def sees_all(self, act: Act, actor: Actor) -> bool:
         """Tell whether the actor may do the act on every record, whatever the record is."""

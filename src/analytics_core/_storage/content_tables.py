@@ -83,6 +83,8 @@ DASHBOARDS = record_table(
     Column("is_managed_externally", Boolean, nullable=False),
     UniqueConstraint("uuid", name="uq_ac_dashboards_uuid"),
     UniqueConstraint("slug", name="uq_ac_dashboards_slug"),
+    Index("ix_ac_dashboards_title", "dashboard_title"),
+    Index("ix_ac_dashboards_changed", "changed_on"),
 )
 
 DASHBOARD_OWNERS = owner_table("ac_dashboard_owners", parent="dashboard_id", parent_table="ac_dashboards")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NoReturn, cast
 
@@ -10,7 +10,9 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
+from analytics_core._records.not_read import NotRead
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._storage.failures import Failure, failure_of, violated_key
 from analytics_core._storage.listing import (
     TOTAL,
@@ -20,7 +22,7 @@ from analytics_core._storage.listing import (
     equality,
     page_statement,
 )
-from analytics_core._storage.parts import among
+from analytics_core._storage.parts import among, load_parts
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import INTEGERS
@@ -38,29 +40,45 @@ class SqlRepository(Generic[Record]):
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
-        found = self._first(self._has_id(record_id))
-        if found is None:
+        if record_id not in INTEGERS:
             raise self._kind.missing(record_id)
-        return found
+        with self._session.reading():
+            rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
+            found = self._records(rows)
+        if not found:
+            raise self._kind.missing(record_id)
+        return found[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
         return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
 
+    def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
+        wanted = sorted({record_id for record_id in record_ids if record_id in INTEGERS})
+        if not wanted:
+            return ()
+        with self._session.reading():
+            rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
+            return self._records(rows, without=without)
+
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
-        """Return how many records match in all, and the ones of the page; at most four statements."""
-        if query.ids is not None and not query.ids:
+        """Return how many records match in all, and the ones of the page.
+
+        One statement reads the page, one all parts that are ids, and one each kind of part with rows of its own.
+        """
+        if _is_empty(query.ids):
             return 0, ()
         statement = page_statement(self._kind, query)
         with self._session.reading():
             rows = self._connection.execute(statement).mappings().all()
             if rows:
-                return rows[0][TOTAL], self._records(rows)
+                return rows[0][TOTAL], self._records(rows, without=query.without)
             return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
 
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page."""
-        if query.ids is not None and not query.ids:
+        if _is_empty(query.ids):
             return 0, ()
         counted, paged = distinct_statements(self._kind, column, query)
         with self._session.reading():
@@ -85,10 +103,10 @@ class SqlRepository(Generic[Record]):
         row = to_row(kind, record, self._session.secret_box)
         audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
         with self._writing(record):
-            inserted = self._connection.execute(sa.insert(kind.table).values(**row, **audit))
+            inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
-                part.replace(self._connection, record_id, getattr(record, part.attribute), now=now)
+                part.add(self._connection, record_id, getattr(record, part.attribute), now=now)
         return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
@@ -133,17 +151,19 @@ class SqlRepository(Generic[Record]):
             records = self._records(self._connection.execute(statement).mappings().all())
         return records[0] if records else None
 
-    def _records(self, rows: Sequence[RowMapping]) -> Sequence[Record]:
-        """Return the records of rows; their parts are read by one statement per table."""
+    def _records(self, rows: Sequence[RowMapping], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of rows with their parts, but for those that are left unread."""
         if not rows:
             return ()
-        ids = {row["id"] for row in rows}
-        loaded = [(part, part.load(self._connection, ids)) for part in self._kind.parts]
+        kind, ids, unread = self._kind, sorted({row["id"] for row in rows}), NotRead()
+        wanted = tuple(part for part in kind.parts if part.attribute not in without)
+        loaded = load_parts(self._connection, wanted, ids, links=None if without else kind.links_statement)
+        left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
         return tuple(
             to_record(
-                self._kind,
+                kind,
                 row,
-                {part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded},
+                {**left_out, **{part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded}},
                 self._session.secret_box,
             )
             for row in rows
@@ -152,7 +172,7 @@ class SqlRepository(Generic[Record]):
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:
         try:
-            with self._session.writing(counts=not self._kind.is_journal):
+            with self._session.writing(self._kind.noun, counts=not self._kind.is_journal):
                 yield
         except DBAPIError as error:
             self._explain_write(error, record)
@@ -202,3 +222,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
         matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
         with self._session.writing(counts=not self._kind.is_journal):
             return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
+
+
+def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
+    return ids.is_empty if isinstance(ids, Scope) else ids is not None and not ids

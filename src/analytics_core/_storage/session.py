@@ -22,7 +22,7 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
-    on_write: Callable[[], None]
+    on_write: Callable[[str | None], None]
 
     @contextmanager
     def reading(self) -> Iterator[None]:
@@ -37,17 +37,18 @@ class StoreSession:
             self.connection.exec_driver_sql("COMMIT")
 
     @contextmanager
-    def writing(self, *, counts: bool = True) -> Iterator[None]:
+    def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
         """Make the block's writes happen together or not at all; after a refusal the unit may go on.
 
-        `counts` tells whether they move the store's revision.
+        `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
+        move the store's revision.
         """
         if self._must_begin():
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         with self.connection.begin_nested():
             yield
         if counts:
-            self.on_write()
+            self.on_write(noun)
 
     def _must_begin(self) -> bool:
         if self.connection.dialect.name != "sqlite":

@@ -10,6 +10,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
+from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
 from analytics_core._records.tag import Favourite, Tag
@@ -25,6 +26,7 @@ from analytics_core._storage.content_kinds import (
     ROW_RULE_KIND,
     TAG_KIND,
 )
+from analytics_core._storage.names import read_names
 from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
 from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
 from analytics_core._storage.session import StoreSession
@@ -35,6 +37,10 @@ class SqlUnitOfWork:
 
     def __init__(self, session: StoreSession) -> None:
         self._session = session
+
+    def names(self, query: NamesQuery) -> Names:
+        """Return short names of records, all read by one statement."""
+        return read_names(self._session.connection, query)
 
     @property
     def users(self) -> SqlRepository[User]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -344,6 +345,22 @@ class MetadataStoreConformance:
                 unit.charts.add(a_chart("b"), actor_id=None)
             looked.result()
         assert seen[0] in ([], ["a", "b"])
+
+    def test_the_revision_grows_with_what_bears_on_a_kind(self, store: MetadataStore) -> None:
+        """With nouns, a change of these kinds and every deletion moves it; without, any change does."""
+        seen = [(store.revision(), store.revision("user", "role"))]
+        with store.unit_of_work() as unit:
+            chart = unit.charts.add(a_chart(), actor_id=None)
+        seen.append((store.revision(), store.revision("user", "role")))
+        with store.unit_of_work() as unit:
+            unit.roles.add(Role(name="watched"), actor_id=None)
+        seen.append((store.revision(), store.revision("user", "role")))
+        with store.unit_of_work() as unit:
+            unit.charts.delete(chart.id)
+        seen.append((store.revision(), store.revision("user", "role")))
+        assert all(earlier < later for (earlier, _), (later, _) in itertools.pairwise(seen))
+        people = [of_people for _, of_people in seen]
+        assert people[0] <= people[1] < people[2] < people[3]
 
 
 def _names(unit: UnitOfWork) -> list[str]:
