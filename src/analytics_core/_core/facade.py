@@ -1,4 +1,4 @@
-"""`AnalyticsCore`: the one facade, and the one place where everything is wired."""
+"""`AnalyticsCore`: the one facade; `connect`: the short door to it."""
 
 from __future__ import annotations
 
@@ -16,30 +16,8 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._compile.advanced_types.registry import installed_advanced_types
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.scope import PlanLimits
-from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._core.wiring import Parts, build_runtime
 from analytics_core._engines.registry import EngineRegistry, default_registry
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import StatementRunner
-from analytics_core._frames.registry import installed_operations
-from analytics_core._gate.gate import Gate
-from analytics_core._gate.probes import Probes
-from analytics_core._gate.row_security import RowSecurity
-from analytics_core._querying.annotation_reader import AnnotationReader
-from analytics_core._querying.annotations import Annotator
-from analytics_core._querying.fresh import Fresh
-from analytics_core._querying.guests import Guests
-from analytics_core._querying.jobs import JobBook
-from analytics_core._querying.loading import DatasetLoader
-from analytics_core._querying.preparing import Preparer
-from analytics_core._querying.reading import ContextReader
-from analytics_core._querying.rule_books import StoredRuleBooks
-from analytics_core._querying.runner import QueryRunner
-from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.stored_results import StoredResults
-from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
@@ -72,7 +50,6 @@ from analytics_core.ports import (
     Cache,
     Clock,
     JobRunner,
-    MetadataStore,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -134,7 +111,7 @@ class AnalyticsCore:
         store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock)
         connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
         runner = jobs or ThreadJobRunner(workers=settings.job_workers)
-        runtime = _build_runtime(
+        parts = Parts(
             settings=settings,
             clock=clock,
             store=store,
@@ -147,7 +124,7 @@ class AnalyticsCore:
             allowed_files=allowed_files,
             people=users or StoredUserDirectory(store),
         )
-        self._bind(runtime, acting_as)
+        self._bind(build_runtime(parts), acting_as)
 
     def _bind(self, runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> None:
         self._runtime = runtime
@@ -349,89 +326,6 @@ class AnalyticsCore:
             return "<AnalyticsCore, a guest acts>"
         acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
         return f"<AnalyticsCore, {acting} acts>"
-
-
-def _build_runtime(
-    *,
-    settings: Settings,
-    clock: Clock,
-    store: MetadataStore,
-    cache: Cache,
-    jobs: JobRunner,
-    connector: SqlAlchemyConnector,
-    registry: EngineRegistry,
-    policy: Policy,
-    row_filters: Sequence[RowFilterSource],
-    allowed_files: Sequence[Path | str],
-    people: UserDirectory,
-) -> Runtime:
-    statements, reflector = StatementRunner(connector), Reflector(connector, specs=registry.get)
-    limits, parser = _limits(settings), FragmentParser(max_length=settings.max_fragment_length)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
-    row_security = _row_security(store, clock, settings, row_filters, parser)
-    advanced_types = installed_advanced_types()
-    planning = Preparer(parser=parser, limits=limits, advanced_types=advanced_types)
-    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
-    queries = QueryRunner(
-        loader=loader,
-        gate=Gate(policy=policy, runner=statements, row_security=row_security),
-        preparer=planning,
-        templates=templates,
-        results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
-        settings=settings,
-        operations=installed_operations(),
-        annotator=_build_annotator(settings, store, policy),
-    )
-    return Runtime(
-        settings=settings,
-        clock=clock,
-        store=store,
-        cache=cache,
-        jobs=jobs,
-        connector=connector,
-        registry=registry,
-        policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
-        row_security=row_security,
-        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
-        templates=templates,
-        people=people,
-        guests=Guests(store, clock, settings),
-        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
-        contexts=ContextReader(),
-        queries=queries,
-        job_book=JobBook(runner=jobs),
-        advanced_types=advanced_types,
-        allowed_files=tuple(Path(file).resolve() for file in allowed_files),
-    )
-
-
-def _build_annotator(settings: Settings, store: MetadataStore, policy: Policy) -> Annotator:
-    return Annotator(
-        reader=AnnotationReader(store, most=settings.max_annotations),
-        policy=policy,
-        limits=_limits(settings),
-        most_layers=settings.max_annotation_layers,
-    )
-
-
-def _row_security(
-    store: MetadataStore, clock: Clock, settings: Settings, sources: Sequence[RowFilterSource], parser: FragmentParser
-) -> RowSecurity:
-    """Return what binds row rules; their templates render whether or not other templates may."""
-    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    return RowSecurity(books=books, sources=sources, renderer=TemplateRenderer(), parser=parser)
-
-
-def _limits(settings: Settings) -> PlanLimits:
-    return PlanLimits(
-        default_row_limit=settings.default_row_limit,
-        max_row_limit=settings.max_row_limit,
-        samples_row_limit=settings.samples_row_limit,
-        max_in_values=settings.max_in_values,
-        relative_start=settings.relative_start,
-        relative_end=settings.relative_end,
-    )
 
 
 def connect(url: str, **settings: Any) -> AnalyticsCore:
