@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from tests.support.stores import open_store
 from tests.support.visible_world import PEOPLE, SCHEMAS, VISIBLE, fill
 
+from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import RULES, Act, Policy, Standing
@@ -51,14 +52,23 @@ roles = st.builds(
     is_admin=st.sampled_from([False, False, False, True]),
     grants=st.frozensets(grants, max_size=3),
 )
-actors = st.builds(
-    Actor,
-    user=st.builds(User, id=st.sampled_from((*PEOPLE, 77)), username=st.just("u")),
-    roles=st.lists(roles, max_size=3).map(tuple),
+named = st.frozensets(st.integers(1, 25), max_size=6)
+passes = st.builds(
+    GuestPass, dashboard_ids=named, chart_ids=named, dataset_ids=named, rules=st.just(()), all_rows=st.none()
 )
-tables = st.one_of(
-    st.just(RULES), st.fixed_dictionaries({act: st.frozensets(st.sampled_from(Standing)) for act in READING.values()})
+actors = st.one_of(
+    st.builds(
+        Actor,
+        user=st.builds(User, id=st.sampled_from((*PEOPLE, 77)), username=st.just("u")),
+        roles=st.lists(roles, max_size=3).map(tuple),
+    ),
+    st.builds(
+        Actor, user=st.just(User(id=0, username="g")), roles=st.lists(roles, max_size=3).map(tuple), guest=passes
+    ),
 )
+ELSEWHERE = {Standing.THEMSELVES, Standing.SIGNED_IN, Standing.CREATOR}  # standings that no list is narrowed by
+standings = st.frozensets(st.sampled_from([standing for standing in Standing if standing not in ELSEWHERE]))
+tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.values(), standings)))
 
 
 @given(actor=actors, table=tables)
@@ -123,3 +133,8 @@ def test_a_policy_whose_method_was_replaced_on_the_object_is_asked_too():
     policy = Policy()
     policy.can_read_chart = lambda actor, chart, dataset: False
     assert scope_of(policy, Act.READ_CHART, Actor(user=User(id=2, username="u"))) is None
+
+
+def test_a_standing_that_lists_do_not_know_makes_them_ask_about_each_record():
+    table = {**RULES, Act.READ_CHART: frozenset({Standing.SIGNED_IN})}
+    assert scope_of(Policy(table), Act.READ_CHART, Actor(user=User(id=2, username="u"))) is None
