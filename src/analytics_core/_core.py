@@ -42,6 +42,7 @@ from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
+from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
@@ -60,7 +61,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -86,7 +87,7 @@ class AnalyticsCore:
         cache: keeps results; the default is bounded memory.
         jobs: runs background work; the default is threads.
         clock: tells the time.
-        policy: who may do what; the default is the table of `_security/policy.py`.
+        policy: who may do what; the default is the table `analytics_core.policy.RULES`.
         users: the host's people; the default is the store's own tables.
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
@@ -194,16 +195,16 @@ class AnalyticsCore:
         return Actor(user=user, roles=self._roles_of(user))
 
     def _roles_of(self, user: User) -> tuple[Role, ...]:
-        if not user.role_ids:
+        """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
+        if not user.role_ids and not user.role_names:
             return ()
-        roles = []
         with self._runtime.store.unit_of_work() as unit:
-            for role_id in user.role_ids:
-                try:
-                    roles.append(unit.roles.get(role_id))
-                except NotFoundError:
-                    continue
-        return tuple(roles)
+            held = by_ids(unit.roles, user.role_ids)
+            for name in user.role_names:
+                role = unit.roles.find(name=name)
+                if role is not None and role.name == name:  # some servers find names in any case
+                    held[role.id] = role
+        return tuple(held.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
     @property

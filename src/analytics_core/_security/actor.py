@@ -49,6 +49,11 @@ class Actor:
         return frozenset(role.id for role in self.roles)
 
     @property
+    def role_names(self) -> frozenset[str]:
+        """The names of the roles, for the standings that a host's table gives by role."""
+        return frozenset(role.name for role in self.roles)
+
+    @property
     def grants(self) -> frozenset[Grant]:
         """What the roles give access to, together."""
         return frozenset().union(*(role.grants for role in self.roles))
