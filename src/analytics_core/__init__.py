@@ -28,6 +28,7 @@ __all__ = [
     "connect",
     "errors",
     "models",
+    "policy",
     "ports",
     "postprocessing",
     "resolve_time_range",
@@ -41,7 +42,7 @@ _HOMES = {
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",
 }
-_MODULES = ("errors", "models", "ports", "postprocessing", "testing")
+_MODULES = ("errors", "models", "policy", "ports", "postprocessing", "testing")
 
 
 def __getattr__(name: str) -> Any:

@@ -10,12 +10,28 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from analytics_core._records.people import User
+from analytics_core._records.row_filter import RowFilter
+
 if TYPE_CHECKING:
     from analytics_core._records.database import Database
     from analytics_core._records.dataset import Dataset
-    from analytics_core._records.people import User
     from analytics_core._records.repositories import UnitOfWork
-    from analytics_core._records.row_filter import RowFilter
+
+__all__ = [
+    "Cache",
+    "Clock",
+    "Connector",
+    "JobRunner",
+    "Lock",
+    "MetadataStore",
+    "RowFilter",
+    "RowFilterSource",
+    "SecretBox",
+    "UrlFor",
+    "User",
+    "UserDirectory",
+]
 
 
 @runtime_checkable
@@ -107,7 +123,10 @@ class Connector(Protocol):
 
 @runtime_checkable
 class UserDirectory(Protocol):
-    """Knows the people who act."""
+    """Knows the people who act.
+
+    Each person has an id of their own above 0, which never names somebody else: records keep it as owner and author.
+    """
 
     def find(self, key: int | str) -> User | None:
         """Return the user with this id (int) or user name (str), or None."""

@@ -11,7 +11,7 @@ from tests.support.visible_world import PEOPLE, SCHEMAS, VISIBLE, fill
 from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Act, Policy, Standing
+from analytics_core._security.policy import RULES, Act, HasRole, Policy, Standing
 from analytics_core._security.scopes import scope_of
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START
@@ -48,7 +48,7 @@ grants = st.one_of(
 roles = st.builds(
     Role,
     id=ids,
-    name=st.just("r"),
+    name=st.sampled_from(["r", "readers"]),
     is_admin=st.sampled_from([False, False, False, True]),
     grants=st.frozensets(grants, max_size=3),
 )
@@ -67,7 +67,9 @@ actors = st.one_of(
     ),
 )
 ELSEWHERE = {Standing.THEMSELVES, Standing.SIGNED_IN, Standing.CREATOR}  # standings that no list is narrowed by
-standings = st.frozensets(st.sampled_from([standing for standing in Standing if standing not in ELSEWHERE]))
+standings = st.frozensets(
+    st.sampled_from([*(standing for standing in Standing if standing not in ELSEWHERE), HasRole("readers")])
+)
 tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.values(), standings)))
 
 

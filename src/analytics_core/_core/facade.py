@@ -78,7 +78,7 @@ class AnalyticsCore:
         cache: keeps results; the default is bounded memory.
         jobs: runs background work; the default is threads.
         clock: tells the time.
-        policy: who may do what; the default is the table of `_security/policy.py`.
+        policy: who may do what; the default is the table `analytics_core.policy.RULES`.
         users: the host's people; the default is the store's own tables.
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
@@ -214,11 +214,16 @@ class AnalyticsCore:
         return Actor(user=user, roles=self._roles_of(user))
 
     def _roles_of(self, user: User) -> tuple[Role, ...]:
-        if not user.role_ids:
+        """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
+        if not user.role_ids and not user.role_names:
             return ()
         with self._runtime.store.unit_of_work() as unit:
-            found = by_ids(unit.roles, user.role_ids)
-        return tuple(found.values())
+            held = by_ids(unit.roles, user.role_ids)
+            for name in user.role_names:
+                role = unit.roles.find(name=name)
+                if role is not None and role.name == name:  # some servers find names in any case
+                    held[role.id] = role
+        return tuple(held.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
     @property

@@ -41,7 +41,11 @@ class Role:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class User:
-    """A stored person; `attributes` are (name, value) pairs that row rules may use; a name may have several values."""
+    """A person; `attributes` are (name, value) pairs that row rules may use; a name may have several values.
+
+    A person of the store has their roles in `role_ids`. A host's directory may name roles of the store in `role_names`
+    instead, or too: exactly as they are written there. The store keeps no `role_names`.
+    """
 
     id: int = 0
     username: str
@@ -50,5 +54,6 @@ class User:
     email: str | None = None
     active: bool = True
     role_ids: tuple[int, ...] = ()
+    role_names: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     audit: Audit = field(default_factory=Audit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -15,6 +15,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
+from analytics_core._resources.chart_moves import IdsElsewhere, chart_payload_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
@@ -245,6 +246,35 @@ class Charts:
         return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     # ------------------------------------------------------------------------------------------------ what it is like
+    def payload_elsewhere(
+        self,
+        chart_id: int,
+        *,
+        dataset_ids: Mapping[int, int],
+        chart_ids: Mapping[int, int] | None = None,
+        annotation_layer_ids: Mapping[int, int] | None = None,
+    ) -> dict[str, Any]:
+        """Return the payload that makes this chart in another store, for `update` there.
+
+        Owners, tags and dashboards are not in it: they are the other store's.
+
+        Args:
+            chart_id: the chart, which the actor may read.
+            dataset_ids: for the id of its dataset here, the id there.
+            chart_ids: the same for the charts that its annotation layers show.
+            annotation_layer_ids: the same for stored annotation layers.
+
+        Raises:
+            NotFoundError, ChartAccessError: it is unknown or not for this actor.
+            PayloadSchemaError: something that it names has no id there.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            chart = self._readable(unit, chart_id)
+        ids = IdsElsewhere(
+            dataset_ids=dataset_ids, chart_ids=chart_ids or {}, annotation_layer_ids=annotation_layer_ids or {}
+        )
+        return chart_payload_elsewhere(chart, ids)
+
     def datasource(self, chart_id: int) -> ChartDatasource:
         """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
         with self._runtime.store.unit_of_work() as unit:

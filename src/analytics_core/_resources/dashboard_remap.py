@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Final
 
 from analytics_core._resources.json_text import json_object
 
 NewIds = Mapping[int, int]
+_NewId = Callable[[int], int | None]
+"""The new id of a chart; None takes away what speaks of it."""
+
+_GONE: Final = object()
+_LONGEST_ID: Final = 10
 
 
 def remapped_layout(text: str | None, new_ids: NewIds) -> str | None:
@@ -19,78 +24,110 @@ def remapped_layout(text: str | None, new_ids: NewIds) -> str | None:
     return json.dumps({name: _node(node, new_ids) for name, node in layout.items()}, ensure_ascii=False)
 
 
-def remapped_metadata(text: str | None, new_ids: NewIds) -> str | None:
-    """Return metadata whose scopes, filters and settings speak of the charts that `new_ids` names."""
+def remapped_metadata(text: str | None, new_ids: NewIds, *, keep_others: bool = True) -> str | None:
+    """Return metadata whose scopes, filters and settings speak of the charts that `new_ids` names.
+
+    Other charts stay as they are, or with `keep_others` False are mentioned no longer.
+    """
     if not text:
         return text
     metadata = json_object(text)
-    changes = {key: _KEYS[key](value, new_ids) for key, value in metadata.items() if key in _KEYS}
+
+    def new_id(old: int) -> int | None:
+        return new_ids.get(old, old if keep_others else None)
+
+    changes = {key: _KEYS[key](value, new_id) for key, value in metadata.items() if key in _KEYS}
     return json.dumps({**metadata, **changes}, ensure_ascii=False)
 
 
-def _node(node: Any, new_ids: NewIds) -> Any:
+def without_places_of_others(text: str | None, chart_ids: Collection[int]) -> str | None:
+    """Return a layout without the places of charts that are none of these."""
+    if not text:
+        return text
+    layout = json_object(text)
+    gone = {name for name, node in layout.items() if _chart_of(node) not in (None, *chart_ids)}
+    kept = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
+    return json.dumps(kept, ensure_ascii=False)
+
+
+def _without_children(node: Any, gone: Collection[str]) -> Any:
+    if not isinstance(node, dict) or not isinstance(node.get("children"), list):
+        return node
+    return {**node, "children": [child for child in node["children"] if child not in gone]}
+
+
+def _chart_of(node: Any) -> int | None:
     meta = node.get("meta") if isinstance(node, dict) else None
     chart_id = meta.get("chartId") if isinstance(meta, dict) else None
-    if not isinstance(chart_id, int) or chart_id not in new_ids:
+    return chart_id if isinstance(chart_id, int) and not isinstance(chart_id, bool) else None
+
+
+def _node(node: Any, new_ids: NewIds) -> Any:
+    chart_id = _chart_of(node)
+    if chart_id is None or chart_id not in new_ids:
         return node
     kept = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's
     return {**node, "meta": {**kept, "chartId": new_ids[chart_id]}}
 
 
-def _ids(value: Any, new_ids: NewIds) -> Any:
-    return [_id(item, new_ids) for item in value] if isinstance(value, list) else value
+def _ids(value: Any, new_id: _NewId) -> Any:
+    return [new for item in value if (new := _id(item, new_id)) is not _GONE] if isinstance(value, list) else value
 
 
-def _id(value: Any, new_ids: NewIds) -> Any:
+def _id(value: Any, new_id: _NewId) -> Any:
     """Return the new id in the same writing: a number, or the text of one."""
     if isinstance(value, str):
-        known = {str(old): str(new) for old, new in new_ids.items()}
-        return known.get(value, value)
-    return new_ids.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
+        old = int(value) if value.isdecimal() and len(value) <= _LONGEST_ID else None
+        return value if old is None or str(old) != value else _written(new_id(old), str)
+    return _written(new_id(value), int) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-def _by_chart(value: Any, new_ids: NewIds) -> Any:
-    return {_id(key, new_ids): item for key, item in value.items()} if isinstance(value, dict) else value
+def _written(new: int | None, kind: type[int] | type[str]) -> Any:
+    return _GONE if new is None else kind(new)
 
 
-def _scoped(value: Any, new_ids: NewIds) -> Any:
+def _by_chart(value: Any, new_id: _NewId) -> Any:
+    if not isinstance(value, dict):
+        return value
+    return {new: item for key, item in value.items() if (new := _id(key, new_id)) is not _GONE}
+
+
+def _scoped(value: Any, new_id: _NewId) -> Any:
     """Return something with a scope: `scope.excluded` and `chartsInScope` are ids."""
     if not isinstance(value, dict):
         return value
     changed = dict(value)
     if "chartsInScope" in changed:
-        changed["chartsInScope"] = _ids(changed["chartsInScope"], new_ids)
+        changed["chartsInScope"] = _ids(changed["chartsInScope"], new_id)
     if isinstance(changed.get("scope"), dict) and "excluded" in changed["scope"]:
-        changed["scope"] = {**changed["scope"], "excluded": _ids(changed["scope"]["excluded"], new_ids)}
+        changed["scope"] = {**changed["scope"], "excluded": _ids(changed["scope"]["excluded"], new_id)}
     return changed
 
 
-def _all_scoped(value: Any, new_ids: NewIds) -> Any:
-    return [_scoped(item, new_ids) for item in value] if isinstance(value, list) else value
+def _all_scoped(value: Any, new_id: _NewId) -> Any:
+    return [_scoped(item, new_id) for item in value] if isinstance(value, list) else value
 
 
-def _chart_configuration(value: Any, new_ids: NewIds) -> Any:
+def _chart_configuration(value: Any, new_id: _NewId) -> Any:
     def entry(item: Any) -> Any:
         if not isinstance(item, dict):
             return item
-        changes: dict[str, Any] = {"id": _id(item["id"], new_ids)} if "id" in item else {}
+        changes: dict[str, Any] = {"id": _id(item["id"], new_id)} if "id" in item else {}
         if "crossFilters" in item:
-            changes["crossFilters"] = _scoped(item["crossFilters"], new_ids)
-        return {**item, **changes}
+            changes["crossFilters"] = _scoped(item["crossFilters"], new_id)
+        return {name: value for name, value in {**item, **changes}.items() if value is not _GONE}
 
-    by_chart = _by_chart(value, new_ids)
+    by_chart = _by_chart(value, new_id)
     return {key: entry(item) for key, item in by_chart.items()} if isinstance(by_chart, dict) else by_chart
 
 
-def _filter_scopes(value: Any, new_ids: NewIds) -> Any:
+def _filter_scopes(value: Any, new_id: _NewId) -> Any:
     """Return the older filter boxes' scopes: by chart, then by column, with the charts that are immune."""
 
     def scope(item: Any) -> Any:
-        return (
-            {**item, "immune": _ids(item["immune"], new_ids)} if isinstance(item, dict) and "immune" in item else item
-        )
+        return {**item, "immune": _ids(item["immune"], new_id)} if isinstance(item, dict) and "immune" in item else item
 
-    by_chart = _by_chart(value, new_ids)
+    by_chart = _by_chart(value, new_id)
     if not isinstance(by_chart, dict):
         return by_chart
     return {
@@ -99,11 +136,11 @@ def _filter_scopes(value: Any, new_ids: NewIds) -> Any:
     }
 
 
-def _default_filters(value: Any, new_ids: NewIds) -> Any:
-    return json.dumps(_by_chart(json_object(value), new_ids), ensure_ascii=False) if isinstance(value, str) else value
+def _default_filters(value: Any, new_id: _NewId) -> Any:
+    return json.dumps(_by_chart(json_object(value), new_id), ensure_ascii=False) if isinstance(value, str) else value
 
 
-_KEYS: Mapping[str, Callable[[Any, NewIds], Any]] = {
+_KEYS: Mapping[str, Callable[[Any, _NewId], Any]] = {
     "chart_configuration": _chart_configuration,
     "global_chart_configuration": _scoped,
     "native_filter_configuration": _all_scoped,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 from uuid import UUID, uuid4
 
 from analytics_core._querying.answer import ChartData
@@ -23,6 +24,7 @@ from analytics_core._resources.dashboard_copies import copied_dashboard, with_ch
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
 from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
+from analytics_core._resources.dashboard_moves import dashboard_payload_elsewhere
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
@@ -201,6 +203,28 @@ class Dashboards:
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id, details={"source": dashboard_id})
         return self._answer(stored)
+
+    def payload_elsewhere(
+        self, dashboard_id: int, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
+    ) -> dict[str, Any]:
+        """Return the payload that makes this dashboard in another store, for `create` or `update` there.
+
+        Layout, scopes and filters speak of the ids there; what is left of deleted charts is taken out. Owners, roles
+        and whether it is published are not in it: they are the other store's. A chart without a place in the layout
+        needs an id too, and is on the dashboard there once it is attached to it.
+
+        Args:
+            dashboard_id: the dashboard, which the actor may read.
+            chart_ids: for the id of each of its charts here, the id there.
+            dataset_ids: the same for the datasets that its filters read.
+
+        Raises:
+            NotFoundError, DashboardAccessError: it is unknown or not for this actor.
+            PayloadSchemaError: a chart or a dataset has no id there.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, dashboard_id)
+        return dashboard_payload_elsewhere(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
 
     def update_native_filters(self, dashboard_id: int, payload: Payload) -> DashboardGet:
         """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).

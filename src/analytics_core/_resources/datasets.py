@@ -22,6 +22,7 @@ from analytics_core._resources.dataset_columns import (
     refreshed_columns,
 )
 from analytics_core._resources.dataset_copies import copied_dataset, without_column, without_metric
+from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
@@ -226,6 +227,15 @@ class Datasets:
         act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
         details = {"dataset_id": dataset_id, "metric_id": metric_id}
         return self._changed(dataset_id, lambda dataset: without_metric(dataset, metric_id), act, details)
+
+    def payload_elsewhere(self, dataset_id: int) -> dict[str, Any]:
+        """Return the payload that makes a dataset of another store like this one, for `update` there.
+
+        Its name, schema, database and owners are not in it, and neither are types of columns that the table has: those
+        are what the table there says.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            return dataset_payload_elsewhere(self._readable(unit, dataset_id))
 
     def related_objects(self, dataset_id: int) -> RelatedObjects:
         """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.

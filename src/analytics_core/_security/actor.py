@@ -60,6 +60,13 @@ class Actor:
         return frozenset(role.id for role in self.roles)
 
     @property
+    def role_names(self) -> frozenset[str]:
+        """The names of the roles, for the standings that a host's table gives by role; none for a guest."""
+        if self.guest is not None:
+            return frozenset()
+        return frozenset(role.name for role in self.roles)
+
+    @property
     def grants(self) -> frozenset[Grant]:
         """What the roles give access to, together; nothing for a guest."""
         if self.guest is not None:

@@ -9,8 +9,11 @@ methods of its own (`can_read_*`), lists ask it about each record that there is,
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import Enum, StrEnum, auto
 from types import MappingProxyType
+from typing import Any
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
@@ -28,6 +31,7 @@ from analytics_core.errors import (
     DatabaseAccessError,
     DatasetAccessError,
     OwnershipError,
+    SettingsError,
     UserActivityAccessError,
 )
 
@@ -48,6 +52,17 @@ class Standing(Enum):
     """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
     GUEST_OF_ITS_DASHBOARD = auto()
     """A guest whose token names the dashboard, or one with this chart, or one with a chart of this dataset."""
+
+
+@dataclass(frozen=True, slots=True)
+class HasRole:
+    """The standing of whoever has the role of this name, on every record; for the tables of hosts."""
+
+    name: str
+
+
+AnyStanding = Standing | HasRole
+Rules = Mapping["Act", AbstractSet[AnyStanding]]
 
 
 class Act(StrEnum):
@@ -83,7 +98,7 @@ ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
 GUEST = Standing.GUEST_OF_ITS_DASHBOARD
 ANY_GRANT = (Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT, Standing.DATASET_GRANT)
 
-RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
+RULES: Rules = MappingProxyType(
     {
         Act.READ_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT}),
         Act.QUERY_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT}),
@@ -115,16 +130,25 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
 
 
 class Policy:
-    """Decides by the table; `can_*` answers, `require_*` raises the typed refusal."""
+    """Decides by the table; `can_*` answers, `require_*` raises the typed refusal.
 
-    def __init__(self, rules: Mapping[Act, frozenset[Standing]] = RULES) -> None:
-        self._rules = rules
+    Args:
+        rules: each act, and the standings of which one is enough; an act that it lacks is refused to everybody, so a
+            host's table is `{**RULES, ...}` with the acts that differ.
 
-    def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
+    Raises:
+        SettingsError: the table holds something that is no act or no standing, and would bind nobody.
+    """
+
+    def __init__(self, rules: Rules = RULES) -> None:
+        _check_rules(rules)
+        self._rules = {act: frozenset(standings) for act, standings in rules.items()}
+
+    def allows(self, act: Act, standings: frozenset[AnyStanding]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
         return bool(self.enough_for(act) & standings)
 
-    def enough_for(self, act: Act) -> frozenset[Standing]:
+    def enough_for(self, act: Act) -> frozenset[AnyStanding]:
         """Return the standings of which one is enough for the act; lists are narrowed by them (`scopes.scope_of`)."""
         return self._rules.get(act, frozenset())
 
@@ -156,7 +180,7 @@ class Policy:
     def require_manage_databases(self, actor: Actor) -> None:
         """Raise DatabaseAccessError unless the actor may create databases."""
         if not self.allows(Act.WRITE_DATABASE, _general_standings(actor)):
-            raise DatabaseAccessError("only an administrator may create, change or delete databases")
+            raise DatabaseAccessError("you may not create, change or delete databases; ask an administrator")
 
     # -------------------------------------------------------------------------------------------------- datasets
     def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
@@ -310,12 +334,12 @@ class Policy:
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""
         if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
-            raise AccessError("only an administrator may manage users and roles")
+            raise AccessError("you may not manage users and roles; ask an administrator")
 
     def require_manage_row_rules(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may see and manage row rules."""
         if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
-            raise AccessError("only an administrator may see and manage row rules")
+            raise AccessError("you may not see and manage row rules; ask an administrator")
 
     # ------------------------------------------------------------------------------------------------------- logs
     def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
@@ -331,12 +355,23 @@ class Policy:
     def require_manage_logs(self, actor: Actor) -> None:
         """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
         if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
-            raise UserActivityAccessError("only an administrator may remove log entries or write those of others")
+            raise UserActivityAccessError("you may not remove or write log entries of others; ask an administrator")
 
 
-def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:
+def _check_rules(rules: Mapping[Any, AbstractSet[Any]]) -> None:
+    for act, standings in rules.items():
+        if not isinstance(act, Act):
+            raise SettingsError(f"the policy's table decides about {act!r}; its keys are acts, such as Act.READ_CHART")
+        strange = [standing for standing in standings if not isinstance(standing, AnyStanding)]
+        if strange:
+            raise SettingsError(
+                f"the policy's table lets {strange[0]!r} {act.value}; use a Standing, or HasRole with a role's name"
+            )
+
+
+def standings_on_database(actor: Actor, database_id: int) -> frozenset[AnyStanding]:
     """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
-    found = set(_general_standings(actor))
+    found: set[AnyStanding] = set(_general_standings(actor))
     for grant in actor.grants:
         if grant.target_id == database_id and grant.target is GrantTarget.DATABASE:
             found.add(Standing.DATABASE_GRANT)
@@ -345,10 +380,10 @@ def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]
     return frozenset(found)
 
 
-def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[Standing]:
+def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyStanding]:
     """Return how the actor stands to the tables of one schema; an unnamed schema matches no schema grant."""
     grants = actor.grants
-    found = set(_general_standings(actor))
+    found: set[AnyStanding] = set(_general_standings(actor))
     if Grant(target=GrantTarget.DATABASE, target_id=database_id) in grants:
         found.add(Standing.DATABASE_GRANT)
     if schema and Grant(target=GrantTarget.SCHEMA, target_id=database_id, schema=schema) in grants:
@@ -356,7 +391,7 @@ def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> f
     return frozenset(found)
 
 
-def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[Standing]:
+def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyStanding]:
     """Return how the actor stands to a dataset."""
     if actor.guest is not None:
         return _guest_standings(dataset.id in actor.guest.dataset_ids)
@@ -366,28 +401,30 @@ def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[Standing]:
     return found
 
 
-def _guest_standings(is_named: bool) -> frozenset[Standing]:
+def _guest_standings(is_named: bool) -> frozenset[AnyStanding]:
     """Return how a guest stands to a record: by their token, and in no other way."""
     return frozenset({Standing.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
 
 
-def _general_standings(actor: Actor) -> frozenset[Standing]:
-    return frozenset({Standing.ADMINISTRATOR}) if actor.is_admin else frozenset()
+def _general_standings(actor: Actor) -> frozenset[AnyStanding]:
+    """Return how an actor stands to every record: by being an administrator, and by the roles that they have."""
+    by_role: frozenset[AnyStanding] = frozenset(map(HasRole, actor.role_names))
+    return by_role | {Standing.ADMINISTRATOR} if actor.is_admin else by_role
 
 
-def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Standing]:
+def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyStanding]:
     general = _general_standings(actor)
     return general | {Standing.OWNER} if actor.stored_id in owner_ids else general
 
 
-def _signed_in_standings(actor: Actor) -> frozenset[Standing]:
+def _signed_in_standings(actor: Actor) -> frozenset[AnyStanding]:
     """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
     if actor.guest is not None:
         return _guest_standings(is_named=False)
     return _general_standings(actor) | {Standing.SIGNED_IN}
 
 
-def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[Standing]:
+def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[AnyStanding]:
     """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
     standings = _signed_in_standings(actor)
     return standings | {Standing.CREATOR} if actor.stored_id in {*creators} - {None} else standings

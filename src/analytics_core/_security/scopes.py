@@ -14,7 +14,7 @@ from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import GrantTarget
 from analytics_core._records.scope import Audience, Scope
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Act, Policy, Standing
+from analytics_core._security.policy import Act, AnyStanding, HasRole, Policy, Standing
 
 _ALWAYS: Final = ("allows", "enough_for")
 _DECIDED_BY: Final[Mapping[Act, tuple[str, ...]]] = {
@@ -40,9 +40,13 @@ _KNOWN: Final = frozenset(
 def scope_of(policy: Policy, act: Act, actor: Actor) -> Scope | None:
     """Return the records on which the actor may do an act of reading; None: each record must be asked about."""
     needed = {act, Act.READ_DATASET} if act in (Act.READ_CHART, Act.READ_DASHBOARD) else {act}
-    if not _decides_by_table(policy, act) or not all(policy.enough_for(one) <= _KNOWN for one in needed):
+    if not _decides_by_table(policy, act) or not all(_is_known(policy.enough_for(one)) for one in needed):
         return None
     return _scope(policy, act, actor)
+
+
+def _is_known(enough: frozenset[AnyStanding]) -> bool:
+    return all(isinstance(standing, HasRole) or standing in _KNOWN for standing in enough)
 
 
 def _decides_by_table(policy: Policy, act: Act) -> bool:
@@ -56,7 +60,9 @@ def _scope(policy: Policy, act: Act, actor: Actor) -> Scope:
     if actor.guest is not None:
         named = _named_by_token(act, actor.guest) if Standing.GUEST_OF_ITS_DASHBOARD in enough else frozenset()
         return Scope(ids=named)
-    if actor.is_admin and Standing.ADMINISTRATOR in enough:
+    if (actor.is_admin and Standing.ADMINISTRATOR in enough) or any(
+        HasRole(name) in enough for name in actor.role_names
+    ):
         return Scope(everything=True)
     owner_id = actor.id if Standing.OWNER in enough else None
     match act:
@@ -83,12 +89,12 @@ def _named_by_token(act: Act, guest: GuestPass) -> frozenset[int]:
     return frozenset()
 
 
-def _granted_databases(enough: frozenset[Standing], actor: Actor) -> frozenset[int]:
+def _granted_databases(enough: frozenset[AnyStanding], actor: Actor) -> frozenset[int]:
     opening = {GrantTarget.DATABASE: Standing.DATABASE_GRANT, GrantTarget.SCHEMA: Standing.SCHEMA_GRANT}
     return frozenset(grant.target_id for grant in actor.grants if opening.get(grant.target) in enough)
 
 
-def _granted_datasets(enough: frozenset[Standing], actor: Actor, *, owner_id: int | None) -> Scope:
+def _granted_datasets(enough: frozenset[AnyStanding], actor: Actor, *, owner_id: int | None) -> Scope:
     grants = actor.grants
 
     def ids(standing: Standing, target: GrantTarget) -> frozenset[int]:

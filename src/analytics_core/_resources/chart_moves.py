@@ -1,0 +1,109 @@
+"""Writes a chart down for another store, where its dataset has another id; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analytics_core._records.chart import Chart
+from analytics_core._resources.json_text import json_object
+from analytics_core.errors import PayloadSchemaError, Problem
+
+_SHAPE: Final = "charts.payload_elsewhere"
+_COPIED: Final = (
+    "slice_name",
+    "viz_type",
+    "description",
+    "cache_timeout",
+    "certified_by",
+    "certification_details",
+)
+_OF_ITS_STORE: Final = frozenset({"slice_id", "dashboards", "dashboardId"})
+"""What form data says of the chart that it was saved as."""
+
+_LONGEST_ID: Final = 10
+_CHART_LAYERS: Final = frozenset({"line", "table"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdsElsewhere:
+    """For the id of each dataset, chart and annotation layer here, the id in the other store."""
+
+    dataset_ids: Mapping[int, int]
+    chart_ids: Mapping[int, int]
+    annotation_layer_ids: Mapping[int, int]
+
+
+def chart_payload_elsewhere(chart: Chart, ids: IdsElsewhere) -> dict[str, Any]:
+    """Return what makes this chart in a store where what it names has these ids.
+
+    Raises:
+        PayloadSchemaError: its dataset, or a record that an annotation layer of it shows, has no id there.
+    """
+    source = chart.datasource_id
+    return {
+        **{name: getattr(chart, name) for name in _COPIED},
+        "datasource_id": None if source is None else _new_id(source, ids.dataset_ids, "dataset_ids", "dataset"),
+        "datasource_type": chart.datasource_type,
+        "params": _rewritten_text(chart.params, ids),
+        "query_context": _rewritten_text(chart.query_context, ids),
+    }
+
+
+def _rewritten_text(text: str | None, ids: IdsElsewhere) -> str | None:
+    """Return a JSON text that speaks of the records there; one that holds no object stays as it is."""
+    content = json_object(text)
+    if not content:
+        return text
+    content = _without_its_store(content)
+    if isinstance(content.get("form_data"), dict):
+        content["form_data"] = _without_its_store(content["form_data"])
+    return json.dumps(_rewritten(content, ids), ensure_ascii=False)
+
+
+def _without_its_store(form_data: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in form_data.items() if name not in _OF_ITS_STORE}
+
+
+def _rewritten(value: Any, ids: IdsElsewhere) -> Any:
+    if isinstance(value, list):
+        return [_rewritten(item, ids) for item in value]
+    if not isinstance(value, dict):
+        return value
+    changed = {name: _rewritten(item, ids) for name, item in value.items()}
+    if "datasource" in changed:
+        changed["datasource"] = _datasource(changed["datasource"], ids)
+    if isinstance(changed.get("annotation_layers"), list):
+        changed["annotation_layers"] = [_layer(layer, ids) for layer in changed["annotation_layers"]]
+    return changed
+
+
+def _datasource(value: Any, ids: IdsElsewhere) -> Any:
+    """Return `{id, type}` or the text `id__type` with the dataset's id there."""
+    if isinstance(value, dict) and isinstance(value.get("id"), int):
+        return {**value, "id": _new_id(value["id"], ids.dataset_ids, "dataset_ids", "dataset")}
+    number, separator, kind = value.partition("__") if isinstance(value, str) else ("", "", "")
+    if not separator or not number.isdecimal() or len(number) > _LONGEST_ID:
+        return value
+    return f"{_new_id(int(number), ids.dataset_ids, 'dataset_ids', 'dataset')}__{kind}"
+
+
+def _layer(layer: Any, ids: IdsElsewhere) -> Any:
+    if not isinstance(layer, dict) or not isinstance(layer.get("value"), int):
+        return layer
+    if layer.get("sourceType") == "NATIVE":
+        known, path, noun = ids.annotation_layer_ids, "annotation_layer_ids", "annotation layer"
+    elif layer.get("sourceType") in _CHART_LAYERS:
+        known, path, noun = ids.chart_ids, "chart_ids", "chart"
+    else:
+        return layer
+    return {**layer, "value": _new_id(layer["value"], known, path, noun)}
+
+
+def _new_id(old: int, known: Mapping[int, int], path: str, noun: str) -> int:
+    if old not in known:
+        problem = Problem(path=path, message=f"has no id for {noun} {old}, which the chart uses")
+        raise PayloadSchemaError(shape=_SHAPE, problems=[problem])
+    return known[old]

@@ -1,0 +1,78 @@
+"""Writes a dashboard down for another store, where its charts and datasets have other ids; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata, without_places_of_others
+from analytics_core._resources.json_text import json_object
+from analytics_core.errors import PayloadSchemaError, Problem
+
+_SHAPE: Final = "dashboards.payload_elsewhere"
+_COPIED: Final = ("dashboard_title", "slug", "certified_by", "certification_details")
+_FILTER_LISTS: Final = ("native_filter_configuration", "chart_customization_config")
+
+
+def dashboard_payload_elsewhere(
+    dashboard: Dashboard, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
+) -> dict[str, Any]:
+    """Return what makes this dashboard in a store where its charts and datasets have these ids.
+
+    Raises:
+        PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there.
+    """
+    metadata = json_object(dashboard.json_metadata)
+    problems = [
+        *_without_id("chart_ids", "chart", dashboard.chart_ids, chart_ids),
+        *_without_id("dataset_ids", "dataset", _datasets_of_filters(metadata), dataset_ids),
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
+    its_charts = {old: chart_ids[old] for old in dashboard.chart_ids}
+    # What is left of deleted charts stays behind: their ids may be those of strangers there.
+    layout = without_places_of_others(dashboard.position_json, its_charts)
+    return {
+        **{name: getattr(dashboard, name) for name in _COPIED},
+        "css": dashboard.css or "",
+        "position_json": remapped_layout(layout, its_charts) or "",
+        "json_metadata": remapped_metadata(_with_datasets(metadata, dataset_ids), its_charts, keep_others=False),
+    }
+
+
+def _without_id(path: str, noun: str, wanted: Iterable[int], known: Mapping[int, int]) -> list[Problem]:
+    missing = sorted(set(wanted).difference(known))
+    return [Problem(path=path, message=f"has no id for {noun} {old} of the dashboard") for old in missing]
+
+
+def _with_datasets(metadata: Mapping[str, Any], dataset_ids: Mapping[int, int]) -> str:
+    changed = {
+        key: [_retargeted(item, dataset_ids) for item in metadata[key]]
+        for key in _FILTER_LISTS
+        if isinstance(metadata.get(key), list)
+    }
+    return json.dumps({**metadata, **changed}, ensure_ascii=False)
+
+
+def _retargeted(item: Any, dataset_ids: Mapping[int, int]) -> Any:
+    if not isinstance(item, dict) or not isinstance(item.get("targets"), list):
+        return item
+    targets = [
+        target if (old := _dataset_of(target)) is None else {**target, "datasetId": dataset_ids[old]}
+        for target in item["targets"]
+    ]
+    return {**item, "targets": targets}
+
+
+def _datasets_of_filters(metadata: Mapping[str, Any]) -> set[int]:
+    lists = (metadata[key] for key in _FILTER_LISTS if isinstance(metadata.get(key), list))
+    items = (item for items in lists for item in items if isinstance(item, dict))
+    targets = (target for item in items if isinstance(item.get("targets"), list) for target in item["targets"])
+    return {dataset_id for target in targets if (dataset_id := _dataset_of(target)) is not None}
+
+
+def _dataset_of(target: Any) -> int | None:
+    dataset_id = target.get("datasetId") if isinstance(target, dict) else None
+    return dataset_id if isinstance(dataset_id, int) and not isinstance(dataset_id, bool) else None
