@@ -317,7 +317,9 @@ def _build_runtime(
         connector=connector,
         registry=registry,
         policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
+        probes=Probes(
+            policy=policy, registry=registry, reflector=reflector, runner=statements, row_security=row_security
+        ),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,

@@ -100,6 +100,12 @@ OF_ONE_ENGINE = {
         "sample": "SELECT id FROM sales TABLESAMPLE 100 PERCENT",
         "first term": "WITH RECURSIVE sales AS (SELECT id FROM sales UNION SELECT id FROM sales) SELECT id FROM sales",
         "recursive without a union": "WITH RECURSIVE sales AS (SELECT id FROM sales) SELECT id FROM sales",
+        "intersection that recurs": (
+            "WITH RECURSIVE sales AS (SELECT id FROM sales INTERSECT SELECT id FROM sales) SELECT id FROM sales"
+        ),
+        "union by name that recurs": (
+            "WITH RECURSIVE sales AS (SELECT id FROM sales UNION BY NAME SELECT id FROM sales) SELECT id FROM sales"
+        ),
         "struct": "SELECT q.sales.id AS id FROM (SELECT sales FROM sales) AS q",
     },
     "postgresql": {
