@@ -93,6 +93,19 @@ def test_a_table_after_in_is_refused_where_it_would_be_read() -> None:
     assert _tables("SELECT a FROM b WHERE a IN ('secret')", "sqlite") == ["b"]
 
 
+def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
+    for sql in ("SELECT * FROM TABLE('secret')", "SELECT * FROM TABLE(secret)"):
+        with pytest.raises(StatementRefusedError, match="without it"):
+            _tables(sql, "snowflake")
+    with pytest.raises(StatementRefusedError, match="table function my_rows"):
+        _tables("SELECT * FROM TABLE(my_rows(1))", "snowflake")
+    assert _tables("SELECT * FROM TABLE(GENERATOR(ROWCOUNT => 3))", "snowflake") == []
+    for call in ("globalIn", "notIn", "nullIn"):
+        with pytest.raises(StatementRefusedError, match="not allowed"):
+            _tables(f"SELECT {call}(x, secret) FROM a", "clickhouse")
+    assert _tables("SELECT x NOT IN (1, 2), x GLOBAL IN (SELECT y FROM b) FROM a", "clickhouse") == ["a", "b"]
+
+
 def test_names_are_told_as_they_are_written() -> None:
     assert _tables('SELECT * FROM "Shop"."Orders" JOIN Catalog.shop.Lines ON 1 = 1') == [
         "Catalog.shop.Lines",

@@ -16,6 +16,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.reflection import ReflectedColumn, Reflector
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.relations import refuse_revealing
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -64,13 +65,15 @@ class Probes:
 
         Raises:
             DatabaseAccessError: the actor may not read this schema, or run SQL on this database.
-            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names.
+            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names, or the table
+                may not be read by anybody.
             DatabaseError: there is no such table, or the database cannot be reached.
             TemplateError, RowRuleError: a row rule that binds the actor on a relation in `sql` cannot be evaluated.
         """
         spec = self._registry.get(database.engine)
         if sql is None:
             self._policy.require_read_table(actor, database, schema=dataset.schema)
+            refuse_revealing(dataset.table_name, spec)
             found = self._reflector.columns(
                 database,
                 table=dataset.table_name,
