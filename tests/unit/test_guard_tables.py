@@ -106,6 +106,12 @@ def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
     assert _tables("SELECT x NOT IN (1, 2), x GLOBAL IN (SELECT y FROM b) FROM a", "clickhouse") == ["a", "b"]
 
 
+def test_files_are_refused_where_their_paths_are_relations() -> None:
+    for sql in ("SELECT * FROM delta.`s3://lake/sales`", "SELECT * FROM parquet.`/lake/sales`"):
+        with pytest.raises(StatementRefusedError, match="is a file"):
+            _tables(sql, "databricks")
+
+
 def test_names_are_told_as_they_are_written() -> None:
     assert _tables('SELECT * FROM "Shop"."Orders" JOIN Catalog.shop.Lines ON 1 = 1') == [
         "Catalog.shop.Lines",

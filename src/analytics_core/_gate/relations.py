@@ -17,13 +17,13 @@ _TABLES_AFTER_IN: Final = frozenset({"sqlite", "clickhouse"})
 _ROW_MAKERS: Final = frozenset(
     {
         "generate_series", "generate_subscripts", "range", "unnest", "explode", "explode_outer", "posexplode",
-        "generator", "posexplode_outer", "inline", "inline_outer", "stack", "flatten", "sequence", "numbers", "json_each",
+        "posexplode_outer", "inline", "inline_outer", "stack", "flatten", "sequence", "numbers", "json_each",
         "json_tree", "jsonb_each", "json_each_text", "jsonb_each_text", "json_table", "jsontable", "openjson",
         "json_array_elements", "json_array_elements_text", "jsonb_array_elements", "jsonb_array_elements_text",
         "json_object_keys", "jsonb_object_keys", "json_to_recordset", "jsonb_to_recordset", "jsonb_path_query",
         "json_populate_recordset", "jsonb_populate_recordset", "regexp_matches", "regexp_split_to_table",
         "string_to_table", "string_split", "split_to_table", "xmltable", "explodinggenerateseries", "generateseries",
-        "regexpsplittotable", "splittotable",
+        "regexpsplittotable", "splittotable", "generator",
     }
 )  # fmt: skip
 """Functions that make rows from values alone."""
@@ -112,7 +112,7 @@ def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
     if node.name.lower() in spec.denied_functions:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
     refuse_revealing(node.name, spec)
-    if spec.dialect == "duckdb" and _is_file(node.name):
+    if _is_file(node.name, spec):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
 
@@ -128,7 +128,12 @@ def refuse_revealing(name: str, spec: EngineSpec) -> None:
         raise StatementRefusedError(f"the relation {name} is not allowed: it shows values of other tables' rows")
 
 
-def _is_file(name: str) -> bool:
+def _is_file(name: str, spec: EngineSpec) -> bool:
+    """Tell whether an engine that reads files by their names would: DuckDB does, Spark does after `delta.`."""
+    if spec.dialect in ("databricks", "spark"):
+        return "/" in name
+    if spec.dialect != "duckdb":
+        return False
     return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
 
 
