@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from analytics_core._records.repositories import UnitOfWork
 
 __all__ = [
+    "BulkUserDirectory",
     "Cache",
     "Clock",
     "Connector",

@@ -75,12 +75,12 @@ def test_every_clause_has_its_origin(core: Any) -> None:
     ]
     assert found["from"] == ["dataset: 1"]
     assert found["where"] == [
+        "row rule: no books",
         "payload: time_range Last quarter",
         "payload: filters[0] country",
         "payload: filters[1] quantity",
         "payload: extras.where",
         "dataset: fetch_values_predicate",
-        "row rule: no books",
     ]
     assert found["having"] == ["payload: filters[3] count", "payload: extras.having"]
     assert found["series limit"] == ["payload: series_limit"]

@@ -346,3 +346,18 @@ def test_many_people_at_once_get_their_own_rows(url: str) -> None:
 
         with ThreadPoolExecutor(max_workers=8) as pool:
             assert all(pool.map(asked, range(120)))
+
+
+def test_a_source_of_a_host_binds_other_datasets_over_the_same_table(url: str) -> None:
+    class OnlyOnTheFirst:
+        def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
+            return (RowFilter(name="mine", clause=f"country = '{MINE}'"),) if dataset.id == 1 else ()
+
+    with hosted_core(url, row_filters=[OnlyOnTheFirst()]) as host:
+        admin = host.as_user("admin")
+        other = admin.datasets.create({"database": 1, "table_name": "orders", "schema": "main"})
+        assert other.id != 1
+        anna = add_reader(host, "anna")
+        for dataset in (1, other.id):
+            asked = context({"columns": ["country"], "metrics": ["count"]}, dataset=dataset)
+            assert {row["country"] for row in anna.charts.data(asked).raise_for_error().results[0].data} == {MINE}

@@ -100,6 +100,12 @@ OF_ONE_ENGINE = {
         "sample": "SELECT id FROM sales TABLESAMPLE 100 PERCENT",
         "first term": "WITH RECURSIVE sales AS (SELECT id FROM sales UNION SELECT id FROM sales) SELECT id FROM sales",
         "recursive without a union": "WITH RECURSIVE sales AS (SELECT id FROM sales) SELECT id FROM sales",
+        "intersection that recurs": (
+            "WITH RECURSIVE sales AS (SELECT id FROM sales INTERSECT SELECT id FROM sales) SELECT id FROM sales"
+        ),
+        "union by name that recurs": (
+            "WITH RECURSIVE sales AS (SELECT id FROM sales UNION BY NAME SELECT id FROM sales) SELECT id FROM sales"
+        ),
         "struct": "SELECT q.sales.id AS id FROM (SELECT sales FROM sales) AS q",
     },
     "postgresql": {
@@ -257,3 +263,29 @@ def test_a_missing_attribute_shows_nothing(world: TenantWorld) -> None:
         assert "tenant" not in str(refused.value)
     free = world.virtual("free for nobody", "SELECT id FROM targets")
     assert ids(world.user("nobody"), free) == [1, 4, 9]
+
+
+@pytest.mark.parametrize("where", ["exp(amount / 10.0) > 0", "10 / (amount - 1000) > -100"])
+def test_a_condition_that_fails_on_a_forbidden_row_does_not_tell_of_it(world: TenantWorld, where: str) -> None:
+    query = {"columns": ["id"], "extras": {"where": where}}
+    assert sorted(row["id"] for row in ask(world.user("acme"), query).data) == OWN["acme"]
+
+
+def test_statistics_of_a_ruled_table_cannot_be_read(world: TenantWorld) -> None:
+    tables = {
+        "sqlite": ["sqlite_stat4", "main.sqlite_stat3"],
+        "postgresql": ["pg_stats", "pg_catalog.pg_stats", "pg_statistic", "pg_stats_ext", "pg_stat_activity"],
+        "mysql": ["mysql.column_stats", "information_schema.processlist", "information_schema.column_statistics"],
+    }
+    for table in tables.get(world.engine, []):
+        with pytest.raises(errors.StatementRefusedError, match="is not allowed"):
+            world.virtual("statistics", f"SELECT 1 AS x FROM {table}")
+        schema, _, name = table.rpartition(".")
+        with pytest.raises(errors.StatementRefusedError, match="is not allowed"):
+            world.admin.datasets.create({"database": 1, "table_name": name, "schema": schema or None})
+    if world.engine == "duckdb":
+        with pytest.raises(errors.StatementRefusedError, match="stats is not allowed"):
+            world.virtual("statistics", "SELECT STATS(amount) AS x FROM sales")
+        world.release()
+        world.execute("CREATE TABLE IF NOT EXISTS stats (id INTEGER)")
+        assert ids(world.admin, world.virtual("statistics", "SELECT id FROM stats")) == []

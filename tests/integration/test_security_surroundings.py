@@ -24,7 +24,9 @@ from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import Statement
+from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.reflection import Reflector
@@ -33,10 +35,12 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
 from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
+from analytics_core._security.row_rules import RuleBook
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"
@@ -291,13 +295,31 @@ class SeenIdentities:
         self._connector.dispose(database_id)
 
 
+class NoRules:
+    """Knows no row rule."""
+
+    def book(self) -> RuleBook:
+        """Return an empty book."""
+        return RuleBook()
+
+    def tables(self, database_id: int) -> tuple[Dataset, ...]:
+        """Return no dataset."""
+        return ()
+
+
 @pytest.mark.parametrize("impersonates", [True, False])
 def test_probes_ask_as_the_user_where_the_database_impersonates(tmp_path: Path, impersonates: bool) -> None:
     make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
     real = SqlAlchemyConnector(settings=settings(tmp_path), specs=REGISTRY.get)
     connector = SeenIdentities(real)
     probes = Probes(
-        policy=Policy(), registry=REGISTRY, reflector=Reflector(connector), runner=StatementRunner(connector)
+        policy=Policy(),
+        registry=REGISTRY,
+        reflector=Reflector(connector),
+        runner=StatementRunner(connector),
+        row_security=RowSecurity(
+            books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)
+        ),
     )
     anna = Actor(user=User(id=7, username="anna"), roles=(Role(id=1, name="all", is_admin=True),))
     record = database(f"sqlite:///{tmp_path}/shop.db", impersonate_user=impersonates)

@@ -64,6 +64,12 @@ def test_a_common_name_of_another_case_hides_as_the_engine_says() -> None:
             "WITH RECURSIVE a AS (SELECT 1 AS x UNION ALL SELECT x FROM (SELECT x FROM a) AS q) SELECT * FROM a",
             [],
         ),
+        ("duckdb", "WITH RECURSIVE a AS (SELECT 1 AS x UNION BY NAME SELECT x FROM a) SELECT * FROM a", ["a"]),
+        ("duckdb", "WITH RECURSIVE a AS (SELECT 1 AS x INTERSECT SELECT x FROM a) SELECT * FROM a", ["a"]),
+        ("duckdb", "WITH RECURSIVE a AS (SELECT 1 AS x EXCEPT SELECT x FROM a) SELECT * FROM a", ["a"]),
+        ("clickhouse", "WITH 1 AS a SELECT x FROM a", ["a"]),
+        ("clickhouse", "WITH (SELECT 1) AS a SELECT x FROM a", ["a"]),
+        ("clickhouse", "WITH a AS (SELECT 1 AS x) SELECT x FROM a", []),
         ("sqlite", 'WITH "\u00c4" AS (SELECT 1 AS x) SELECT * FROM "\u00e4"', ["\u00e4"]),
         ("sqlite", 'WITH "\u00e4" AS (SELECT 1 AS x) SELECT * FROM "\u00e4"', []),
         ("sqlite", 'WITH "A" AS (SELECT 1 AS x) SELECT * FROM a', []),
@@ -85,6 +91,25 @@ def test_a_table_after_in_is_refused_where_it_would_be_read() -> None:
         _tables("SELECT a FROM b WHERE a IN secret", "sqlite")
     assert _tables("SELECT a FROM b WHERE a IN (SELECT x FROM secret)", "sqlite") == ["b", "secret"]
     assert _tables("SELECT a FROM b WHERE a IN ('secret')", "sqlite") == ["b"]
+
+
+def test_a_table_in_the_place_of_rows_or_of_a_list_is_refused() -> None:
+    for sql in ("SELECT * FROM TABLE('secret')", "SELECT * FROM TABLE(secret)"):
+        with pytest.raises(StatementRefusedError, match="without it"):
+            _tables(sql, "snowflake")
+    with pytest.raises(StatementRefusedError, match="table function my_rows"):
+        _tables("SELECT * FROM TABLE(my_rows(1))", "snowflake")
+    assert _tables("SELECT * FROM TABLE(GENERATOR(ROWCOUNT => 3))", "snowflake") == []
+    for call in ("globalIn", "notIn", "nullIn"):
+        with pytest.raises(StatementRefusedError, match="not allowed"):
+            _tables(f"SELECT {call}(x, secret) FROM a", "clickhouse")
+    assert _tables("SELECT x NOT IN (1, 2), x GLOBAL IN (SELECT y FROM b) FROM a", "clickhouse") == ["a", "b"]
+
+
+def test_files_are_refused_where_their_paths_are_relations() -> None:
+    for sql in ("SELECT * FROM delta.`s3://lake/sales`", "SELECT * FROM parquet.`/lake/sales`"):
+        with pytest.raises(StatementRefusedError, match="is a file"):
+            _tables(sql, "databricks")
 
 
 def test_names_are_told_as_they_are_written() -> None:

@@ -135,10 +135,11 @@ def test_no_condition_of_a_user_widens_a_row_rule(engine: str, where: str) -> No
     )
     condition = parsed(made.display_sql, engine).args["where"].this
     assert isinstance(condition, exp.And)
-    rule = condition.expression
+    rule = condition.this
     assert isinstance(rule, exp.Paren)
     assert isinstance(rule.this, exp.Or)
-    assert isinstance(condition.this, exp.Paren)
+    assert rule.this.expression.expression.this == "7", "rules are tested before what a user writes"
+    assert isinstance(condition.expression, exp.Paren)
 
 
 @pytest.mark.parametrize("engine", JOINING)

@@ -61,10 +61,14 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
     filters = plan_filters(scope, others)
     rules = plan_row_filters(scope, request.row_filters)
-    where = (*bounds.clauses, *filters.where, *_fixed_conditions(query, scope), *rules)
+    # Rules come first: engines that test conditions in order try none of the others on a forbidden row, where it could
+    # fail and tell of the row.
+    others_where = (*filters.where, *_fixed_conditions(query, scope))
+    where = (*rules, *bounds.clauses, *others_where)
     having = (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
-    inner = _series_where(query, scope, request, temporal, axis=axis, where=where, bounds=bounds)
+    inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)
+    inner = (*rules, *inner_bounds, *others_where)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
     return QueryPlan(
@@ -177,20 +181,18 @@ def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], *, gr
     check_having(having, outputs)
 
 
-def _series_where(
+def _series_bounds(
     query: ChartDataQueryObject,
     scope: Scope,
     request: PlanRequest,
     temporal: list[NumberedFilter],
     *,
     axis: str | None,
-    where: tuple[Clause, ...],
     bounds: TimeBounds,
 ) -> tuple[Clause, ...]:
     if request.series_range is None or not query.series_limit:
-        return where
-    own = plan_time_bounds(scope, query, temporal, axis=axis, override=request.series_range)
-    return (*own.clauses, *where[len(bounds.clauses) :])
+        return bounds.clauses
+    return plan_time_bounds(scope, query, temporal, axis=axis, override=request.series_range).clauses
 
 
 def _unknown_times(scope: Scope, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:

@@ -8,8 +8,10 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.binds import MARK, Binds
-from analytics_core._compile.lower import lower
-from analytics_core._compile.plan import QueryPlan, Statement
+from analytics_core._compile.lower import lower, source_alias
+from analytics_core._compile.lower_source import bound_sql
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind
 
@@ -41,6 +43,14 @@ def render(
 
 
 Rendered = tuple[str, tuple[BindValue, ...] | dict[str, BindValue]]
+"""The driver's text, and its bound values."""
+
+
+def render_source(source: SqlSource, spec: EngineSpec) -> Rendered:
+    """Return the SQL of a virtual dataset, with its row rules inside, as a statement of its own."""
+    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(source))
+    text = bound_sql(source, low) if source.rules else source.sql
+    return _STYLES[spec.paramstyle](text.split(MARK), low.binds.values)
 
 
 def _qmark(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:

@@ -89,7 +89,7 @@ def build_runtime(parts: Parts) -> Runtime:
         connector=parts.connector,
         registry=parts.registry,
         policy=policy,
-        probes=_probes(parts, statements),
+        probes=_probes(parts, statements, row_security),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -104,9 +104,14 @@ def build_runtime(parts: Parts) -> Runtime:
     )
 
 
-def _probes(parts: Parts, statements: StatementRunner) -> Probes:
-    reflector = Reflector(parts.connector, specs=parts.registry.get)
-    return Probes(policy=parts.policy, registry=parts.registry, reflector=reflector, runner=statements)
+def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Probes:
+    return Probes(
+        policy=parts.policy,
+        registry=parts.registry,
+        reflector=Reflector(parts.connector, specs=parts.registry.get),
+        runner=statements,
+        row_security=row_security,
+    )
 
 
 def _annotator(parts: Parts) -> Annotator:

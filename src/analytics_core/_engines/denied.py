@@ -95,6 +95,9 @@ _CLICKHOUSE: Final = """
     getserverport getserversetting getmacro fqdn hostname tcpport serveruuid filesystemavailable filesystemcapacity
     filesystemunreserved currentprofiles enabledprofiles defaultprofiles generateserialid hascolumnintable
     transactionid transactionlatestsnapshot
+    globalin notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset notinignoreset
+    globalinignoreset globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset
+    globalnotnullinignoreset
 """
 _TRINO: Final = "query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"
 _BIGQUERY: Final = "external_query appends changes external_object_transform ml ai keys obj"

@@ -11,6 +11,9 @@ import sqlalchemy as sa
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.conversion import values_by_kind
 
+BoundQuery = tuple[str, Any]
+"""A query as a driver takes it, and its bound values; None: it has none."""
+
 _UNKNOWN = "UNKNOWN"
 
 # Type texts by PyMySQL's field types; FIELD_TYPE constants of the protocol, which never change.

@@ -16,7 +16,7 @@ from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._execution import sqlite_reflection
 from analytics_core._execution.diagnosis import diagnose
-from analytics_core._execution.query_columns import describe_columns
+from analytics_core._execution.query_columns import BoundQuery, describe_columns
 from analytics_core._execution.sessions.sqlite import without_authoriser
 from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
@@ -95,17 +95,30 @@ class Reflector:
         return columns
 
     def columns_of_select(
-        self, database: Database, spec: EngineSpec, sql: str, *, identity: str | None = None
+        self,
+        database: Database,
+        spec: EngineSpec,
+        sql: str,
+        *,
+        permitted: BoundQuery | None = None,
+        identity: str | None = None,
     ) -> tuple[ReflectedColumn, ...]:
         """Return the columns of one checked SELECT, without reading more than a few rows.
 
         Types come from the engine; what SQLite does not know of an expression is read off the first rows.
 
+        Args:
+            database: where it runs.
+            spec: its engine.
+            sql: the SELECT.
+            permitted: the SELECT over the rows that may be read, as the driver takes it; None: over all rows.
+            identity: the user name to ask as.
+
         Raises:
             DatabaseError: the statement fails.
         """
-        text = sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql
-        pairs = self._ask(database, lambda connection: _query_columns(connection, text), identity)
+        query = permitted or (sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql, None)
+        pairs = self._ask(database, lambda connection: _query_columns(connection, sql, query), identity)
         return tuple(ReflectedColumn(name=name, type_text=type_text) for name, type_text in pairs)
 
     def _ask(self, database: Database, question: Callable[[sa.Connection], Result], identity: str | None) -> Result:
@@ -233,12 +246,14 @@ ORDER BY c.column_index
 """
 
 
-def _query_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:
+def _query_columns(connection: sa.Connection, sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:
+    """Return (name, type) of a SELECT; whatever may look at rows is `query`, which reads the permitted ones alone."""
+    text, parameters = query
     if connection.dialect.name == "duckdb":
-        rows = connection.exec_driver_sql(f"DESCRIBE {sql}").all()
+        rows = connection.exec_driver_sql(f"DESCRIBE {text}", parameters).all()
         return tuple((row[0], row[1]) for row in rows)
     if connection.dialect.name == "sqlite":
-        return sqlite_reflection.query_columns(connection, sql)
-    result = connection.exec_driver_sql(f"SELECT * FROM (\n{sql}\n) AS source LIMIT 0")
+        return sqlite_reflection.query_columns(connection, sql, query)
+    result = connection.exec_driver_sql(f"SELECT * FROM (\n{text}\n) AS source LIMIT 0", parameters)
     assert result.cursor is not None  # noqa: S101 - a SELECT has one
     return describe_columns(connection, result.cursor.description)

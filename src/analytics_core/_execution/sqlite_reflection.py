@@ -12,7 +12,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from analytics_core._execution.query_columns import columns_of_rows
+from analytics_core._execution.query_columns import BoundQuery, columns_of_rows
 from analytics_core._execution.sessions.sqlite import authorise_reading
 
 _SAMPLE_ROWS = 200
@@ -40,13 +40,16 @@ def _is_rowid(row: Any) -> bool:
     return bool(row.pk) and row.type.upper() == "INTEGER"
 
 
-def query_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:
-    """Return (name, type) of a query: declared for columns taken as they are, read off the first rows for the rest."""
+def query_columns(connection: sa.Connection, sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:
+    """Return (name, type) of `sql`: declared for columns taken as they are, read off the rows of `query` for the rest.
+
+    A view takes no bound values; it reads no rows either.
+    """
     declared = _declared_columns(connection, sql)
     if all(type_text for _, type_text in declared):
         return declared
     names = [name for name, _ in declared]
-    sampled = columns_of_rows(names, _sample(connection, sql))
+    sampled = columns_of_rows(names, _sample(connection, query))
     return tuple(one if one[1] else other for one, other in zip(declared, sampled, strict=True))
 
 
@@ -63,14 +66,15 @@ def _declared_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, s
     return tuple((row.name, row.type.upper()) for row in found)
 
 
-def _sample(connection: sa.Connection, sql: str) -> Sequence[Any]:
+def _sample(connection: sa.Connection, query: BoundQuery) -> Sequence[Any]:
     """Return the first rows, or none when even those take long."""
     raw: Any = connection.connection.driver_connection
     deadline = time.monotonic() + _SAMPLE_TIMEOUT_S
     raw.set_authorizer(authorise_reading)  # a user's text runs here, not ours
     raw.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCK_CHECKS)
     try:
-        return list(raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}"))
+        sql, parameters = query
+        return list(raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}", parameters or ()))
     except sqlite3.OperationalError:
         if time.monotonic() > deadline:
             return []

@@ -37,9 +37,12 @@ def _before(with_: exp.With, own: exp.Expr, node: exp.Expr) -> list[exp.Expr]:
 
 
 def _recurs(with_: exp.With, own: exp.Expr, node: exp.Expr) -> bool:
-    """Tell whether `node` is in the recursive term; in the first term engines may look for a table of that name."""
+    """Tell whether `node` is in the recursive term; in the first term engines may look for a table of that name.
+
+    Only a plain UNION recurs: DuckDB looks for a table from INTERSECT, EXCEPT and UNION BY NAME.
+    """
     body = own.this
-    if not with_.args.get("recursive") or not isinstance(body, exp.SetOperation):
+    if not with_.args.get("recursive") or not isinstance(body, exp.Union) or body.args.get("by_name"):
         return False
     ancestor: exp.Expr | None = node
     while ancestor is not None and ancestor.parent is not body:
@@ -48,9 +51,10 @@ def _recurs(with_: exp.With, own: exp.Expr, node: exp.Expr) -> bool:
 
 
 def _named(clauses: list[exp.Expr]) -> Iterator[exp.Identifier]:
+    """Yield the names of relations; `WITH 1 AS t` of ClickHouse names a value, and hides no table."""
     for clause in clauses:
         alias = clause.args.get("alias")
-        if alias is not None and isinstance(alias.this, exp.Identifier):
+        if alias is not None and isinstance(alias.this, exp.Identifier) and not clause.args.get("scalar"):
             yield alias.this
 
 

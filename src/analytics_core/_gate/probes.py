@@ -9,12 +9,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from analytics_core._compile.plan import Statement
+from analytics_core._compile.render import render_source
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.relations import refuse_revealing
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._security.actor import Actor
@@ -38,26 +41,39 @@ class Probes:
     """Asks databases about themselves, once the policy lets the actor."""
 
     def __init__(
-        self, *, policy: Policy, registry: EngineRegistry, reflector: Reflector, runner: StatementRunner
+        self,
+        *,
+        policy: Policy,
+        registry: EngineRegistry,
+        reflector: Reflector,
+        runner: StatementRunner,
+        row_security: RowSecurity,
     ) -> None:
         self._policy = policy
         self._registry = registry
         self._reflector = reflector
         self._runner = runner
+        self._row_security = row_security
 
     def columns_of(
         self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None
     ) -> tuple[FoundColumn, ...]:
         """Return the columns of a dataset's table, or of `sql`: the dataset's own, with its templates rendered.
 
+        What the database looks at to tell them are the actor's rows: names of columns (PIVOT), types and errors may
+        come from rows.
+
         Raises:
             DatabaseAccessError: the actor may not read this schema, or run SQL on this database.
-            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names.
+            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT with distinct column names, or the table
+                may not be read by anybody.
             DatabaseError: there is no such table, or the database cannot be reached.
+            TemplateError, RowRuleError: a row rule that binds the actor on a relation in `sql` cannot be evaluated.
         """
         spec = self._registry.get(database.engine)
         if sql is None:
             self._policy.require_read_table(actor, database, schema=dataset.schema)
+            refuse_revealing(dataset.table_name, spec)
             found = self._reflector.columns(
                 database,
                 table=dataset.table_name,
@@ -69,10 +85,13 @@ class Probes:
         self._policy.require_query_database(actor, database)
         place = f"dataset {dataset.table_name!r}"
         identity = actor.identity_on(database)
-        source = check_select(sql, spec=spec, place=place)
+        checked = check_select(sql, spec=spec, place=place)
+        source = self._row_security.in_source(self._row_security.ruled(actor, dataset, spec), checked)
         if isinstance(source.tree, exp.Query):
             _refuse_twins(source.tree.named_selects, place)
-        columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql, identity=identity), spec)
+        permitted = render_source(source, spec) if source.rules else None
+        found = self._reflector.columns_of_select(database, spec, source.sql, permitted=permitted, identity=identity)
+        columns = _with_kinds(found, spec)
         _refuse_twins((column.name for column in columns), place)
         return columns
 

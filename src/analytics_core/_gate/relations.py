@@ -23,10 +23,27 @@ _ROW_MAKERS: Final = frozenset(
         "json_object_keys", "jsonb_object_keys", "json_to_recordset", "jsonb_to_recordset", "jsonb_path_query",
         "json_populate_recordset", "jsonb_populate_recordset", "regexp_matches", "regexp_split_to_table",
         "string_to_table", "string_split", "split_to_table", "xmltable", "explodinggenerateseries", "generateseries",
-        "regexpsplittotable", "splittotable",
+        "regexpsplittotable", "splittotable", "generator",
     }
 )  # fmt: skip
 """Functions that make rows from values alone."""
+
+_REVEALING: Final = {
+    "sqlite": frozenset({"sqlite_stat3", "sqlite_stat4"}),
+    "postgres": frozenset(
+        {
+            "pg_stats", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic", "pg_statistic_ext_data",
+            "pg_stat_activity", "pg_stat_statements",
+        }
+    ),
+    "mysql": frozenset(
+        {
+            "column_stats", "column_statistics", "processlist", "events_statements_current",
+            "events_statements_history", "events_statements_history_long", "general_log", "slow_log",
+        }
+    ),
+}  # fmt: skip
+"""Relations of an engine's own that hold values of other tables' rows, by dialect."""
 
 _FILE_ENDINGS: Final = (
     ".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".xlsx", ".arrow", ".feather", ".avro", ".db",
@@ -69,9 +86,15 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     for member in tree.find_all(exp.In):
         if spec.dialect in _TABLES_AFTER_IN and member.args.get("field") is not None:
             raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
+    if spec.dialect == "duckdb" and any(call.name.lower() == "stats" for call in tree.find_all(exp.Anonymous)):
+        raise StatementRefusedError("the function stats is not allowed: it shows values of rows that may be hidden")
     tables = list(tree.find_all(exp.Table))
     for node in tables:
         _refuse_unresolvable(node, spec)
+    for rows in tree.find_all(exp.TableFromRows):
+        if not isinstance(rows.this, exp.Func):
+            raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
+        _refuse_unknown_function(rows.this)
     return tuple(
         Relation(position=position, table=_reference(node))
         for position, node in enumerate(tables)
@@ -82,19 +105,35 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
 def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
     inner = node.this
     if isinstance(inner, exp.Func):
-        name = (inner.name if isinstance(inner, exp.Anonymous) else inner.key).lower()
-        if name not in _ROW_MAKERS:
-            raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
+        _refuse_unknown_function(inner)
         return
     if not isinstance(inner, exp.Identifier) or not node.name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
     if node.name.lower() in spec.denied_functions:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
-    if spec.dialect == "duckdb" and _is_file(node.name):
+    refuse_revealing(node.name, spec)
+    if _is_file(node.name, spec):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
 
-def _is_file(name: str) -> bool:
+def _refuse_unknown_function(call: exp.Func) -> None:
+    name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
+    if name not in _ROW_MAKERS:
+        raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
+
+
+def refuse_revealing(name: str, spec: EngineSpec) -> None:
+    """Refuse a relation that shows values of other tables' rows, or what others run; StatementRefusedError."""
+    if name.lower() in _REVEALING.get(spec.dialect, ()):
+        raise StatementRefusedError(f"the relation {name} is not allowed: it shows values of other tables' rows")
+
+
+def _is_file(name: str, spec: EngineSpec) -> bool:
+    """Tell whether an engine that reads files by their names would: DuckDB does, Spark does after `delta.`."""
+    if spec.dialect in ("databricks", "spark"):
+        return "/" in name
+    if spec.dialect != "duckdb":
+        return False
     return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
 
 

@@ -83,9 +83,14 @@ class RowSecurity:
             TemplateError: a rule names an attribute that the actor does not have; the query must not run.
             DatasetAccessError: no rule of a guest's token binds here, and it was not minted for all rows.
         """
-        units = ruled.book.on_dataset(ruled.actor.role_ids, ruled_dataset(ruled.dataset))
-        own = (item for source in self._sources for item in source.row_filters(ruled.actor.user, ruled.dataset))
-        return (*self._rendered(ruled, [*_filters(units), *own]), *self._of_guest(ruled))
+        own = ruled_dataset(ruled.dataset)
+        units = ruled.book.on_dataset(ruled.actor.role_ids, own)
+        asked = [item for source in self._sources for item in source.row_filters(ruled.actor.user, ruled.dataset)]
+        if own.name is not None:
+            said = {item.clause for item in asked if not item.group_key}
+            others = self._of_host(ruled, own.name, loose=False, besides=own.id)
+            asked += [item for item in others if item.group_key or item.clause not in said]
+        return (*self._rendered(ruled, [*_filters(units), *asked]), *self._of_guest(ruled))
 
     def in_source(self, ruled: RuledActor, source: SqlSource) -> SqlSource:
         """Return the SQL of a virtual dataset with the rules of each relation that it reads.
@@ -146,13 +151,15 @@ class RowSecurity:
         names = names_of(columns, dataset.table_name, tables=(dataset.table_name, VIRTUAL_ALIAS))
         read_clause(item, place=place, parser=self._parser, spec=spec, names=names, kinds={})
 
-    def _of_host(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
-        """Yield what the host's sources say of the stored datasets over a table."""
+    def _of_host(
+        self, ruled: RuledActor, name: TableName, *, loose: bool, besides: int | None = None
+    ) -> Iterator[RowFilter]:
+        """Yield what the host's sources say of the stored datasets over a table, `besides` left out."""
         if not self._sources:
             return
         for dataset in self._books.tables(ruled.dataset.database_id):
             known = ruled_dataset(dataset)
-            if known.name is None or not known.name.may_be(name, two_parts_are_loose=loose):
+            if known.id == besides or known.name is None or not known.name.may_be(name, two_parts_are_loose=loose):
                 continue
             for source in self._sources:
                 for item in source.row_filters(ruled.actor.user, dataset):

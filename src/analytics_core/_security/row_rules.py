@@ -26,7 +26,9 @@ class TableName:
 
     def may_be(self, other: TableName, *, two_parts_are_loose: bool = False) -> bool:
         """Tell whether both may name one table; `two_parts_are_loose`: `a.t` may be catalog `a` and no schema."""
-        if self.table.casefold() != other.table.casefold() or not _alike(self.catalog, other.catalog):
+        if not (_may_name(self.table, other.table) or _may_name(other.table, self.table)):
+            return False
+        if not _alike(self.catalog, other.catalog):
             return False
         return _alike(self.schema, other.schema) or (two_parts_are_loose and not (self.catalog and other.catalog))
 
@@ -157,6 +159,20 @@ def _without_weaker(units: Sequence[RuleUnit]) -> tuple[RuleUnit, ...]:
             kept.append(unit)
             seen.append(ids)
     return tuple(kept)
+
+
+def _may_name(written: str, table: str) -> bool:
+    """Tell whether a written name may lead to a table: by itself, or by what engines add to names.
+
+    `t$partitions` and `t@v1` are parts of a table or older states of it, `t*` is every table that begins so, `s.t` in
+    one pair of quotes is the table of a schema, and blanks at the end do not count everywhere.
+    """
+    written, table = written.casefold().rstrip(), table.casefold().rstrip()
+    if written == table or written.endswith(f".{table}"):
+        return True
+    if written.endswith("*"):
+        return table.startswith(written[:-1])
+    return written.startswith((f"{table}$", f"{table}@"))
 
 
 def _alike(first: str | None, second: str | None) -> bool:

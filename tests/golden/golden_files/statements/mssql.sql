@@ -185,11 +185,11 @@ SELECT COUNT_BIG(*) AS [rowcount] FROM (SELECT TOP 50000 CAST([orders].[city] AS
 
 -- ==== row rules ====
 -- bound
-SELECT TOP 50001 CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM [orders] WHERE (1 = 1 OR 2 = 2) AND ([orders].[country] = 'DE' OR [orders].[city] IS NULL) AND (([orders].[quantity] > 1) OR ([orders].[quantity] < 0)) GROUP BY CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
+SELECT TOP 50001 CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM [orders] WHERE ([orders].[country] = 'DE' OR [orders].[city] IS NULL) AND (([orders].[quantity] > 1) OR ([orders].[quantity] < 0)) AND (1 = 1 OR 2 = 2) GROUP BY CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
 -- parameters
 -- ()
 -- display
-SELECT TOP 50001 CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM [orders] WHERE (1 = 1 OR 2 = 2) AND ([orders].[country] = 'DE' OR [orders].[city] IS NULL) AND (([orders].[quantity] > 1) OR ([orders].[quantity] < 0)) GROUP BY CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
+SELECT TOP 50001 CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM [orders] WHERE ([orders].[country] = 'DE' OR [orders].[city] IS NULL) AND (([orders].[quantity] > 1) OR ([orders].[quantity] < 0)) AND (1 = 1 OR 2 = 2) GROUP BY CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
 
 -- ==== an offset dataset ====
 -- bound

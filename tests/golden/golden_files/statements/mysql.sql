@@ -184,11 +184,11 @@ SELECT COUNT(*) AS `rowcount` FROM (SELECT CAST(`orders`.`city` AS CHAR CHARACTE
 
 -- ==== row rules ====
 -- bound
-SELECT CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (1 = 1 OR 2 = 2) AND (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) GROUP BY CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
+SELECT CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND (1 = 1 OR 2 = 2) GROUP BY CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
 -- parameters
 -- {}
 -- display
-SELECT CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (1 = 1 OR 2 = 2) AND (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) GROUP BY CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
+SELECT CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND (1 = 1 OR 2 = 2) GROUP BY CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

@@ -185,11 +185,11 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."city" COLLATE BINARY AS "ci
 
 -- ==== row rules ====
 -- bound
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE (1 = 1 OR 2 = 2) AND ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE (1 = 1 OR 2 = 2) AND ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
 
 -- ==== an offset dataset ====
 -- bound

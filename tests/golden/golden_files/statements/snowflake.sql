@@ -184,11 +184,11 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."city" AS "city", COUNT(*) A
 
 -- ==== row rules ====
 -- bound
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE (1 = 1 OR 2 = 2) AND ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC LIMIT 50001
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC LIMIT 50001
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE (1 = 1 OR 2 = 2) AND ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC LIMIT 50001
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

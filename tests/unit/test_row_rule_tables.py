@@ -1,0 +1,38 @@
+"""Which tables a row rule stands on: in doubt a name leads to the table."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics_core._security.row_rules import TableName
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        "sales",
+        "SALES",
+        "sales ",
+        "sales$partitions",
+        "sales@v1",
+        "sal*",
+        "*",
+        "shop.sales",
+    ],
+)
+def test_a_name_that_may_lead_to_a_ruled_table_is_bound(written: str) -> None:
+    ruled = TableName(table="Sales", schema="shop")
+    assert TableName(table=written, schema="shop").may_be(ruled)
+    assert ruled.may_be(TableName(table=written))
+
+
+@pytest.mark.parametrize("written", ["sale", "salesx", "sales_2024", "x*", "sales.x", "wholesales", "sales2024$parts"])
+def test_another_table_is_not_bound(written: str) -> None:
+    assert not TableName(table=written).may_be(TableName(table="sales"))
+
+
+def test_a_schema_that_is_not_written_may_be_any() -> None:
+    ruled = TableName(table="sales", schema="shop")
+    assert TableName(table="sales").may_be(ruled)
+    assert not TableName(table="sales", schema="other").may_be(ruled)
+    assert TableName(table="sales", schema="other").may_be(ruled, two_parts_are_loose=True)
