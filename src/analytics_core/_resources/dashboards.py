@@ -298,7 +298,7 @@ class Dashboards:
 
 def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     """Return the dashboard with this id, UUID or slug; texts that could be ids are never slugs."""
-    if isinstance(key, int):
+    if not isinstance(key, str):
         return unit.dashboards.get(key)
     if key.isdecimal() and len(key) <= 10:
         return unit.dashboards.get(int(key))

@@ -16,7 +16,7 @@ from analytics_core._storage.listing import TOTAL, count_statement, equality, pa
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
-from analytics_core._storage.row_checks import INTEGERS
+from analytics_core._storage.row_checks import fits_integer
 from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 
@@ -53,7 +53,7 @@ class SqlRepository(Generic[Record]):
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
-        if record_id in INTEGERS:
+        if fits_integer(record_id):
             found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
             if found is not None:
                 return int(found)
@@ -108,7 +108,7 @@ class SqlRepository(Generic[Record]):
             self._explain_delete(error, record_id)
 
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
-        return self._kind.table.c.id == record_id if record_id in INTEGERS else sa.false()
+        return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()
 
     def _first(self, *where: ColumnElement[bool]) -> Record | None:
         table = self._kind.table
