@@ -45,15 +45,16 @@ class SqlRepository(Generic[Record]):
         if query.ids is not None and not query.ids:
             return 0, ()
         statement = page_statement(self._kind, query)
-        with self._session.reading():
-            rows = self._connection.execute(statement).mappings().all()
-            if rows:
-                return rows[0][TOTAL], self._records(rows)
-            return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+        self._session.begin_reading()
+        rows = self._connection.execute(statement).mappings().all()
+        if rows:
+            return rows[0][TOTAL], self._records(rows)
+        return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
         if fits_integer(record_id):
+            self._session.begin_reading()
             found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
             if found is not None:
                 return int(found)
@@ -112,9 +113,9 @@ class SqlRepository(Generic[Record]):
 
     def _first(self, *where: ColumnElement[bool]) -> Record | None:
         table = self._kind.table
-        with self._session.reading():
-            statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
-            records = self._records(self._connection.execute(statement).mappings().all())
+        statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
+        self._session.begin_reading()
+        records = self._records(self._connection.execute(statement).mappings().all())
         return records[0] if records else None
 
     def _records(self, rows: Sequence[RowMapping]) -> Sequence[Record]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from analytics_core._records.people import Grant, GrantTarget, Role
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._records.tag import Favourite, Tag
 from analytics_core.errors import (
@@ -313,6 +313,23 @@ class MetadataStoreConformance:
                 unit.charts.add(a_chart("b"), actor_id=None)
             looked.result()
         assert seen[0] in ([], ["a", "b"])
+
+    def test_what_a_unit_reads_is_of_one_moment(self, store: MetadataStore) -> None:
+        """A change that others complete between two reads does not show in the second; a write of it is refused."""
+        with store.unit_of_work() as unit:
+            chart = unit.charts.add(a_chart("a", params="1"), actor_id=None)
+        with ThreadPoolExecutor(1) as pool, store.unit_of_work() as unit:
+            read = unit.charts.get(chart.id)
+            changing = pool.submit(_increment, store, chart.id)
+            wait([changing], timeout=1)  # a store that lets one unit in at a time makes it wait
+            assert unit.charts.get(chart.id) == read
+            assert unit.charts.list(ListQuery())[1] == (read,)
+            if changing.done():
+                with pytest.raises(StaleVersionError):
+                    unit.charts.update(replace(read, params="0"), actor_id=None)
+        changing.result()
+        with store.unit_of_work() as unit:
+            assert unit.charts.get(chart.id).params == "2"
 
 
 def _names(unit: UnitOfWork) -> list[str]:
