@@ -1,4 +1,4 @@
-"""Puts other charts in the places of a dashboard's charts, wherever its layout and metadata name them; pure."""
+"""Puts other charts, or none, in the places of a dashboard's charts in its layout and metadata; pure."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from typing import Any
 from analytics_core._resources.json_text import json_object
 
 NewIds = Mapping[int, int]
+
+_LONGEST_ID = 10
 
 
 def remapped_layout(text: str | None, new_ids: NewIds) -> str | None:
@@ -28,9 +30,30 @@ def remapped_metadata(text: str | None, new_ids: NewIds) -> str | None:
     return json.dumps({**metadata, **changes}, ensure_ascii=False)
 
 
-def _node(node: Any, new_ids: NewIds) -> Any:
+def layout_without(text: str | None, chart_id: int) -> str | None:
+    """Return a layout in which nothing places the chart any more; the same text where nothing did."""
+    layout = json_object(text)
+    gone = {name for name, node in layout.items() if _chart_of(node) == chart_id}
+    if not gone:
+        return text
+    left = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
+    return json.dumps(left, ensure_ascii=False)
+
+
+def _without_children(node: Any, gone: set[str]) -> Any:
+    children = node.get("children") if isinstance(node, dict) else None
+    if not isinstance(children, list):
+        return node
+    return {**node, "children": [child for child in children if child not in gone]}
+
+
+def _chart_of(node: Any) -> Any:
     meta = node.get("meta") if isinstance(node, dict) else None
-    chart_id = meta.get("chartId") if isinstance(meta, dict) else None
+    return meta.get("chartId") if isinstance(meta, dict) else None
+
+
+def _node(node: Any, new_ids: NewIds) -> Any:
+    chart_id = _chart_of(node)
     if not isinstance(chart_id, int) or chart_id not in new_ids:
         return node
     kept = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's
@@ -44,8 +67,8 @@ def _ids(value: Any, new_ids: NewIds) -> Any:
 def _id(value: Any, new_ids: NewIds) -> Any:
     """Return the new id in the same writing: a number, or the text of one."""
     if isinstance(value, str):
-        known = {str(old): str(new) for old, new in new_ids.items()}
-        return known.get(value, value)
+        old = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_ID else None
+        return str(new_ids[old]) if old in new_ids and str(old) == value else value
     return new_ids.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
