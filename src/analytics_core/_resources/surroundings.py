@@ -57,12 +57,12 @@ def around_dashboards(unit: UnitOfWork, dashboards: Sequence[Dashboard]) -> Arou
 
 
 def around_charts(unit: UnitOfWork, policy: Policy, actor: Actor, charts: Sequence[Chart]) -> Around:
-    """Return what stands around these charts; of the dashboards those that the actor may read."""
+    """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
     found = readable_dashboards(unit, policy, actor, dashboards_with(unit, [chart.id for chart in charts]))
     return Around(
         roles={},
         tags=by_ids(unit.tags, {tag_id for chart in charts for tag_id in chart.tag_ids}),
-        datasets=datasets_of(unit, charts),
+        datasets={key: d for key, d in datasets_of(unit, charts).items() if policy.can_read_dataset(actor, d)},
         dashboards={chart.id: tuple(d for d in found if chart.id in d.chart_ids) for chart in charts},
     )
 
