@@ -68,7 +68,7 @@ def _id(value: Any, new_ids: NewIds) -> Any:
     """Return the new id in the same writing: a number, or the text of one."""
     if isinstance(value, str):
         old = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_ID else None
-        return str(new_ids[old]) if old in new_ids and str(old) == value else value
+        return str(new_ids[old]) if old is not None and old in new_ids and str(old) == value else value
     return new_ids.get(value, value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
