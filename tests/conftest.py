@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import hypothesis
 import pytest
 from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
+from tests.support.stores import empty_store
 
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
@@ -88,3 +89,19 @@ def postgres_url(make_postgres_database: Callable[..., str]) -> str:
 def mariadb_url(make_mariadb_database: Callable[[], str]) -> str:
     """The URL of a MariaDB database that starts empty and is shared by the session's tests."""
     return make_mariadb_database()
+
+
+@pytest.fixture(scope="session")
+def postgres_store_url(make_postgres_database: Callable[..., str]) -> str:
+    """The URL of a PostgreSQL database that keeps records; `metadata_url` empties it for each test."""
+    return make_postgres_database()
+
+
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.server)])
+def metadata_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty metadata store: one in memory, then one on PostgreSQL."""
+    if request.param == "sqlite":
+        return "sqlite://"
+    url: str = request.getfixturevalue("postgres_store_url")
+    empty_store(url)
+    return url

@@ -1,11 +1,15 @@
-"""The contract's error types, levels and items (section Errors); `analytics_core.errors` is where users find them."""
+"""What all errors are made of: their base, the contract's types, levels and items (section Errors), names in messages.
+
+`analytics_core.errors` is where users find them.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import difflib
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any
+from typing import Any, ClassVar, Self
 
 
 class ErrorLevel(StrEnum):
@@ -94,3 +98,66 @@ class ErrorItem:
             "level": self.level.value,
             "extra": dict(self.extra),
         }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
+
+    path: str
+    message: str
+
+
+class AnalyticsError(Exception):
+    """The root of every error that analytics_core raises.
+
+    Attributes:
+        status: the HTTP status a host would answer with.
+        error_type: the contract's error type.
+        message: one sentence: what, where, and what would work. Never a secret, never a driver's text.
+        extra: further facts, safe to show.
+    """
+
+    status: ClassVar[int] = 500
+    default_type: ClassVar[ErrorType] = ErrorType.GENERIC_BACKEND_ERROR
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        error_type: ErrorType | None = None,
+        level: ErrorLevel = ErrorLevel.ERROR,
+        extra: Mapping[str, Any] | None = None,
+    ) -> None:
+        super().__init__(message)
+        self.message = message
+        self.error_type = error_type or self.default_type
+        self.level = level
+        self.extra: dict[str, Any] = dict(extra or {})
+
+    def at(self, place: str) -> Self:
+        """Return this error with `place` before its message, for a part that passes on what another one refused."""
+        self.message = f"{place}: {self.message}"
+        self.args = (self.message,)
+        return self
+
+    def items(self) -> tuple[ErrorItem, ...]:
+        """Return the error items; one unless a subclass gathers several."""
+        return (ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra),)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""
+        return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
+
+
+def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
+    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+    by_folded = {candidate.casefold(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
+    return tuple(by_folded[folded] for folded in close)
+
+
+def known_list(known: Sequence[str], *, most: int = 20) -> str:
+    """Return names as one text; beyond `most` only how many more there are."""
+    shown = ", ".join(known[:most])
+    return f"{shown} and {len(known) - most} more" if len(known) > most else shown

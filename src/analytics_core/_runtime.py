@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
@@ -42,6 +45,7 @@ class Runtime:
     policy: Policy
     people: UserDirectory
     actors: Fresh[int | str | User, Actor]
+    guests: Guests
     probes: Probes
     row_security: RowSecurity
     simulations: Simulations
@@ -49,6 +53,7 @@ class Runtime:
     contexts: ContextReader
     queries: QueryRunner
     job_book: JobBook
+    advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()
 
     def check_uri(self, uri: str | Secret) -> CheckedUri:

@@ -9,6 +9,7 @@ from typing import Any
 
 from analytics_core._records.secret import Secret
 from analytics_core.errors import SettingsError
+from analytics_core.models.dataset_description import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
 _WELL_KNOWN_KEYS = frozenset(
@@ -64,6 +65,15 @@ class Settings:
         metadata_freshness_s: seconds for which users, roles, datasets and databases count as unchanged once they were
             read; changes made through the same core count at once, those of other processes after this time; 0: ask
             the store each time.
+        form_data_keep_s: seconds for which stored form data of the explore view is kept after its last change.
+        dataset_health_check: says what is wrong with a dataset (its description goes in, a message or None comes out),
+            shown as `health_check_message`.
+        guest_token_life_s: seconds for which a guest token opens its dashboards, when nobody says otherwise.
+        guest_token_max_life_s: the longest life that may be asked for; tokens that live longer are refused.
+        guest_token_max_bytes: the longest token that is made or read.
+        guest_token_audience: what guest tokens are for; a token of another audience is refused.
+        guest_roles: the names of the roles that guests have; they count for row rules, their grants open nothing.
+        available_domains: the domains that the host answers on (`embedded.available_domains`).
         url_for: builds the addresses of the host's pages (`ports.UrlFor`); None: those fields are null.
     """
 
@@ -89,15 +99,31 @@ class Settings:
     job_workers: int = 4
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
+    form_data_keep_s: int = 7 * 86_400
+    dataset_health_check: Callable[[DatasetDescription], str | None] | None = None
+    guest_token_life_s: float = 300.0
+    guest_token_max_life_s: float = 3_600.0
+    guest_token_max_bytes: int = 8_192
+    guest_token_audience: str = "analytics_core"  # noqa: S105 - a name, not a secret
+    guest_roles: tuple[str, ...] = ()
+    available_domains: tuple[str, ...] = ()
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "secret_key", _checked_key(self.secret_key))
         older = tuple(k if isinstance(k, Secret) else Secret(k) for k in self.previous_secret_keys)
         object.__setattr__(self, "previous_secret_keys", older)
-        for name in ("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes", "max_annotations"):
+        positive = (
+            *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
+            *("max_annotations", "form_data_keep_s"),
+        )
+        for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
+        if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
+            raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
+        if not self.guest_token_audience:
+            raise SettingsError("Settings.guest_token_audience must not be empty")
 
     @property
     def key(self) -> Secret:

@@ -2,13 +2,13 @@
 
     AnalyticsError                              our own fault unless a class below says otherwise (500)
     ├── SettingsError                           settings that must not start: weak key, unsafe combination
-    ├── ActorRequiredError                      a call without an acting user (401)
+    ├── ActorRequiredError                      a call without an acting user (401); GuestTokenError
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
     │   └── PayloadSchemaError                  unknown, missing or wrong fields; `.problems` lists them
     ├── AccessError                             refused (403)
     │   ├── DatabaseAccessError / DatasetAccessError / TableAccessError / QueryAccessError
-    │   ├── ChartAccessError / DashboardAccessError
+    │   ├── ChartAccessError / DashboardAccessError / GuestAccessError / UserActivityAccessError
     │   ├── OwnershipError                      only an owner may change this
     │   └── SubqueryNotAllowedError             a sub-query inside a custom SQL field
     ├── NotFoundError                           nothing stored under this id (404)
@@ -42,57 +42,17 @@ Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Err
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 from analytics_core._error_texts import joined, short_repr
+from analytics_core._error_types import AnalyticsError as AnalyticsError
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
-
-
-class AnalyticsError(Exception):
-    """The root of every error that analytics_core raises.
-
-    Attributes:
-        status: the HTTP status a host would answer with.
-        error_type: the contract's error type.
-        message: one sentence: what, where, and what would work. Never a secret, never a driver's text.
-        extra: further facts, safe to show.
-    """
-
-    status: ClassVar[int] = 500
-    default_type: ClassVar[ErrorType] = ErrorType.GENERIC_BACKEND_ERROR
-
-    def __init__(
-        self,
-        message: str,
-        *,
-        error_type: ErrorType | None = None,
-        level: ErrorLevel = ErrorLevel.ERROR,
-        extra: Mapping[str, Any] | None = None,
-    ) -> None:
-        super().__init__(message)
-        self.message = message
-        self.error_type = error_type or self.default_type
-        self.level = level
-        self.extra: dict[str, Any] = dict(extra or {})
-
-    def at(self, place: str) -> Self:
-        """Return this error with `place` before its message, for a part that passes on what another one refused."""
-        self.message = f"{place}: {self.message}"
-        self.args = (self.message,)
-        return self
-
-    def items(self) -> tuple[ErrorItem, ...]:
-        """Return the error items; one unless a subclass gathers several."""
-        return (ErrorItem(error_type=self.error_type, message=self.message, level=self.level, extra=self.extra),)
-
-    def to_payload(self) -> dict[str, Any]:
-        """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""
-        return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
+from analytics_core._error_types import Problem as Problem
+from analytics_core._error_types import known_list
+from analytics_core._error_types import nearest as nearest
 
 
 class SettingsError(AnalyticsError):
@@ -119,6 +79,13 @@ class ActorRequiredError(AnalyticsError):
         super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
 
 
+class GuestTokenError(ActorRequiredError):
+    """A guest token that opens nothing: altered, for another use, expired or revoked."""
+
+    def __init__(self, what: str) -> None:
+        AnalyticsError.__init__(self, f"the guest token opens nothing: {what}; ask the host for a new one")
+
+
 # ---------------------------------------------------------------------------------------------------------- payloads
 class PayloadError(AnalyticsError):
     """A payload that cannot be accepted."""
@@ -131,14 +98,6 @@ class PayloadFormatError(PayloadError):
     """A payload that is not a JSON object, or holds text that no engine can take."""
 
     default_type = ErrorType.INVALID_PAYLOAD_FORMAT_ERROR
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Problem:
-    """One thing wrong with a payload: the field's path (dots, 0-based positions) and what would work."""
-
-    path: str
-    message: str
 
 
 class PayloadSchemaError(PayloadError):
@@ -197,6 +156,16 @@ class DashboardAccessError(AccessError):
     """No right to read this dashboard."""
 
     default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+
+
+class UserActivityAccessError(AccessError):
+    """No right to read what this user did."""
+
+    default_type = ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
+
+
+class GuestAccessError(DashboardAccessError):
+    """Something that a guest may not do: they read the charts of their dashboards, as they are stored."""
 
 
 class OwnershipError(AccessError):
@@ -281,18 +250,6 @@ class QueryError(AnalyticsError):
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
-    """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
-    by_folded = {candidate.casefold(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
-    return tuple(by_folded[folded] for folded in close)
-
-
-def _known_list(known: Sequence[str], *, most: int = 20) -> str:
-    shown = ", ".join(known[:most])
-    return f"{shown} and {len(known) - most} more" if len(known) > most else shown
-
-
 class UnknownNameError(QueryError):
     """A name that nothing answers to; `.suggestions` holds the nearest ones."""
 
@@ -311,7 +268,7 @@ class UnknownNameError(QueryError):
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)
         near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
-        listed = f"{near or ';'} It has: {_known_list(self.known)}" if self.known else near
+        listed = f"{near or ';'} It has: {known_list(self.known)}" if self.known else near
         super().__init__(
             f"{place} has no {self.noun} {name!r}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,

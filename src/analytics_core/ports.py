@@ -5,7 +5,7 @@ Every port has a default inside the library and a conformance suite in `analytic
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -83,8 +83,12 @@ class MetadataStore(Protocol):
         What it reads before its first write is of one moment: others' changes show in it wholly or not at all.
         """
 
-    def revision(self) -> int:
-        """Return a number that grows with each change made through this object, after it is committed."""
+    def revision(self, *nouns: str) -> int:
+        """Return a number that grows with each change made through this object, after it is committed.
+
+        With nouns (`user`, `role` ...) it must grow with changes that bear on these kinds, and may with others.
+        Entries of the log need not count: nobody keeps what they read of it.
+        """
 
     def close(self) -> None:
         """Close the store's connections."""
@@ -110,6 +114,14 @@ class UserDirectory(Protocol):
 
     def find(self, key: int | str) -> User | None:
         """Return the user with this id (int) or user name (str), or None."""
+
+
+@runtime_checkable
+class BulkUserDirectory(UserDirectory, Protocol):
+    """A directory that also finds many people at once; without it each person on a page is asked for alone."""
+
+    def find_many(self, user_ids: Collection[int]) -> Iterable[User]:
+        """Return the users of these ids that exist, in any order; their ids and names are used, nothing else."""
 
 
 @runtime_checkable

@@ -8,6 +8,7 @@ from tests.support.stores import empty_store, open_store
 from analytics_core.testing.conformance.annotations import AnnotationConformance
 from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
+from analytics_core.testing.conformance.embedded import EmbeddedConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
 from analytics_core.testing.conformance.row_rules import RowRuleConformance
@@ -31,6 +32,7 @@ class Suites(
     AnnotationConformance,
     DashboardConformance,
     RowRuleConformance,
+    EmbeddedConformance,
 ):
     """All suites."""
 

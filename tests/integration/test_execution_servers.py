@@ -492,6 +492,12 @@ def test_tables_and_columns_are_reflected(server: Server) -> None:
         connection.exec_driver_sql("DROP VIEW latest")
 
 
+def test_the_functions_that_a_server_knows_are_told(server: Server) -> None:
+    names = Reflector(server.shop.connector).functions(server.shop.record)
+    assert {"concat", "date_format" if server.name == "mysql" else "date_trunc"} <= set(names)
+    assert list(names) == sorted(set(names))
+
+
 def test_a_missing_table_is_an_error_that_names_the_nearest(server: Server) -> None:
     with pytest.raises(DatabaseError, match="did you mean 'orders'") as caught:
         Reflector(server.shop.connector).columns(server.shop.record, table="order")

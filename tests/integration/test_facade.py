@@ -51,7 +51,22 @@ def host(url: str) -> Iterator[AnalyticsCore]:
 
 
 # ---------------------------------------------------------------------------------------------------------- who acts
-@pytest.mark.parametrize("namespace", ["databases", "datasets", "charts", "dashboards", "tags", "users", "roles"])
+@pytest.mark.parametrize(
+    "namespace",
+    [
+        "databases",
+        "datasets",
+        "charts",
+        "dashboards",
+        "tags",
+        "users",
+        "roles",
+        "logs",
+        "explore",
+        "permalinks",
+        "cache",
+    ],
+)
 def test_without_an_acting_user_nothing_can_be_called(host: AnalyticsCore, namespace: str) -> None:
     with pytest.raises(errors.ActorRequiredError) as refusal:
         getattr(host, namespace)

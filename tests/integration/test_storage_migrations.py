@@ -5,6 +5,8 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.support.stores import open_store
 
+from analytics_core._records.tag import Tag
 from analytics_core._storage.migrate import HEAD, MIGRATIONS, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
@@ -103,6 +106,99 @@ def test_a_later_revision_runs_once_on_a_store_with_data(url, engine, later_hist
     with engine.connect() as connection:
         assert "later" in {column["name"] for column in sa.inspect(connection).get_columns("ac_charts")}
         assert connection.execute(sa.select(METADATA.tables["ac_datasets"].c.id)).scalars().all() == [dataset.id]
+
+
+@pytest.fixture
+def first_history(tmp_path):
+    """The history as it was when there was one revision."""
+    history = tmp_path / "first"
+    shutil.copytree(MIGRATIONS, history, ignore=shutil.ignore_patterns("__pycache__", "r000[2-9]*"))
+    return history
+
+
+def fill_first_tables(engine):
+    """Write a record of each kind that revision 0001 knew, by its own tables, and return all rows of the store."""
+    signed = {"created_on": datetime(2026, 1, 1), "changed_on": datetime(2026, 1, 2), "created_by": 1, "version": 3}
+    user = {"username": "ann", "first_name": "Ann", "last_name": "", "active": True, "attributes": "[]"}
+    flags = (
+        *("expose_in_sqllab", "allow_ctas", "allow_cvas", "allow_dml", "allow_file_upload", "allow_run_async"),
+        *("impersonate_user", "is_managed_externally"),
+    )
+    base = {
+        "uuid": "d",
+        "database_name": "shop",
+        "uri": "sealed",
+        "engine": "sqlite",
+        "configuration_method": "orm_form",
+    }
+    dataset = {"uuid": "t", "database_id": 1, "catalog": "", "schema": "", "table_name": "orders", "offset": 0}
+    switches = ("filter_select_enabled", "is_sqllab_view", "is_managed_externally", "always_filter_main_dttm")
+    column = {"dataset_id": 1, "position": 0, "column_name": "a", **signed}
+    rows = {
+        "ac_users": {**user, **signed},
+        "ac_roles": {"name": "readers", "is_admin": False, **signed},
+        "ac_user_roles": {"user_id": 1, "role_id": 1},
+        "ac_role_grants": {"role_id": 1, "target": "dataset", "target_id": 1, "schema": ""},
+        "ac_databases": {**base, **dict.fromkeys(flags, False), **signed},
+        "ac_datasets": {**dataset, **dict.fromkeys(switches, False), **signed},
+        "ac_dataset_columns": {**column, "filterable": True, "groupby": True, "is_active": True, "is_dttm": False},
+        "ac_dataset_metrics": {"dataset_id": 1, "position": 0, "metric_name": "n", "expression": "COUNT(*)", **signed},
+        "ac_dataset_owners": {"dataset_id": 1, "user_id": 1},
+        "ac_charts": {
+            "uuid": "c",
+            "slice_name": "Ärger 🙂",
+            "datasource_id": 1,
+            "is_managed_externally": False,
+            **signed,
+        },
+        "ac_chart_owners": {"chart_id": 1, "user_id": 1},
+    }
+    before = sa.MetaData()
+    before.reflect(engine)
+    assert set(rows) == set(before.tables) - {VERSION_TABLE}
+    with engine.begin() as connection:
+        for name, row in rows.items():
+            known = {key: value for key, value in row.items() if key in before.tables[name].c}
+            connection.execute(sa.insert(before.tables[name]), known)
+    return all_rows(engine, before)
+
+
+def all_rows(engine, metadata):
+    with engine.connect() as connection:
+        return {
+            name: [tuple(row) for row in connection.execute(sa.select(table))]
+            for name, table in metadata.tables.items()
+            if name != VERSION_TABLE
+        }
+
+
+def test_a_store_of_the_first_revision_moves_forward_once_and_keeps_its_data(url, engine, first_history):
+    migrate(engine, history=first_history, head="0001")
+    assert version_rows(engine) == ["0001"]
+    before = fill_first_tables(engine)
+    engine.dispose()
+    results = start_together(url)
+    assert [code for _, code in results] == [0, 0, 0, 0], results
+    assert version_rows(engine) == [HEAD]
+    after = sa.MetaData()
+    after.reflect(engine)
+    assert set(METADATA.tables) <= set(after.tables)
+    assert {name: rows for name, rows in all_rows(engine, after).items() if rows} == before
+    assert "ix_ac_charts_changed" in {index.name for index in after.tables["ac_charts"].indexes}
+
+
+def test_records_of_the_first_revision_are_used_by_the_code_of_today(url, engine, first_history):
+    migrate(engine, history=first_history, head="0001")
+    fill_first_tables(engine)
+    with open_store(url, CLOCK) as store, store.unit_of_work() as unit:
+        tag = unit.tags.add(Tag(name="old"), actor_id=1)
+        chart = unit.charts.get(1)
+        changed = unit.charts.update(replace(chart, tag_ids=(tag.id,)), actor_id=1)
+        dataset = unit.datasets.get(1)
+    assert (chart.slice_name, chart.owner_ids, chart.tag_ids, chart.audit.version) == ("Ärger 🙂", (1,), (), 3)
+    assert (changed.tag_ids, changed.audit.version) == ((tag.id,), 4)
+    assert [column.column_name for column in dataset.columns] == ["a"]
+    assert [metric.metric_name for metric in dataset.metrics] == ["n"]
 
 
 def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, later_history):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -56,17 +56,20 @@ def small_core(
     people: UserDirectory | None = None,
     metadata_url: str = "sqlite://",
     policy: Policy | None = None,
+    ports: Mapping[str, Any] | None = None,
     **settings: Any,
 ) -> Iterator[SmallCore]:
     """Make the file and a core of an administrator, with the file as database 1.
 
-    With `people`, a host's directory, its user 70 acts instead of the store's first user.
+    With `people`, a host's directory, its user 70 acts instead of the store's first user. `ports` are further
+    arguments of the core, for example `metadata_url`.
     """
     file = folder / "shop.db"
     with closing(sqlite3.connect(file)) as connection:
         connection.executescript(SCRIPT)
     choices = Settings(secret_key=KEY, data_roots=(folder,), **settings)
-    with AnalyticsCore(choices, users=people, metadata_url=metadata_url, policy=policy) as core:
+    chosen = {"users": people, "metadata_url": metadata_url, "policy": policy, **(ports or {})}
+    with AnalyticsCore(choices, **chosen) as core:
         admin = core.create_first_administrator("admin", first_name="Ada", last_name="Admin")
         acting = core.as_user(admin.id if people is None else 70)
         acting.databases.create({"database_name": "shop", "orm_uri": f"sqlite:///{file}"})

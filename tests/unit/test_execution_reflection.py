@@ -52,6 +52,13 @@ def reflector(shop: Target) -> Reflector:
     return Reflector(shop.connector, specs=REGISTRY.get)
 
 
+def test_the_functions_of_an_engine_are_told_by_name(shop: Target) -> None:
+    names = reflector(shop).functions(shop.record)
+    assert {"count", "lower", "sum", "coalesce" if shop.record.engine == "sqlite" else "date_trunc"} <= set(names)
+    assert list(names) == sorted(set(names))
+    assert all(name.isidentifier() for name in names)
+
+
 def test_tables_and_views_are_listed(shop: Target) -> None:
     found = reflector(shop).tables(shop.record)
     assert ReflectedTable(name="orders") in found

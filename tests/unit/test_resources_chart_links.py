@@ -282,7 +282,7 @@ def test_every_write_is_logged_with_what_it_was_done_to(shop: SmallCore) -> None
     shop.core.charts.delete(chart)
     with pytest.raises(NotFoundError):
         shop.core.charts.update(chart, {})
-    entries = _log(shop)
+    entries = [entry for entry in _log(shop) if not entry.action.startswith("data")]
     assert [(entry.action, entry.dashboard_id, entry.slice_id) for entry in entries] == [
         ("dashboard.create", page.id, None),
         ("chart.create", None, chart),

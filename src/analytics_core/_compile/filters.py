@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
+from analytics_core._compile.advanced_types.predicates import predicate_of
 from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
 from analytics_core._compile.metrics import saved_metric
 from analytics_core._compile.plan import (
@@ -73,7 +75,7 @@ def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -
                 continue
             having.append(Clause(_predicate(_metric_target(scope, item.col), item), origin))
         else:
-            where.append(Clause(_predicate(_column_target(scope, item, place=place), item), origin))
+            where.append(Clause(_on_column(scope, item, place=place), origin))
         applied.append(filter_name(item))
     return PlannedFilters(where=tuple(where), having=tuple(having), applied=tuple(applied), rejected=tuple(rejected))
 
@@ -83,6 +85,26 @@ def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnE
     if isinstance(item.col, AdhocColumn):
         return adhoc_column(scope, item.col, place=place)
     return column_by_name(scope, item.col)
+
+
+def _on_column(scope: Scope, item: ChartDataFilter, *, place: str) -> Predicate:
+    target = _column_target(scope, item, place=place)
+    kind = _advanced_type(scope, item, target)
+    if kind is None or item.op in _NEVER_TRANSLATED:
+        return _predicate(target, item)
+    many = item.op in (FilterOperator.IN, FilterOperator.NOT_IN)
+    given = _members(target, item.op, item.val) if many else [_single(target, item.op, item.val)]
+    values = [cleaned(value) for value in given]
+    largest = _LARGEST_INTEGER if target.kind is ValueKind.INTEGER else None
+    return predicate_of(kind, target.expr, item.op, values, column=target.label, largest=largest)
+
+
+def _advanced_type(scope: Scope, item: ChartDataFilter, target: Target) -> AdvancedDataType | None:
+    """Return the advanced data type of a filter's column; only columns of numbers hold what such types read."""
+    name = scope.view.find_column(item.col) if isinstance(item.col, str) else None
+    if name is None or target.temporal or target.kind not in (ValueKind.INTEGER, ValueKind.DECIMAL):
+        return None
+    return scope.advanced_types.get(scope.view.columns[name].advanced_data_type or "")
 
 
 def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target:
@@ -158,7 +180,8 @@ def _single(target: Target, op: FilterOperator, value: Any) -> Any:
     return value[0]
 
 
-def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
+def _members(target: Target, op: FilterOperator, value: Any) -> list[Any]:
+    """Return the values of a filter; at least one, and no more than may be."""
     members = list(value) if isinstance(value, list | tuple) else [] if value is None else [value]
     if not members:
         raise FilterValueError(f"filter on {target.label!r}: {op.value} needs at least one value")
@@ -167,7 +190,11 @@ def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
             f"filter on {target.label!r}: {len(members)} values are more than Settings.max_in_values "
             f"({target.max_in_values}) allows"
         )
-    values = [cleaned(member) for member in members]
+    return members
+
+
+def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
+    values = [cleaned(member) for member in _members(target, op, value)]
     converted = [
         convert(single, target.kind, column=target.label, temporal=target.temporal)
         for single in values
@@ -201,6 +228,12 @@ def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
 def _refuse_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate:
     raise FilterValueError(f"filter on {target.label!r}: TEMPORAL_RANGE is for time columns of the dataset")
 
+
+_LARGEST_INTEGER = 2**63 - 1
+_NEVER_TRANSLATED = frozenset(
+    {FilterOperator.IS_NULL, FilterOperator.IS_NOT_NULL, FilterOperator.IS_TRUE, FilterOperator.IS_FALSE}
+)
+"""Operators that mean the same on a column of an advanced data type as on any other."""
 
 _BUILDERS: Mapping[FilterOperator, Callable[[Target, FilterOperator, Any], Predicate]] = {
     **dict.fromkeys((FilterOperator.IS_NULL, FilterOperator.IS_NOT_NULL), _null_check),

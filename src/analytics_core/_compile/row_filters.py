@@ -36,7 +36,8 @@ def filter_clauses(row_filters: Sequence[RowFilter], read: ReadFilter) -> tuple[
         if item.group_key:
             groups.setdefault(item.group_key, []).append(item)
         else:
-            clauses.append(Clause(Condition(read(item)), Origin(OriginKind.ROW_RULE, item.name)))
+            kind = OriginKind.GUEST if item.is_of_guest else OriginKind.ROW_RULE
+            clauses.append(Clause(Condition(read(item)), Origin(kind, item.name)))
     for key, members in groups.items():
         names = ", ".join(member.name for member in members)
         conditions = AnyOf(tuple(Condition(read(member)) for member in members))

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._compile.plan import FragmentExpr
@@ -39,6 +40,7 @@ class Scope:
     now: datetime
     limits: PlanLimits
     render: RenderTemplate
+    advanced_types: Mapping[str, AdvancedDataType] = field(default_factory=dict)
 
     def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
         """Return a user's SQL as one checked expression; `place` names it in errors and origins."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -68,6 +69,10 @@ class Reflector:
             DatabaseError: the database does not answer, or there is no such schema.
         """
         return self._ask(database, lambda connection: _tables(connection, schema), identity)
+
+    def functions(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
+        """Return the names of the functions that the database knows, sorted; none where it does not tell."""
+        return self._ask(database, _functions, identity)
 
     def columns(
         self,
@@ -156,6 +161,15 @@ def _tables(connection: sa.Connection, schema: str | None) -> tuple[ReflectedTab
     return tuple(sorted((*tables, *views), key=lambda found: found.name))
 
 
+def _functions(connection: sa.Connection) -> tuple[str, ...]:
+    is_mariadb = getattr(connection.dialect, "is_mariadb", False)
+    statement = _FUNCTIONS.get("mariadb" if is_mariadb else connection.dialect.name)
+    if statement is None:
+        return ()
+    found = {str(function).lower() for function in connection.exec_driver_sql(statement).scalars()}
+    return tuple(sorted(function for function in found if _IS_NAME.fullmatch(function)))
+
+
 def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
     """Return the columns; none when there is no such table."""
     if connection.dialect.name == "sqlite":
@@ -194,6 +208,13 @@ def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -
     )
 
 
+_IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
+_FUNCTIONS: Mapping[str, str] = {
+    "sqlite": "SELECT DISTINCT name FROM pragma_function_list",
+    "duckdb": "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'",
+    "postgresql": "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE pg_catalog.pg_function_is_visible(oid)",
+    "mariadb": "SELECT DISTINCT FUNCTION FROM information_schema.SQL_FUNCTIONS WHERE FUNCTION IS NOT NULL",
+}
 _DUCKDB_SCHEMAS = """
 SELECT DISTINCT schema_name FROM duckdb_schemas()
 WHERE database_name = current_database() AND schema_name NOT IN ('information_schema', 'pg_catalog') ORDER BY 1

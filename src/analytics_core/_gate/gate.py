@@ -16,6 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
+from analytics_core.errors import DatabaseAccessError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +50,15 @@ class Gate:
 
         Raises:
             DatasetAccessError: no grant.
+            DatabaseAccessError: a guest on a database that impersonates its users.
             TemplateError: a row rule names an attribute that the actor does not have.
         """
         self._policy.require_read_dataset(actor, dataset)
+        if actor.guest is not None and database.impersonate_user:
+            raise DatabaseAccessError(
+                f"database {database.id} is asked in the name of its users, and guests are none; "
+                "embed charts of another connection"
+            )
         ruled = self._row_security.ruled(actor, dataset, spec)
         return Admission(
             actor=actor,
@@ -84,7 +91,8 @@ class Gate:
 
     def recall_key(self, admission: Admission) -> Hashable | None:
         """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query."""
-        if admission.dataset.sql and self._row_security.asks_a_host:
+        asks_others = self._row_security.asks_a_host or admission.actor.guest is not None
+        if admission.dataset.sql and asks_others:
             return None
         return admission.row_filters, admission.ruled.book.digest
 

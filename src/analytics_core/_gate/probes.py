@@ -12,7 +12,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.reflection import ReflectedColumn, Reflector
+from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._records.database import Database
@@ -75,6 +75,39 @@ class Probes:
         columns = _with_kinds(self._reflector.columns_of_select(database, spec, source.sql, identity=identity), spec)
         _refuse_twins((column.name for column in columns), place)
         return columns
+
+    def schemas_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read.
+
+        Raises:
+            DatabaseAccessError: the actor may not see the database.
+            DatabaseError: the database cannot be reached.
+        """
+        self._policy.require_read_database(actor, database)
+        found = self._reflector.schemas(database, identity=actor.identity_on(database))
+        return tuple(name for name in found if self._policy.can_read_tables(actor, database, schema=name))
+
+    def tables_of(self, actor: Actor, database: Database, *, schema: str | None) -> tuple[ReflectedTable, ...]:
+        """Return the tables and views of a schema (None: the default one).
+
+        Raises:
+            DatabaseAccessError: the actor may not read this schema.
+            DatabaseError: there is no such schema, or the database cannot be reached.
+        """
+        self._policy.require_read_table(actor, database, schema=schema)
+        return self._reflector.tables(database, schema, identity=actor.identity_on(database))
+
+    def functions_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
+        """Return the names of the functions that SQL on the database may call, sorted.
+
+        Raises:
+            DatabaseAccessError: the actor may not see the database.
+            DatabaseError: the database cannot be reached.
+        """
+        self._policy.require_read_database(actor, database)
+        denied = self._registry.get(database.engine).denied_functions
+        found = self._reflector.functions(database, identity=actor.identity_on(database))
+        return tuple(name for name in found if name.casefold() not in denied)
 
     def try_connection(self, actor: Actor, database: Database) -> None:
         """Connect and run the smallest statement; a DatabaseError says what went wrong."""

@@ -15,12 +15,17 @@ from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.guest import GuestPass, GuestRule
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuleBook, RuleUnit, TableName, ruled_dataset
-from analytics_core.errors import TemplateError
+from analytics_core.errors import DatasetAccessError, TemplateError
 from analytics_core.ports import RowFilterSource
+
+_Columns = tuple[tuple[str, str | None], ...]
+_BoundRule = tuple[int, GuestRule, _Columns | None]
+"""A rule of a guest's token, its place there, and the columns that it may use (None: those of the dataset)."""
 
 _LOOSE_DIALECTS = frozenset({"duckdb"})
 """Where the first of two parts may be a catalog as well as a schema."""
@@ -76,10 +81,11 @@ class RowSecurity:
 
         Raises:
             TemplateError: a rule names an attribute that the actor does not have; the query must not run.
+            DatasetAccessError: no rule of a guest's token binds here, and it was not minted for all rows.
         """
         units = ruled.book.on_dataset(ruled.actor.role_ids, ruled_dataset(ruled.dataset))
         own = (item for source in self._sources for item in source.row_filters(ruled.actor.user, ruled.dataset))
-        return tuple(self._rendered(ruled, [*_filters(units), *own]))
+        return (*self._rendered(ruled, [*_filters(units), *own]), *self._of_guest(ruled))
 
     def in_source(self, ruled: RuledActor, source: SqlSource) -> SqlSource:
         """Return the SQL of a virtual dataset with the rules of each relation that it reads.
@@ -111,7 +117,7 @@ class RowSecurity:
             return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds)
 
         spec = ruled.spec
-        return filter_clauses(tuple(self._rendered(ruled, filters)), read)
+        return filter_clauses((*self._rendered(ruled, filters), *self._of_guest_over(ruled, name, loose=loose)), read)
 
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
         """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
@@ -123,8 +129,8 @@ class RowSecurity:
             for rule in ruled.book.rules_over(own.database_id, name, two_parts_are_loose=loose):
                 yield rule, f"table {table} in its SQL"
 
-    def check(self, clause: str, dataset: Dataset, spec: EngineSpec) -> None:
-        """Read a clause as it would be read for a query on the dataset, with made-up values for what actors have.
+    def check(self, clause: str, dataset: Dataset, spec: EngineSpec, *, facts: ActorFacts | None = None) -> None:
+        """Read a clause as it would be read for a query on the dataset; without `facts` with made-up values.
 
         Raises:
             FragmentError, SubqueryNotAllowedError, UnknownColumnError: it is not one condition on the dataset.
@@ -133,7 +139,7 @@ class RowSecurity:
         place = f"clause on dataset {dataset.table_name!r}"
         columns = ruled_dataset(dataset).columns
         try:
-            text, holders = self._renderer.render_rule(clause, _ANYBODY, dialect=spec.dialect)
+            text, holders = self._renderer.render_rule(clause, facts or _ANYBODY, dialect=spec.dialect)
         except TemplateError as error:
             raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
         item = RowFilter(name=place, clause=text, holders=holders)
@@ -152,6 +158,42 @@ class RowSecurity:
                 for item in source.row_filters(ruled.actor.user, dataset):
                     group = f"{item.group_key} on dataset {dataset.id}" if item.group_key else None
                     yield replace(item, group_key=group, columns=item.columns or known.columns)
+
+    def _of_guest(self, ruled: RuledActor) -> tuple[RowFilter, ...]:
+        """Return the rules of a guest's token that bind on the dataset: its own, those for all, those on its table."""
+        guest, own = ruled.actor.guest, ruled_dataset(ruled.dataset)
+        if guest is None:
+            return ()
+        found: list[_BoundRule] = [(n, rule, None) for n, rule in _numbered(guest) if rule.dataset_id in (None, own.id)]
+        if own.name is not None:
+            over = self._rules_over(ruled, own.name, loose=False)
+            found += [item for item in over if item[1].dataset_id != own.id]
+        if not found and guest.needs_rule(own.id):
+            raise DatasetAccessError(
+                f"the guest token has no row rule for dataset {own.id}; mint it with one, or with all_rows=[{own.id}]"
+            )
+        return tuple(self._guest_filter(ruled, *item) for item in found)
+
+    def _of_guest_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
+        """Yield the rules of a guest's token on datasets over a table; those for all bind once, on the dataset."""
+        return (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
+
+    def _rules_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> list[_BoundRule]:
+        guest = ruled.actor.guest
+        if guest is None or all(rule.dataset_id is None for rule in guest.rules):
+            return []
+        tables = {dataset.id: ruled_dataset(dataset) for dataset in self._books.tables(ruled.dataset.database_id)}
+        over = {
+            key: table.columns
+            for key, table in tables.items()
+            if table.name is not None and table.name.may_be(name, two_parts_are_loose=loose)
+        }
+        return [(n, rule, over[rule.dataset_id]) for n, rule in _numbered(guest) if rule.dataset_id in over]
+
+    def _guest_filter(self, ruled: RuledActor, number: int, rule: GuestRule, columns: _Columns | None) -> RowFilter:
+        name = f"rule {number} of the guest token"
+        item = RowFilter(name=name, clause=rule.clause, columns=columns, is_of_guest=True)
+        return self._with_values(item, guest_facts(ruled.actor, rule), ruled.spec) if "{" in rule.clause else item
 
     def _rendered(self, ruled: RuledActor, filters: Iterable[RowFilter]) -> Iterator[RowFilter]:
         facts: ActorFacts | None = None
@@ -189,12 +231,22 @@ def facts_of(actor: Actor) -> ActorFacts:
     for name, value in actor.user.attributes:
         attributes[name] = (*attributes.get(name, ()), value)
     return ActorFacts(
-        user_id=actor.user.id or None,
+        user_id=actor.stored_id,
         username=actor.user.username,
         email=actor.user.email,
         roles=tuple(role.name for role in actor.roles),
         attributes=attributes,
     )
+
+
+def guest_facts(actor: Actor, rule: GuestRule) -> ActorFacts:
+    """Return what the clause of a guest's rule may know: the guest, and the values of the rule."""
+    values = {name: list(value) if isinstance(value, tuple) else value for name, value in rule.values}
+    return replace(facts_of(actor), user_id=None, values=values)
+
+
+def _numbered(guest: GuestPass) -> Iterator[tuple[int, GuestRule]]:
+    return enumerate(guest.rules, start=1)
 
 
 def _filters(units: Iterable[RuleUnit]) -> Iterator[RowFilter]:

@@ -69,6 +69,7 @@ def cache_key(
         "plan": fingerprint(plans[0], *(fingerprint(plan) for plan in plans[1:])),
         # The uuids keep stores that share a cache apart: their ids are alike.
         "dataset": _version(loaded.dataset),
+        "generation": loaded.generation,
         "database": _version(loaded.database),
         "identity": identity,
         "rules": [str(clause.origin) for clause in plans[0].row_rules],

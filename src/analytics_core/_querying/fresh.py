@@ -25,11 +25,15 @@ class _Kept(Generic[Value]):
 class Fresh(Generic[Key, Value]):
     """Values read from a store, each believed for `seconds`, and none once this store was written to.
 
+    With `nouns` only changes that bear on these kinds of records end the belief.
     A change made by another process is seen at the latest after `seconds`; 0 reads each time.
     """
 
-    def __init__(self, store: MetadataStore, clock: Clock, *, seconds: float, capacity: int = 500) -> None:
+    def __init__(
+        self, store: MetadataStore, clock: Clock, *, seconds: float, capacity: int = 500, nouns: tuple[str, ...] = ()
+    ) -> None:
         self._store = store
+        self._nouns = nouns
         self._clock = clock
         self._lasts = timedelta(seconds=seconds)
         self._capacity = capacity
@@ -38,7 +42,7 @@ class Fresh(Generic[Key, Value]):
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
-        revision, now = self._store.revision(), self._clock.now()
+        revision, now = self._store.revision(*self._nouns), self._clock.now()
         with self._guard:
             kept = self._kept.get(key)
         if kept is not None and kept.revision == revision and now < kept.ends:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.generations import generation_of
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core.errors import NotFoundError, UnknownDatasourceTypeError
@@ -21,16 +22,20 @@ _QUERYABLE = ("table", "dataset", "query", "saved_query")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadedDataset:
-    """A dataset with all that is needed to plan and run queries on it."""
+    """A dataset with all that is needed to plan and run queries on it.
+
+    `generation` counts how often its cached answers were made unreachable.
+    """
 
     dataset: Dataset
     database: Database
     spec: EngineSpec
+    generation: int = 0
 
     @property
-    def versions(self) -> tuple[int, int, int]:
-        """Return what names this state of the dataset: its id, its version and the database's."""
-        return self.dataset.id, self.dataset.audit.version, self.database.audit.version
+    def versions(self) -> tuple[int, int, int, int]:
+        """Return what names this state of the dataset: its id, its version, the database's, and the generation."""
+        return self.dataset.id, self.dataset.audit.version, self.database.audit.version, self.generation
 
 
 class DatasetLoader:
@@ -58,4 +63,6 @@ class DatasetLoader:
         with self._store.unit_of_work() as unit:
             dataset = unit.datasets.get(dataset_id)
             database = unit.databases.get(dataset.database_id)
-        return LoadedDataset(dataset=dataset, database=database, spec=self._registry.get(database.engine))
+            generation = generation_of(unit, dataset)
+        spec = self._registry.get(database.engine)
+        return LoadedDataset(dataset=dataset, database=database, spec=spec, generation=generation)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import QueryPlan, Statement
@@ -26,9 +28,12 @@ class PreparedQuery:
 class Preparer:
     """Plans and compiles queries."""
 
-    def __init__(self, *, parser: FragmentParser, limits: PlanLimits) -> None:
+    def __init__(
+        self, *, parser: FragmentParser, limits: PlanLimits, advanced_types: Mapping[str, AdvancedDataType]
+    ) -> None:
         self._parser = parser
         self._limits = limits
+        self._advanced_types = advanced_types
 
     def prepare(
         self,
@@ -45,4 +50,11 @@ class Preparer:
 
     def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> Scope:
         """Return the surroundings in which queries on a dataset are planned."""
-        return Scope(view=view, parser=self._parser, now=now, limits=self._limits, render=render)
+        return Scope(
+            view=view,
+            parser=self._parser,
+            now=now,
+            limits=self._limits,
+            render=render,
+            advanced_types=self._advanced_types,
+        )

@@ -128,7 +128,7 @@ class _Asked:
         since, until = ranges.bounds(ranges.own_text)
         return TemplateValues(
             dialect=self.spec.dialect,
-            user_id=user.id,
+            user_id=self.call.actor.stored_id,
             username=user.username,
             email=user.email,
             roles=tuple(sorted(role.name for role in self.call.actor.roles)),

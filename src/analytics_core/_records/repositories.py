@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
@@ -14,8 +14,10 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
+from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
+from analytics_core._records.scope import Scope
 from analytics_core._records.tag import Favourite, Tag
 
 Record = TypeVar("Record")
@@ -34,14 +36,17 @@ class ListFilter:
 class ListQuery:
     """Which records of a list: all conditions hold; `ids` narrows to what the actor may see (None: no narrowing).
 
-    `order_by` is (column, descending) pairs, completed by the id so that pages never overlap; `page` counts from 0.
+    `ids` are numbers or a scope. `order_by` is (column, descending) pairs, completed by the id so that pages never
+    overlap; `page` counts from 0. `without` names parts of the records that are left unread; a record that lacks some
+    cannot be stored.
     """
 
     filters: tuple[ListFilter, ...] = ()
     order_by: tuple[tuple[str, bool], ...] = ()
     page: int = 0
     page_size: int = 25
-    ids: frozenset[int] | None = None
+    ids: frozenset[int] | Scope | None = None
+    without: frozenset[str] = frozenset()
 
 
 class Repository(Protocol[Record]):
@@ -53,8 +58,17 @@ class Repository(Protocol[Record]):
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
 
+    def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
+
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page."""
+
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page.
+
+        They come sorted, None left out; the query's own order does not count.
+        """
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
@@ -72,8 +86,18 @@ class Repository(Protocol[Record]):
         """Remove the record and what belongs to it alone; NotFoundError when there is none."""
 
 
+class ExpendableRepository(Repository[Record], Protocol[Record]):
+    """Records that pile up and that nothing else needs."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, and return how many they were."""
+
+
 class UnitOfWork(Protocol):
     """One transaction on the metadata store: commits when its `with` block ends well, else leaves nothing behind."""
+
+    def names(self, query: NamesQuery) -> Names:
+        """Return short names of records, all read by one statement."""
 
     @property
     def users(self) -> Repository[User]:
@@ -128,9 +152,9 @@ class UnitOfWork(Protocol):
         """The row-level security rules."""
 
     @property
-    def logs(self) -> Repository[LogEntry]:
+    def logs(self) -> ExpendableRepository[LogEntry]:
         """Who did what, when."""
 
     @property
-    def key_values(self) -> Repository[KeyValue]:
+    def key_values(self) -> ExpendableRepository[KeyValue]:
         """Small texts under keys."""

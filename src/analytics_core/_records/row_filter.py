@@ -28,6 +28,7 @@ class RowFilter:
     Attributes:
         columns: (name, type) of the columns that the clause may use; None: those of the dataset that is queried.
         holders: the values of templates in the clause, once they are rendered.
+        is_of_guest: whether a guest token brought it.
     """
 
     name: str
@@ -35,3 +36,4 @@ class RowFilter:
     group_key: str | None = None
     columns: tuple[tuple[str, str | None], ...] | None = None
     holders: tuple[Holder, ...] = ()
+    is_of_guest: bool = False

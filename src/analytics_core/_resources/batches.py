@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol, TypeVar
 
-from analytics_core._records.repositories import ListQuery, Repository
+from analytics_core._records.repositories import Repository
 
 _STORED_IDS = range(1, 2**31)
 
@@ -21,10 +21,14 @@ class Stored(Protocol):
 Record = TypeVar("Record", bound=Stored)
 
 
-def by_ids(repository: Repository[Record], ids: Iterable[int]) -> dict[int, Record]:
-    """Return the records of these ids that exist, by id and in the order of their ids."""
-    wanted = frozenset(record_id for record_id in ids if record_id in _STORED_IDS)
-    if not wanted:
-        return {}
-    _, found = repository.list(ListQuery(ids=wanted, page_size=len(wanted)))
+def by_ids(
+    repository: Repository[Record], ids: Iterable[int], *, without: frozenset[str] = frozenset()
+) -> dict[int, Record]:
+    """Return the records of these ids that exist, by id and in the order of their ids; parts may be left unread."""
+    found = repository.get_many(stored_ids(ids), without=without)
     return {record.id: record for record in found}
+
+
+def stored_ids(ids: Iterable[int]) -> frozenset[int]:
+    """Return those of the ids that a store may have given."""
+    return frozenset(record_id for record_id in ids if record_id in _STORED_IDS)

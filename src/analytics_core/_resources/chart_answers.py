@@ -7,9 +7,10 @@ from typing import Any
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.names import DatasetName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
-from analytics_core._resources.readable import Readable, html_of
+from analytics_core._resources.readable import Readable
 from analytics_core._resources.surroundings import Around
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.chart_answers import (
@@ -20,6 +21,7 @@ from analytics_core.models.chart_answers import (
     ChartScreenshot,
 )
 from analytics_core.models.enums import DatasourceType
+from analytics_core.models.explore import ExploreSlice
 from analytics_core.models.references import DashboardReference, DashboardReferenceWithMetadata, DatasetReference
 
 
@@ -27,7 +29,7 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
     """Return one chart (contract, `ChartRestApi.get`)."""
     dashboards = (
         DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
-        for d in around.dashboards.get(chart.id, ())
+        for d in around.dashboards_of(chart)
     )
     return ChartGet(
         **_stored(chart),
@@ -43,8 +45,7 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
 
 def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
-    dataset = around.datasets.get(chart.id)
-    dashboards = around.dashboards.get(chart.id, ())
+    dataset, dashboards = around.dataset_of(chart), around.dashboards_of(chart)
     return ChartListItem(
         **_stored(chart),
         **_people_and_times(chart, people, readable),
@@ -55,7 +56,7 @@ def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: R
         table=_table(dataset),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
         tags=around.tag_references(chart.tag_ids),
-        description_markeddown=html_of(chart.description),
+        description_markeddown=readable.markdown(chart.description),
         form_data=form_data(chart),
     )
 
@@ -67,12 +68,25 @@ def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
         slice_name=chart.slice_name,
         slice_url=readable.url("chart", {"id": chart.id}),
         description=chart.description,
-        description_markeddown=html_of(chart.description),
+        description_markeddown=readable.markdown(chart.description),
         cache_timeout=chart.cache_timeout,
         certified_by=chart.certified_by,
         certification_details=chart.certification_details,
         changed_on=chart.audit.changed_on,
         form_data=form_data(chart),
+    )
+
+
+def chart_slice(chart: Chart, *, readable: Readable) -> ExploreSlice:
+    """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
+    entity = chart_entity(chart, readable=readable)
+    return ExploreSlice(
+        **{name: getattr(entity, name) for name in ChartEntity.model_fields},
+        slice_id=chart.id,
+        datasource=form_data(chart).get("datasource"),
+        is_managed_externally=chart.is_managed_externally,
+        owners=chart.owner_ids,
+        query_context=json_object(chart.query_context) or None,
     )
 
 
@@ -148,7 +162,7 @@ def _addresses(chart: Chart, readable: Readable) -> dict[str, str | None]:
     }
 
 
-def _table(dataset: Dataset | None) -> DatasetReference | None:
+def _table(dataset: DatasetName | None) -> DatasetReference | None:
     if dataset is None:
         return None
     return DatasetReference(default_endpoint=dataset.default_endpoint, table_name=dataset.table_name)

@@ -37,6 +37,11 @@ class ChartQueries:
         asked = self._asked(question, force=force)
         return self._runtime.queries.run(asked.read, asked.call)
 
+    def fill(self, chart: Chart, payload: Payload) -> ChartData:
+        """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
+        call = Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=chart.cache_timeout)
+        return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload)), call)
+
     def explain(self, question: Question) -> Explanation:
         """Return why the answer would be what it is; no statement runs."""
         asked = self._asked(question)
@@ -60,8 +65,7 @@ class ChartQueries:
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload)
-        if force and not read.context.force:
-            read = ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)
+        read = _forced(read) if force else read
         timeout = chart.cache_timeout if chart is not None else None
         return _Asked(
             read=read,
@@ -79,3 +83,9 @@ class ChartQueries:
                     dataset = None
         self._runtime.policy.require_read_chart(self._actor, chart, dataset)
         return chart
+
+
+def _forced(read: ReadContext) -> ReadContext:
+    if read.context.force:
+        return read
+    return ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 from uuid import uuid4
@@ -17,14 +17,16 @@ from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.surroundings import around_charts
+from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -32,6 +34,7 @@ from analytics_core.errors import NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
 from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
@@ -59,6 +62,15 @@ LISTING = Listing(
 
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
+LOOK_UPS = LookUps(
+    shape="chart",
+    repository=lambda unit: unit.charts,
+    scope=CHARTS.scope,
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"datasets": DATASETS},
+    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name"},
+)
+
 
 class Charts:
     """Charts, as one actor may see, change and ask them."""
@@ -73,6 +85,29 @@ class Charts:
     def data(self, question: Question, *, force: bool = False) -> ChartData:
         """Return the answer to a chart (by id) or a query context; `force` reads from the source, not the cache."""
         return self._queries.data(question, force=force)
+
+    def question(
+        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: str | Sequence[Any] | None = None
+    ) -> dict[str, Any]:
+        """Return the query context that a reader of a chart asks: what it stores, with a dashboard's filters added.
+
+        `cache.warm_up_chart` with the same arguments fills exactly the entries that this question finds.
+
+        Args:
+            chart_id: the chart.
+            dashboard_id: a dashboard that shows it, whose filters count with their default values.
+            extra_filters: more filters, a list of `{col, op, val}` or its JSON text; `__time_range`, `__time_grain`
+                and `__granularity` as `col` mean the time options of the query.
+
+        Raises:
+            QueryError: the chart stores no query context.
+            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+        """
+        return (
+            Questions(self._runtime, self._actor)
+            .one(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
+            .payload
+        )
 
     def explain(self, question: Question) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs."""
@@ -103,20 +138,21 @@ class Charts:
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
 
-        def change() -> Chart:
+        def change() -> tuple[Chart, Around]:
             with self._runtime.store.unit_of_work() as unit:
                 stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
                 details = self._placed(unit, stored.id, post.dashboards)
                 act.log(unit, chart_id=stored.id, details=details)
-                return stored
+                return stored, self._around(unit, stored)
 
-        return self._answer(until_accepted(change, stale="dashboard"))
+        return self._answer(*until_accepted(change, stale="dashboard"))
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        return self._answer(chart)
+            around = self._around(unit, chart)
+        return self._answer(chart, around)
 
     def list(
         self,
@@ -158,15 +194,15 @@ class Charts:
         put = parse(ChartPut, payload, shape=_PUT)
         owners = self._named_owners(put)
 
-        def change() -> Chart:
+        def change() -> tuple[Chart, Around]:
             with self._runtime.store.unit_of_work() as unit:
                 after = self._changed(unit, self._writable(unit, chart_id), put, owners)
                 stored = unit.charts.update(after, actor_id=self._actor.id)
                 details = self._placed(unit, chart_id, put.dashboards)
                 act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
-                return stored
+                return stored, self._around(unit, stored)
 
-        return self._answer(until_accepted(change, stale="dashboard"))
+        return self._answer(*until_accepted(change, stale="dashboard"))
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart, from its dashboards too; only owners and administrators may."""
@@ -175,6 +211,39 @@ class Charts:
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
             act.log(unit, chart_id=chart_id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `datasets`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `viz_type` or `datasource_name`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def datasource(self, chart_id: int) -> ChartDatasource:
@@ -210,7 +279,7 @@ class Charts:
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+        require_readable_chart(unit, self._runtime.policy, self._actor, chart)
         return chart
 
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
@@ -229,7 +298,7 @@ class Charts:
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
-        dataset = find_dataset_of(unit, chart)
+        dataset = find_source(unit, self._runtime.policy, self._actor, chart)
         if dataset is None:
             raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
         self._runtime.policy.require_read_dataset(self._actor, dataset)
@@ -251,9 +320,10 @@ class Charts:
         policy = self._runtime.policy
         return {"dashboards": place_on_dashboards(unit, policy, self._actor, chart_id=chart_id, wanted=wanted)}
 
-    def _answer(self, chart: Chart) -> ChartGet:
-        with self._runtime.store.unit_of_work() as unit:
-            around = around_charts(unit, self._runtime.policy, self._actor, (chart,))
+    def _around(self, unit: UnitOfWork, chart: Chart) -> Around:
+        return around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
+
+    def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))
         return chart_get(chart, around=around, people=people, readable=self._readable_texts())
 

@@ -7,6 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import UUID, uuid4
 
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.call import Call
+from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
@@ -19,6 +22,7 @@ from analytics_core._resources.dashboard_checks import check_roles, placed_chart
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
+from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
@@ -29,7 +33,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.surroundings import around_dashboards
+from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._resources.visibility import readable_charts, visible_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -102,7 +106,8 @@ class Dashboards:
             check_roles(unit, record.role_ids, shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
-        return self._answer(stored)
+            around, charts = self._around(unit, stored)
+        return self._shown(stored, around, charts)
 
     def get(self, key: int | str) -> DashboardGet:
         """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
@@ -113,7 +118,8 @@ class Dashboards:
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, key)
-        return self._answer(dashboard)
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
 
     def list(
         self,
@@ -251,6 +257,22 @@ class Dashboards:
             for dataset in datasets
         )
 
+    def filter_values(
+        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    ) -> ChartData:
+        """Return the values that a filter of the dashboard offers, in order; `search` narrows to those that hold it.
+
+        Raises:
+            NotFoundError: the dashboard has no such filter.
+            DashboardAccessError, DatasetAccessError: the dashboard or the dataset of the filter is not for this actor.
+            QueryError: the filter has no list of values.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._readable(unit, dashboard_id)
+        question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
+        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        return self._runtime.queries.run(self._runtime.contexts.read(question), call)
+
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:
         """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
@@ -289,8 +311,15 @@ class Dashboards:
 
     def _answer(self, dashboard: Dashboard) -> DashboardGet:
         with self._runtime.store.unit_of_work() as unit:
-            around = around_dashboards(unit, (dashboard,))
-            charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
+
+    def _around(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Around, tuple[Chart, ...]]:
+        """Return what stands around a dashboard, and those of its charts that the actor may read."""
+        charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+        return around_dashboards(unit, (dashboard,)), charts
+
+    def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_people(self._runtime.people, people_of(dashboard))
         return dashboard_get(dashboard, charts=charts, around=around, people=people, readable=self._readable_texts())
 

@@ -7,17 +7,23 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._records.database import Database
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
 from analytics_core._resources.database_changes import changed_database, new_database, new_uri
+from analytics_core._resources.database_parameters import parameter_problems
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.json_text import json_object
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.visibility import visible_databases
+from analytics_core._resources.related_objects import related_objects
+from analytics_core._resources.visibility import every, visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseGet,
@@ -26,7 +32,14 @@ from analytics_core.models.database import (
     DatabasePut,
     DatabaseTestConnection,
 )
+from analytics_core.models.database_answers import (
+    DatabaseFunctionNames,
+    DatabaseTable,
+    DatabaseValidateParameters,
+    FileUploadSchemas,
+)
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="database",
@@ -47,6 +60,15 @@ LISTING = Listing(
     stored_as={"backend": "engine"},
 )
 
+LOOK_UPS = LookUps(
+    shape="database",
+    repository=lambda unit: unit.databases,
+    scope=DATABASES.scope,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={},
+    distinct={"backend": "engine"},
+)
+
 
 class Databases:
     """Database connections, as one actor may see and change them."""
@@ -65,12 +87,15 @@ class Databases:
             ConnectionUriError: the URI or an option is malformed or not allowed.
             AlreadyExistsError: the name is taken.
         """
+        act = begin_act(self._runtime, self._actor, "database.create")
         post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         self._runtime.policy.require_manage_databases(self._actor)
         uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
-            return database_get(unit.databases.add(record, actor_id=self._actor.id))
+            stored = unit.databases.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": stored.id})
+        return database_get(stored)
 
     def get(self, database_id: int) -> DatabaseGet:
         """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
@@ -117,6 +142,7 @@ class Databases:
 
         A URI with the password masked keeps the stored password, as long as server and user stay the same.
         """
+        act = begin_act(self._runtime, self._actor, "database.update")
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
@@ -124,16 +150,93 @@ class Databases:
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
         return database_get(changed)
 
     def delete(self, database_id: int) -> None:
         """Remove a database and close its connections; InUseError while datasets read from it."""
+        act = begin_act(self._runtime, self._actor, "database.delete")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
             self._runtime.policy.require_write(self._actor, stored)
             unit.databases.delete(database_id)
+            act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
+
+    # --------------------------------------------------------------------------------------------- what it holds
+    def schemas(self, database_id: int) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read, sorted."""
+        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id))
+
+    def tables(self, database_id: int, schema: str | None = None) -> tuple[DatabaseTable, ...]:
+        """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
+
+        Args:
+            database_id: the database.
+            schema: None for the default one, which takes a grant on the whole database.
+
+        Raises:
+            DatabaseAccessError: the actor may not read this schema.
+            DatabaseError: there is no such schema, or the database cannot be reached.
+        """
+        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema)
+        return tuple(
+            DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
+        )
+
+    def function_names(self, database_id: int) -> DatabaseFunctionNames:
+        """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
+
+        Empty for engines that do not tell; functions that no user's SQL may call are left out.
+        """
+        names = self._runtime.probes.functions_of(self._actor, self._stored(database_id))
+        return DatabaseFunctionNames(function_names=names)
+
+    def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
+        """Return the schemas that take uploads and that the actor may read.
+
+        They are `schemas_allowed_for_file_upload` of the database's `extra`; none while `allow_file_upload` is off
+        (contract, `DatabaseSchemaAccessForFileUploadResponse`).
+        """
+        database = self._stored(database_id)
+        named = json_object(database.extra).get("schemas_allowed_for_file_upload")
+        allowed = named if database.allow_file_upload and isinstance(named, list) else []
+        policy, actor = self._runtime.policy, self._actor
+        readable = (s for s in allowed if isinstance(s, str) and policy.can_read_tables(actor, database, schema=s))
+        return FileUploadSchemas(schemas=tuple(readable))
+
+    def related_objects(self, database_id: int) -> RelatedObjects:
+        """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
+
+        Contract, `DatabaseRelatedObjectsResponse`.
+        """
+        of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
+        with self._runtime.store.unit_of_work() as unit:
+            self._readable(unit, database_id)
+            dataset_ids = [dataset.id for dataset in every(unit.datasets, of_it)]
+            return related_objects(unit, self._runtime.policy, self._actor, dataset_ids)
+
+    # ---------------------------------------------------------------------------------------------------- trials
+    def validate_parameters(self, payload: Payload) -> None:
+        """Check the parameters of a connection and say nothing when all are well; nothing is contacted.
+
+        Contract, `DatabaseValidateParametersSchema`. Only administrators may.
+
+        Raises:
+            PayloadSchemaError: `.problems` names every field that is wrong and what would work.
+        """
+        shape = "DatabaseValidateParametersSchema"
+        given = parse(DatabaseValidateParameters, payload, shape=shape)
+        self._runtime.policy.require_manage_databases(self._actor)
+        problems = parameter_problems(
+            given,
+            registry=self._runtime.registry,
+            settings=self._runtime.settings,
+            name_is_taken=self._stored_uri(given.database_name) is not None,
+        )
+        if problems:
+            raise PayloadSchemaError(shape=shape, problems=problems)
 
     def test_connection(self, payload: Payload) -> None:
         """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
@@ -152,6 +255,44 @@ class Databases:
             self._runtime.probes.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `created_by` or `changed_by`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `backend`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def _stored(self, database_id: int) -> Database:
+        """Return a database; the probes check what the actor may do there."""
+        with self._runtime.store.unit_of_work() as unit:
+            return self._readable(unit, database_id)
 
     def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
         database = unit.databases.get(database_id)

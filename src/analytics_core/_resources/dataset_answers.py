@@ -10,6 +10,7 @@ from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.names import DatabaseName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable
@@ -21,9 +22,22 @@ from analytics_core.models.dataset import (
     SqlMetric,
     TableColumn,
 )
+from analytics_core.models.dataset_description import DatabaseSummary, DatasetDescription
 from analytics_core.models.enums import TimeGrain
 
 DATASOURCE_TYPE = "table"
+_DESCRIBED = (
+    "column_formats",
+    "currency_formats",
+    "datasource_name",
+    "granularity_orm",
+    "name",
+    "order_by_choices",
+    "select_star",
+    "time_grain_orm",
+    "uid",
+    "verbose_map",
+)
 
 
 def dataset_get(
@@ -46,7 +60,9 @@ def dataset_get(
     )
 
 
-def dataset_item(dataset: Dataset, *, database: Database, people: PeopleIndex, readable: Readable) -> DatasetListItem:
+def dataset_item(
+    dataset: Dataset, *, database: DatabaseName, people: PeopleIndex, readable: Readable
+) -> DatasetListItem:
     """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
     audit = dataset.audit
     return DatasetListItem(
@@ -66,6 +82,46 @@ def dataset_item(dataset: Dataset, *, database: Database, people: PeopleIndex, r
         datasource_type=DATASOURCE_TYPE,
         explore_url=readable.url("explore", {"datasource_type": DATASOURCE_TYPE, "datasource_id": dataset.id}),
         kind=_kind(dataset),
+    )
+
+
+def describe_dataset(
+    dataset: Dataset, *, database: Database, spec: EngineSpec, readable: Readable
+) -> DatasetDescription:
+    """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
+    stored = {name: value for name, value in _stored(dataset).items() if name != "is_managed_externally"}
+    computed = _computed(dataset, spec, readable)
+    shared = {name: computed[name] for name in _DESCRIBED}
+    description = DatasetDescription(
+        **stored,
+        **shared,
+        type=DATASOURCE_TYPE,
+        database=_database_summary(database, spec).to_payload(),
+        columns=tuple(_column(column, spec).to_payload() for column in dataset.columns),
+        metrics=tuple(_metric(metric).to_payload() for metric in dataset.metrics),
+        owners=dataset.owner_ids,
+        edit_url=readable.url("dataset_edit", {"id": dataset.id}),
+        filter_select=dataset.filter_select_enabled,
+        perm=f"[{database.database_name}].[{dataset.table_name}](id:{dataset.id})",
+        params=None,
+        health_check_message=None,
+    )
+    check = readable.settings.dataset_health_check
+    return description.model_copy(update={"health_check_message": check(description)}) if check else description
+
+
+def _database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
+    options = json_object(database.extra)
+    return DatabaseSummary(
+        id=database.id,
+        name=database.database_name,
+        backend=database.engine,
+        allows_cost_estimate=spec.allows_cost_estimate,
+        allows_subquery=spec.allows_subqueries,
+        allows_virtual_table_explore=options.get("allows_virtual_table_explore", True) is not False,
+        disable_data_preview=options.get("disable_data_preview", False) is True,
+        disable_drill_to_detail=options.get("disable_drill_to_detail", False) is True,
+        explore_database_id=database.id,
     )
 
 

@@ -46,7 +46,7 @@ def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, 
     changed = replace(dataset, **changes)
     if changes.get("main_dttm_col"):
         _check_main_dttm_col(changed)
-    return _without_lost_main_dttm_col(changed)
+    return without_lost_main_dttm_col(changed)
 
 
 def reads_elsewhere(before: Dataset, after: Dataset) -> bool:
@@ -70,7 +70,7 @@ def _check_main_dttm_col(dataset: Dataset) -> None:
     raise PayloadSchemaError(shape="DatasetRestApi.put", problems=[problem])
 
 
-def _without_lost_main_dttm_col(dataset: Dataset) -> Dataset:
+def without_lost_main_dttm_col(dataset: Dataset) -> Dataset:
     """Drop a main time column that went away with a replaced list of columns."""
     names = {column.column_name for column in dataset.columns}
     return dataset if dataset.main_dttm_col in names else replace(dataset, main_dttm_col=None)

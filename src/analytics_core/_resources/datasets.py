@@ -2,34 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from typing import Any
 from uuid import uuid4
 
 from analytics_core._gate.probes import FoundColumn
 from analytics_core._querying.call import Call
+from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.names import NamesQuery
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._resources.dataset_answers import DATASOURCE_TYPE, dataset_get, dataset_item
+from analytics_core._resources.dataset_answers import dataset_get, dataset_item
 from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
     count_metric,
     first_temporal,
     refreshed_columns,
 )
+from analytics_core._resources.dataset_copies import copied_dataset, without_column, without_metric
+from analytics_core._resources.journal import Act as LoggedAct
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.related_objects import charts_drawn_from, related_objects
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
-from analytics_core._resources.visibility import visible_datasets
+from analytics_core._resources.visibility import every, visible_datasets
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import InUseError
+from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPost, DatasetPut
+from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.query import ChartDataQueryObject
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="dataset",
@@ -47,6 +57,16 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+    without=frozenset({"columns", "metrics"}),
+)
+
+LOOK_UPS = LookUps(
+    shape="dataset",
+    repository=lambda unit: unit.datasets,
+    scope=DATASETS.scope,
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"database": DATABASES},
+    distinct={"schema": "schema", "table_name": "table_name"},
 )
 
 
@@ -70,14 +90,61 @@ class Datasets:
             DatabaseError: the table does not exist, or the database cannot be reached.
             AlreadyExistsError: the database has a dataset of this name.
         """
+        act = begin_act(self._runtime, self._actor, "dataset.create")
         post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(post.database)
-        record = _new_record(post, owners)
-        record = _with_found(record, self._columns_of(record, database))
+        return self._stored_anew(_new_record(post, owners), database, act)
+
+    def get_or_create(self, payload: Payload) -> DatasetGet:
+        """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
+
+        When many ask at once, one of them stores it and all get the same. `template_params` count for a new one only.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            DatabaseNotFoundError, DatabaseAccessError, DatasetAccessError: unknown, or not for this actor.
+            DatabaseError: the table does not exist, or the database cannot be reached.
+        """
+        act = begin_act(self._runtime, self._actor, "dataset.create")
+        asked = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
+        found = self._found(asked)
+        if found is not None:
+            return found
         with self._runtime.store.unit_of_work() as unit:
-            stored = unit.datasets.add(record, actor_id=self._actor.id)
+            database = unit.databases.get(asked.database_id)
+        post = DatasetPost(database=asked.database_id, table_name=asked.table_name, schema=asked.schema_name)
+        record = replace(_new_record(post, (self._actor.id,)), template_params=asked.template_params)
+        try:
+            return self._stored_anew(record, database, act)
+        except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
+            found = self._found(asked)
+            if found is None:  # stored and deleted by somebody else in this moment
+                raise
+            return found
+
+    def duplicate(self, payload: Payload) -> DatasetGet:
+        """Store a copy of a virtual dataset under another name, owned by the actor (`DatasetDuplicateSchema`).
+
+        Columns and metrics are copied, and the row rules that bind the original bind the copy too. It takes the right
+        to read the original and, as for every virtual dataset, a grant on the whole database.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or the dataset is a physical one.
+            NotFoundError, DatasetAccessError, DatabaseAccessError: it is unknown or not for this actor.
+            AlreadyExistsError: the database has a dataset of this name.
+        """
+        act = begin_act(self._runtime, self._actor, "dataset.duplicate")
+        asked = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
+        with self._runtime.store.unit_of_work() as unit:
+            base = self._readable(unit, asked.base_model_id)
+            database = unit.databases.get(base.database_id)
+            copy = copied_dataset(base, table_name=asked.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
+            self._runtime.policy.require_query_database(self._actor, database)
+            stored = unit.datasets.add(copy, actor_id=self._actor.id)
+            _bind_rules_of(unit, base, stored, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": stored.id, "base_model_id": base.id})
         return self._answer(stored, database)
 
     def get(self, dataset_id: int) -> DatasetGet:
@@ -101,7 +168,7 @@ class Datasets:
             ids = visible_datasets(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.datasets.list(query)
-            databases = {key: unit.databases.get(key) for key in {dataset.database_id for dataset in found}}
+            databases = unit.names(NamesQuery(databases=frozenset(dataset.database_id for dataset in found))).databases
         people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
         items = (
             dataset_item(d, database=databases[d.database_id], people=people, readable=self._readable_texts())
@@ -119,6 +186,7 @@ class Datasets:
             DatabaseAccessError: it would read from where the actor has no grant.
             StaleVersionError: somebody else changed it meanwhile.
         """
+        act = begin_act(self._runtime, self._actor, "dataset.update")
         put = parse(DatasetPut, payload, shape="DatasetRestApi.put")
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
@@ -132,24 +200,113 @@ class Datasets:
             if moves_its_rules(before, after) and has_row_rules(unit, before):
                 self._runtime.policy.require_manage_row_rules(self._actor)
             stored = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(stored, database)
 
     def refresh(self, dataset_id: int) -> DatasetGet:
         """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
+        act = begin_act(self._runtime, self._actor, "dataset.refresh")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
             database = unit.databases.get(before.database_id)
         after = _with_found(before, self._columns_of(before, database))
         with self._runtime.store.unit_of_work() as unit:
             refreshed = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(refreshed, database)
+
+    def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
+        """Remove one column of a dataset; what no longer has its main time column has none."""
+        act = begin_act(self._runtime, self._actor, "dataset_column.delete")
+        details = {"dataset_id": dataset_id, "column_id": column_id}
+        return self._changed(dataset_id, lambda dataset: without_column(dataset, column_id), act, details)
+
+    def delete_metric(self, dataset_id: int, metric_id: int) -> DatasetGet:
+        """Remove one metric of a dataset."""
+        act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
+        details = {"dataset_id": dataset_id, "metric_id": metric_id}
+        return self._changed(dataset_id, lambda dataset: without_metric(dataset, metric_id), act, details)
+
+    def related_objects(self, dataset_id: int) -> RelatedObjects:
+        """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.
+
+        Contract, `DatasetRelatedObjectsResponse`.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dataset = self._readable(unit, dataset_id)
+            return related_objects(unit, self._runtime.policy, self._actor, [dataset.id])
 
     def delete(self, dataset_id: int) -> None:
         """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it."""
+        act = begin_act(self._runtime, self._actor, "dataset.delete")
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._writable(unit, dataset_id)
             _refuse_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
+            forget_generation(unit, dataset)
+            act.log(unit, details={"dataset_id": dataset_id})
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `schema` or `table_name`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
+        """Read the columns of a new dataset from the database and store it."""
+        record = _with_found(record, self._columns_of(record, database))
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.datasets.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": stored.id})
+        return self._answer(stored, database)
+
+    def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
+        """Return the dataset of a table, once the actor may read it; None when there is none."""
+        name = {"catalog": None, "schema": asked.schema_name or None, "table_name": asked.table_name}
+        with self._runtime.store.unit_of_work() as unit:
+            dataset = unit.datasets.find(database_id=asked.database_id, **name)
+            if dataset is None:
+                return None
+            self._runtime.policy.require_read_dataset(self._actor, dataset)
+            database = unit.databases.get(dataset.database_id)
+        return self._answer(dataset, database)
+
+    def _changed(
+        self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAct, details: Mapping[str, Any]
+    ) -> DatasetGet:
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dataset_id)
+            stored = unit.datasets.update(change(before), actor_id=self._actor.id)
+            act.log(unit, details=details)
+            database = unit.databases.get(stored.database_id)
+        return self._answer(stored, database)
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
@@ -213,11 +370,14 @@ def _people_of(dataset: Dataset) -> tuple[int | None, ...]:
     return (dataset.audit.created_by, dataset.audit.changed_by, *dataset.owner_ids)
 
 
+def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> None:
+    """Make the row rules of a dataset bind its copy too."""
+    binding = (ListFilter(col="dataset_ids", op="eq", val=base.id),)
+    for rule in tuple(every(unit.row_rules, binding)):
+        unit.row_rules.update(replace(rule, dataset_ids=(*rule.dataset_ids, copy.id)), actor_id=actor_id)
+
+
 def _refuse_while_used(unit: UnitOfWork, dataset: Dataset) -> None:
-    drawn_from_it = (
-        ListFilter(col="datasource_id", op="eq", val=dataset.id),
-        ListFilter(col="datasource_type", op="in", val=(DATASOURCE_TYPE, "dataset")),
-    )
-    count, _ = unit.charts.list(ListQuery(filters=drawn_from_it, page_size=1))
+    count, _ = unit.charts.list(ListQuery(filters=charts_drawn_from([dataset.id]), page_size=1))
     if count:
         raise InUseError(f"dataset {dataset.id} is used by {count} charts; delete or move them first")

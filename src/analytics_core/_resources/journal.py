@@ -17,10 +17,10 @@ from analytics_core.ports import Clock
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Act:
-    """An act that has begun; `log` ends it."""
+    """An act that has begun; `log` ends it. `actor_id` is None for a guest: no stored user did it."""
 
     action: str
-    actor_id: int
+    actor_id: int | None
     started: datetime
     clock: Clock
 
@@ -48,4 +48,4 @@ class Act:
 
 def begin_act(runtime: Runtime, actor: Actor, action: str) -> Act:
     """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
-    return Act(action=action, actor_id=actor.id, started=runtime.clock.now(), clock=runtime.clock)
+    return Act(action=action, actor_id=actor.stored_id, started=runtime.clock.now(), clock=runtime.clock)

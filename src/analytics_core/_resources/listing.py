@@ -12,6 +12,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._resources.page import Item
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.base import StrictShape
@@ -62,22 +63,24 @@ class Listing:
     """The rules of one resource's lists: the columns that may be filtered and sorted by, and the shape of an item.
 
     `columns` maps the names callers use to what they hold; `stored_as` says where the store calls a column otherwise.
+    `without` names parts of the records that an item does not show, which are left unread.
     """
 
     shape: str
     item: type[BaseModel]
     columns: Mapping[str, ColumnKind]
     stored_as: Mapping[str, str]
+    without: frozenset[str] = frozenset()
 
     def query(
-        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | None
+        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | Scope | None
     ) -> ListQuery:
         """Return the checked query.
 
         Raises:
             PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
         """
-        self._check_page(page, page_size)
+        check_page(page, page_size, shape=self._shape)
         items = self._several(filters, "filters", most=MOST_FILTERS)
         order = self._several([order_by] if isinstance(order_by, str) else order_by, "order_by", most=MOST_FILTERS)
         return ListQuery(
@@ -86,6 +89,7 @@ class Listing:
             page=page,
             page_size=page_size,
             ids=ids,
+            without=self.without,
         )
 
     def fields(self, names: Iterable[str] | None) -> frozenset[str] | None:
@@ -104,15 +108,6 @@ class Listing:
         if len(items) > most:
             raise self._problem(place, f"may have {most} items at most")
         return items
-
-    def _check_page(self, page: Any, page_size: Any) -> None:
-        for place, number in (("page", page), ("page_size", page_size)):
-            if not isinstance(number, int) or isinstance(number, bool):
-                raise self._problem(place, "must be an integer")
-        if page < 0:
-            raise self._problem("page", "must be 0 or more")
-        if not 1 <= page_size <= LARGEST_PAGE:
-            raise self._problem("page_size", f"must be between 1 and {LARGEST_PAGE}")
 
     def _filter(self, given: Mapping[str, Any], *, place: str) -> ListFilter:
         item = parse(FilterItem, given, shape=f"{self.shape} {place}")
@@ -177,7 +172,23 @@ class Listing:
         raise self._problem(place, f"there is no column {name!r}; {hint}")
 
     def _problem(self, path: str, message: str) -> PayloadSchemaError:
-        return PayloadSchemaError(shape=f"the list of {self.shape}s", problems=[Problem(path=path, message=message)])
+        return PayloadSchemaError(shape=self._shape, problems=[Problem(path=path, message=message)])
+
+    @property
+    def _shape(self) -> str:
+        return f"the list of {self.shape}s"
+
+
+def check_page(page: Any, page_size: Any, *, shape: str) -> None:
+    """Check which page is asked for; PayloadSchemaError when it is out of bounds."""
+    for path, number in (("page", page), ("page_size", page_size)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise PayloadSchemaError(shape=shape, problems=[Problem(path=path, message="must be an integer")])
+    if page < 0:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="page", message="must be 0 or more")])
+    if not 1 <= page_size <= LARGEST_PAGE:
+        problem = Problem(path="page_size", message=f"must be between 1 and {LARGEST_PAGE}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
 
 
 _KIND_NAMES: Mapping[ColumnKind, str] = {

@@ -9,7 +9,7 @@ from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.references import UserDetails, UserFirstName, UserNames, UserReference
-from analytics_core.ports import UserDirectory
+from analytics_core.ports import BulkUserDirectory, UserDirectory
 
 _MOST_OWNERS = 1_000
 
@@ -56,6 +56,8 @@ class PeopleIndex:
 def read_people(directory: UserDirectory, user_ids: Iterable[int | None]) -> PeopleIndex:
     """Return the people of these ids; call it outside of a unit of work, since the directory may open its own."""
     wanted = {user_id for user_id in user_ids if user_id is not None}
+    if isinstance(directory, BulkUserDirectory):
+        return PeopleIndex(users={user.id: user for user in directory.find_many(sorted(wanted))} if wanted else {})
     found = ((user_id, directory.find(user_id)) for user_id in sorted(wanted))
     return PeopleIndex(users={user_id: user for user_id, user in found if user is not None})
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -12,12 +12,30 @@ import humanize
 from analytics_core._settings import Settings
 
 
+class MarkdownToHtml:
+    """Writes Markdown as HTML; what it takes to do so is made when the first text comes, and kept for the next."""
+
+    def __init__(self) -> None:
+        self._parser: Any = None
+
+    def __call__(self, markdown: str | None) -> str | None:
+        """Return a text as HTML in which nothing can act: no script, no handler, no frame."""
+        if not markdown:
+            return markdown
+        import nh3
+        from markdown_it import MarkdownIt
+
+        self._parser = self._parser or MarkdownIt()
+        return str(nh3.clean(self._parser.render(markdown)))
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readable:
     """Writes computed fields as of one moment (aware, UTC)."""
 
     now: datetime
     settings: Settings
+    markdown: MarkdownToHtml = field(default_factory=MarkdownToHtml)
 
     def delta(self, moment: datetime | None) -> str | None:
         """Return how long ago a moment was, for example `3 hours ago`; None for no moment."""
@@ -36,10 +54,5 @@ class Readable:
 
 
 def html_of(markdown: str | None) -> str | None:
-    """Return Markdown text as HTML in which nothing can act: no script, no handler, no frame."""
-    if not markdown:
-        return markdown
-    import nh3
-    from markdown_it import MarkdownIt
-
-    return str(nh3.clean(MarkdownIt().render(markdown)))
+    """Return one Markdown text as HTML in which nothing can act; for many, `Readable.markdown` is quicker."""
+    return MarkdownToHtml()(markdown)

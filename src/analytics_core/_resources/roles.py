@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from typing import Any
 
 from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
@@ -40,11 +42,13 @@ class Roles:
 
     def create(self, payload: Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
+        act = begin_act(self._runtime, self._actor, "role.create")
         post = parse(RolePost, payload, shape="role payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            role = Role(name=post.name, is_admin=post.is_admin)
-            return _answer(unit.roles.add(role, actor_id=self._actor.id))
+            stored = unit.roles.add(Role(name=post.name, is_admin=post.is_admin), actor_id=self._actor.id)
+            act.log(unit, details={"role_id": stored.id})
+        return _answer(stored)
 
     def get(self, role_id: int) -> RoleGet:
         """Return a role with its grants."""
@@ -70,17 +74,22 @@ class Roles:
 
     def update(self, role_id: int, payload: Payload) -> RoleGet:
         """Change a role's name or rank; its grants stay."""
+        act = begin_act(self._runtime, self._actor, "role.update")
         put = parse(RolePut, payload, shape="role payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             changed = replace(unit.roles.get(role_id), **put.given())
-            return _answer(unit.roles.update(changed, actor_id=self._actor.id))
+            stored = unit.roles.update(changed, actor_id=self._actor.id)
+            act.log(unit, details={"role_id": role_id})
+        return _answer(stored)
 
     def delete(self, role_id: int) -> None:
         """Remove a role; InUseError while somebody has it."""
+        act = begin_act(self._runtime, self._actor, "role.delete")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             unit.roles.delete(role_id)
+            act.log(unit, details={"role_id": role_id})
 
     def grant(self, role: RoleKey, *, on: On) -> RoleGet:
         """Give a role read access to a database, a schema of one, or a dataset; twice is the same as once.
@@ -89,20 +98,23 @@ class Roles:
             core.roles.grant("analysts", on=core.datasets.get(3))
             core.roles.grant("analysts", on=("schema", 1, "sales"))
         """
-        return self._with_grants(role, lambda unit, held: held | {_checked_grant(unit, on)})
+        return self._with_grants("role.grant", role, on, lambda unit, held: held | {_checked_grant(unit, on)})
 
     def revoke(self, role: RoleKey, *, on: On) -> RoleGet:
         """Take read access from a role; nothing happens when it has none."""
-        return self._with_grants(role, lambda _unit, held: held - {_grant_of(on)})
+        return self._with_grants("role.revoke", role, on, lambda _unit, held: held - {_grant_of(on)})
 
-    def _with_grants(self, role: RoleKey, change: GrantChange) -> RoleGet:
+    def _with_grants(self, action: str, role: RoleKey, on: On, change: GrantChange) -> RoleGet:
+        act = begin_act(self._runtime, self._actor, action)
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             stored = _find_role(unit, role)
             grants = change(unit, stored.grants)
             if grants == stored.grants:
                 return _answer(stored)
-            return _answer(unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id))
+            changed = unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id)
+            act.log(unit, details={"role_id": stored.id, "on": _described(_grant_of(on))})
+        return _answer(changed)
 
 
 def _find_role(unit: UnitOfWork, key: RoleKey) -> Role:
@@ -138,6 +150,11 @@ def _grant_of(on: On) -> Grant:
             return Grant(target=GrantTarget.SCHEMA, target_id=target_id, schema=schema)
     forms = "a database, a dataset, ('database', id), ('schema', database id, name) or ('dataset', id)"
     raise PayloadSchemaError(shape="grant", problems=[Problem(path="on", message=f"must be {forms}")])
+
+
+def _described(grant: Grant) -> dict[str, Any]:
+    described: dict[str, Any] = {"target": grant.target.value, "id": grant.target_id}
+    return {**described, "schema": grant.schema} if grant.schema else described
 
 
 def _answer(role: Role) -> RoleGet:

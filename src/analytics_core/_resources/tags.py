@@ -10,7 +10,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
 from analytics_core._resources.chart_links import custom_tags
-from analytics_core._resources.finding import find_dataset_of, require_readable_dashboard
+from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
@@ -180,7 +180,7 @@ class Tags:
         record: Chart | Dashboard
         if target is TagTarget.CHART:
             record = unit.charts.get(target_id)
-            policy.require_read_chart(self._actor, record, find_dataset_of(unit, record))
+            require_readable_chart(unit, policy, self._actor, record)
         else:
             record = unit.dashboards.get(target_id)
             require_readable_dashboard(unit, policy, self._actor, record)

@@ -8,14 +8,19 @@ from typing import Any
 
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import ROLES, LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Act as PolicyAct
+from analytics_core._security.policy import Policy
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
+from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="user",
@@ -34,6 +39,20 @@ LISTING = Listing(
 )
 
 
+def _themselves(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    return ListQuery(ids=None if policy.sees_all(PolicyAct.MANAGE_PEOPLE, actor) else frozenset({actor.id}))
+
+
+LOOK_UPS = LookUps(
+    shape="user",
+    repository=lambda unit: unit.users,
+    scope=_themselves,
+    people={},
+    records={"roles": ROLES},
+    distinct={},
+)
+
+
 class Users:
     """Users; administrators manage them, everybody may read their own record."""
 
@@ -43,11 +62,14 @@ class Users:
 
     def create(self, payload: Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
+        act = begin_act(self._runtime, self._actor, "user.create")
         post = parse(UserPost, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, post.roles)
-            return _answer(unit, unit.users.add(_new_user(post), actor_id=self._actor.id))
+            stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
+            act.log(unit, details={"user_id": stored.id})
+            return _answer(unit, stored)
 
     def get(self, user_id: int) -> UserGet:
         """Return a user; others than oneself only for administrators."""
@@ -73,20 +95,44 @@ class Users:
             roles = _roles(unit, {role_id for user in found for role_id in user.role_ids})
         return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
 
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `roles`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
     def update(self, user_id: int, payload: Payload) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones."""
+        act = begin_act(self._runtime, self._actor, "user.update")
         put = parse(UserPut, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, put.roles or ())
             changed = _changed_user(unit.users.get(user_id), put)
-            return _answer(unit, unit.users.update(changed, actor_id=self._actor.id))
+            stored = unit.users.update(changed, actor_id=self._actor.id)
+            act.log(unit, details={"user_id": user_id})
+            return _answer(unit, stored)
 
     def delete(self, user_id: int) -> None:
         """Remove a user; what they made stays, without them as an owner."""
+        act = begin_act(self._runtime, self._actor, "user.delete")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             unit.users.delete(user_id)
+            act.log(unit, details={"user_id": user_id})
 
 
 def _new_user(post: UserPost) -> User:

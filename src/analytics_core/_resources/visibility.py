@@ -1,4 +1,8 @@
-"""Which records a list may show: the ids that the policy lets an actor read."""
+"""Which records a list may show: those that the policy lets an actor read.
+
+The policy's table becomes a condition of the list's own statement. A policy that decides by methods of its own is
+asked about each record instead.
+"""
 
 from __future__ import annotations
 
@@ -9,61 +13,88 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._resources.batches import by_ids
+from analytics_core._records.scope import Scope
+from analytics_core._resources.batches import Stored, by_ids, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
+from analytics_core._security.scopes import scope_of
 from analytics_core.models.enums import DatasourceType
 
 Record = TypeVar("Record")
+Kept = TypeVar("Kept", bound=Stored)
+Visible = frozenset[int] | Scope | None
 
 DATASET_TYPES = frozenset({None, DatasourceType.TABLE.value, DatasourceType.DATASET.value})
 """The datasource types of a chart whose `datasource_id` is a dataset's id."""
 
 _BATCH = 500
+_DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
 
 
-def visible_databases(unit: UnitOfWork, policy: Policy, actor: Actor) -> frozenset[int] | None:
-    """Return the ids of the databases that the actor may see; None: all."""
-    if policy.sees_all(Act.READ_DATABASE, actor):
-        return None
+def visible_databases(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
+    """Return which databases the actor may see, for `ListQuery.ids`; None: all."""
+    scope = scope_of(policy, Act.READ_DATABASE, actor)
+    if scope is not None:
+        return None if scope.everything else scope
     return frozenset(d.id for d in every(unit.databases) if policy.can_read_database(actor, d))
 
 
-def visible_datasets(unit: UnitOfWork, policy: Policy, actor: Actor) -> frozenset[int] | None:
-    """Return the ids of the datasets that the actor may read; None: all."""
-    if policy.sees_all(Act.READ_DATASET, actor):
-        return None
+def visible_datasets(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
+    """Return which datasets the actor may read, for `ListQuery.ids`; None: all."""
+    scope = scope_of(policy, Act.READ_DATASET, actor)
+    if scope is not None:
+        return None if scope.everything else scope
     return frozenset(d.id for d in every(unit.datasets) if policy.can_read_dataset(actor, d))
 
 
-def visible_charts(unit: UnitOfWork, policy: Policy, actor: Actor) -> frozenset[int] | None:
-    """Return the ids of the charts that the actor may read; None: all."""
-    if policy.sees_all(Act.READ_CHART, actor):
-        return None
-    datasets: dict[int, Dataset] = {dataset.id: dataset for dataset in every(unit.datasets)}
-    return frozenset(
-        chart.id
-        for chart in every(unit.charts)
-        if policy.can_read_chart(
-            actor, chart, datasets.get(chart.datasource_id or 0) if chart.datasource_type in DATASET_TYPES else None
-        )
-    )
+def visible_charts(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
+    """Return which charts the actor may read, for `ListQuery.ids`; None: all."""
+    scope = scope_of(policy, Act.READ_CHART, actor)
+    if scope is not None:
+        return None if scope.everything else scope
+    return frozenset(chart.id for chart in _asked_charts(unit, policy, actor, tuple(every(unit.charts))))
 
 
-def visible_dashboards(unit: UnitOfWork, policy: Policy, actor: Actor) -> frozenset[int] | None:
-    """Return the ids of the dashboards that the actor may read; None: all."""
-    if policy.sees_all(Act.READ_DASHBOARD, actor):
-        return None
-    dashboards = tuple(every(unit.dashboards))
-    return frozenset(dashboard.id for dashboard in readable_dashboards(unit, policy, actor, dashboards))
+def visible_dashboards(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
+    """Return which dashboards the actor may read, for `ListQuery.ids`; None: all."""
+    scope = scope_of(policy, Act.READ_DASHBOARD, actor)
+    if scope is not None:
+        return None if scope.everything else scope
+    dashboards = _asked_dashboards(unit, policy, actor, tuple(every(unit.dashboards)))
+    return frozenset(dashboard.id for dashboard in dashboards)
 
 
 def readable_dashboards(
     unit: UnitOfWork, policy: Policy, actor: Actor, dashboards: Sequence[Dashboard]
 ) -> tuple[Dashboard, ...]:
     """Return those of the dashboards that the actor may read."""
-    if policy.sees_all(Act.READ_DASHBOARD, actor):
+    scope = scope_of(policy, Act.READ_DASHBOARD, actor)
+    if scope is None:
+        return _asked_dashboards(unit, policy, actor, dashboards)
+    if scope.everything or not dashboards:
         return tuple(dashboards)
+    readable = _among(unit.dashboards, scope, {dashboard.id for dashboard in dashboards}, without=_DASHBOARD_PARTS)
+    return tuple(dashboard for dashboard in dashboards if dashboard.id in readable)
+
+
+def readable_charts(unit: UnitOfWork, policy: Policy, actor: Actor, chart_ids: Iterable[int]) -> tuple[Chart, ...]:
+    """Return those of these charts that the actor may read, in the order of their ids."""
+    scope = scope_of(policy, Act.READ_CHART, actor)
+    if scope is None:
+        return _asked_charts(unit, policy, actor, tuple(by_ids(unit.charts, chart_ids).values()))
+    if scope.everything:
+        return tuple(by_ids(unit.charts, chart_ids).values())
+    return tuple(_among(unit.charts, scope, chart_ids).values())
+
+
+def _asked_charts(unit: UnitOfWork, policy: Policy, actor: Actor, charts: Sequence[Chart]) -> tuple[Chart, ...]:
+    datasets = datasets_of(unit, charts)
+    return tuple(chart for chart in charts if policy.can_read_chart(actor, chart, datasets.get(chart.id)))
+
+
+def _asked_dashboards(
+    unit: UnitOfWork, policy: Policy, actor: Actor, dashboards: Sequence[Dashboard]
+) -> tuple[Dashboard, ...]:
     charts = by_ids(unit.charts, {chart_id for dashboard in dashboards for chart_id in dashboard.chart_ids})
     datasets = datasets_of(unit, charts.values())
 
@@ -74,29 +105,38 @@ def readable_dashboards(
     return tuple(dashboard for dashboard in dashboards if may_read(dashboard))
 
 
-def readable_charts(unit: UnitOfWork, policy: Policy, actor: Actor, chart_ids: Iterable[int]) -> tuple[Chart, ...]:
-    """Return those of these charts that the actor may read, in the order of their ids."""
-    charts = by_ids(unit.charts, chart_ids)
-    datasets = datasets_of(unit, charts.values())
-    return tuple(chart for chart in charts.values() if policy.can_read_chart(actor, chart, datasets.get(chart.id)))
+def _among(
+    repository: Repository[Kept], scope: Scope, ids: Iterable[int], *, without: frozenset[str] = frozenset()
+) -> dict[int, Kept]:
+    """Return those of these records that are in the scope, by id and in the order of their ids."""
+    wanted = stored_ids(ids)
+    if not wanted:
+        return {}
+    these = (ListFilter(col="id", op="in", val=wanted),)
+    _, found = repository.list(ListQuery(filters=these, ids=scope, page_size=len(wanted), without=without))
+    return {record.id: record for record in found}
 
 
-def datasets_of(unit: UnitOfWork, charts: Iterable[Chart]) -> Mapping[int, Dataset]:
-    """Return the dataset of each chart that has one, by the chart's id."""
+def datasets_of(
+    unit: UnitOfWork, charts: Iterable[Chart], *, without: frozenset[str] = frozenset()
+) -> Mapping[int, Dataset]:
+    """Return the dataset of each chart that has one, by the chart's id; parts of them may be left unread."""
     sources = {
         chart.id: chart.datasource_id
         for chart in charts
         if chart.datasource_id is not None and chart.datasource_type in DATASET_TYPES
     }
-    datasets = by_ids(unit.datasets, sources.values())
+    datasets = by_ids(unit.datasets, sources.values(), without=without)
     return {chart_id: datasets[source] for chart_id, source in sources.items() if source in datasets}
 
 
-def every(repository: Repository[Record], filters: tuple[ListFilter, ...] = ()) -> Iterator[Record]:
-    """Yield all records of a repository that meet the filters, batch by batch."""
+def every(
+    repository: Repository[Record], filters: tuple[ListFilter, ...] = (), *, ids: Visible = None
+) -> Iterator[Record]:
+    """Yield all records of a repository that meet the filters and are among `ids` (None: all), batch by batch."""
     page = 0
     while True:
-        _, records = repository.list(ListQuery(filters=filters, page=page, page_size=_BATCH))
+        _, records = repository.list(ListQuery(filters=filters, ids=ids, page=page, page_size=_BATCH))
         yield from records
         if len(records) < _BATCH:
             return

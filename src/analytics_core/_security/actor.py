@@ -1,4 +1,4 @@
-"""Who acts in a call: a stored user with their roles."""
+"""Who acts in a call: a stored user with their roles, or a guest."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from analytics_core._records.database import Database
+from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import Grant, Role, User
 
 EXTERNAL_MANAGER: Final = ("manages_externally", "true")
@@ -14,15 +15,25 @@ EXTERNAL_MANAGER: Final = ("manages_externally", "true")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Actor:
-    """A user and the roles that count for this call; every decision of the policy starts from it."""
+    """A user and the roles that count for this call; every decision of the policy starts from it.
+
+    A guest is nobody whom the store knows: `guest` says what they may read, their id is 0, and their roles count for
+    row rules only.
+    """
 
     user: User
     roles: tuple[Role, ...] = ()
+    guest: GuestPass | None = None
 
     @property
     def id(self) -> int:
-        """The user's id."""
+        """The user's id; 0 for a guest."""
         return self.user.id
+
+    @property
+    def stored_id(self) -> int | None:
+        """The id under which the store knows the user; None for a guest."""
+        return self.user.id if self.guest is None else None
 
     @property
     def username(self) -> str:
@@ -36,12 +47,12 @@ class Actor:
     @property
     def is_admin(self) -> bool:
         """Whether one of the roles may do everything."""
-        return any(role.is_admin for role in self.roles)
+        return self.guest is None and any(role.is_admin for role in self.roles)
 
     @property
     def manages_externally(self) -> bool:
         """Whether the user acts for a system that manages records from outside."""
-        return EXTERNAL_MANAGER in self.user.attributes
+        return self.guest is None and EXTERNAL_MANAGER in self.user.attributes
 
     @property
     def role_ids(self) -> frozenset[int]:
@@ -50,5 +61,7 @@ class Actor:
 
     @property
     def grants(self) -> frozenset[Grant]:
-        """What the roles give access to, together."""
+        """What the roles give access to, together; nothing for a guest."""
+        if self.guest is not None:
+            return frozenset()
         return frozenset().union(*(role.grants for role in self.roles))

@@ -2,7 +2,8 @@
 
 Nobody may do what the table does not say. An administrator is somebody with an `is_admin` role; an owner is named by
 the record itself; the grants are those of the actor's roles. A host that wants other rules passes a `Policy` with its
-own table, or a subclass.
+own table, or a subclass. Lists follow the table by one condition of their statement; where a subclass decides by
+methods of its own (`can_read_*`), lists ask it about each record that there is, which costs more the more there are.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from analytics_core.errors import (
     DatabaseAccessError,
     DatasetAccessError,
     OwnershipError,
+    UserActivityAccessError,
 )
 
 
@@ -39,10 +41,13 @@ class Standing(Enum):
     SCHEMA_GRANT = auto()
     DATASET_GRANT = auto()
     READER_OF_ITS_DATASET = auto()
+    THEMSELVES = auto()
     SIGNED_IN = auto()
     CREATOR = auto()
     AUDIENCE = auto()
     """Somebody for whom a dashboard was published: by its roles, and by the datasets of its charts."""
+    GUEST_OF_ITS_DASHBOARD = auto()
+    """A guest whose token names the dashboard, or one with this chart, or one with a chart of this dataset."""
 
 
 class Act(StrEnum):
@@ -57,8 +62,13 @@ class Act(StrEnum):
     WRITE_CHART = "change this chart"
     READ_DASHBOARD = "read this dashboard"
     WRITE_DASHBOARD = "change this dashboard"
+    EMBED_DASHBOARD = "show this dashboard inside other pages"
+    MINT_GUEST_TOKENS = "mint guest tokens"
     WRITE_TAG = "change this tag"
     MANAGE_PEOPLE = "manage users and roles"
+    EMPTY_CACHE = "empty the cache of this dataset"
+    READ_ACTIVITY = "read what this user did"
+    MANAGE_LOGS = "write log entries of others and remove old ones"
     READ_ANNOTATIONS = "read annotation layers and annotations"
     ADD_ANNOTATION_LAYER = "create annotation layers"
     WRITE_ANNOTATION_LAYER = "change this annotation layer"
@@ -70,6 +80,7 @@ class Act(StrEnum):
 
 
 ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
+GUEST = Standing.GUEST_OF_ITS_DASHBOARD
 ANY_GRANT = (Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT, Standing.DATASET_GRANT)
 
 RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
@@ -77,14 +88,19 @@ RULES: Mapping[Act, frozenset[Standing]] = MappingProxyType(
         Act.READ_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT}),
         Act.QUERY_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT}),
         Act.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
-        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT}),
+        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
         Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET}),
+        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET, GUEST}),
         Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE}),
+        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE, GUEST}),
         Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
         Act.WRITE_TAG: frozenset({ADMINISTRATOR, Standing.CREATOR}),
+        Act.EMBED_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Act.MINT_GUEST_TOKENS: frozenset({ADMINISTRATOR}),
         Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
+        Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
+        Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
         Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
@@ -106,7 +122,11 @@ class Policy:
 
     def allows(self, act: Act, standings: frozenset[Standing]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
-        return bool(self._rules.get(act, frozenset()) & standings)
+        return bool(self.enough_for(act) & standings)
+
+    def enough_for(self, act: Act) -> frozenset[Standing]:
+        """Return the standings of which one is enough for the act; lists are narrowed by them (`scopes.scope_of`)."""
+        return self._rules.get(act, frozenset())
 
     def sees_all(self, act: Act, actor: Actor) -> bool:
         """Tell whether the actor may do the act on every record, whatever the record is."""
@@ -150,9 +170,18 @@ class Policy:
                 f"you have no access to dataset {dataset.id}; ask an administrator for a grant on it or on its database"
             )
 
+    def require_empty_cache(self, actor: Actor, dataset: Dataset) -> None:
+        """Raise OwnershipError unless the actor may make the kept answers of the dataset unreachable."""
+        if not self.allows(Act.EMPTY_CACHE, standings_on_dataset(actor, dataset)):
+            raise OwnershipError(f"only an owner or an administrator may empty the cache of dataset {dataset.id}")
+
+    def can_read_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
+        """Tell whether the actor may read the tables of this schema of the database."""
+        return self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema))
+
     def require_read_table(self, actor: Actor, database: Database, *, schema: str | None) -> None:
         """Raise DatabaseAccessError unless the actor may read the tables of this schema of the database."""
-        if not self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema)):
+        if not self.can_read_tables(actor, database, schema=schema):
             raise DatabaseAccessError(
                 f"you have no access to this schema of database {database.id}; ask an administrator for a grant"
             )
@@ -160,6 +189,8 @@ class Policy:
     # ---------------------------------------------------------------------------------------------------- charts
     def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
         """Tell whether the actor may read the chart, which is drawn from `dataset` (None: it has none)."""
+        if actor.guest is not None:
+            return self.allows(Act.READ_CHART, _guest_standings(chart.id in actor.guest.chart_ids))
         standings = _owner_standings(actor, chart.owner_ids)
         if dataset is not None and self.can_read_dataset(actor, dataset):
             standings |= {Standing.READER_OF_ITS_DATASET}
@@ -177,6 +208,8 @@ class Policy:
         A draft is for its owners. A published one is for whoever holds one of its roles (it may name none) and may
         read the dataset of at least one of its charts (it may have none).
         """
+        if actor.guest is not None:
+            return self.allows(Act.READ_DASHBOARD, _guest_standings(dashboard.id in actor.guest.dashboard_ids))
         standings = _owner_standings(actor, dashboard.owner_ids)
         if self._is_audience(actor, dashboard, datasets):
             standings |= {Standing.AUDIENCE}
@@ -196,6 +229,17 @@ class Policy:
         if dashboard.role_ids and not actor.role_ids.intersection(dashboard.role_ids):
             return False
         return not dashboard.chart_ids or any(self.can_read_dataset(actor, dataset) for dataset in datasets)
+
+    # -------------------------------------------------------------------------------------------------- embedding
+    def require_embed(self, actor: Actor, dashboard: Dashboard) -> None:
+        """Raise OwnershipError unless the actor may say whether and where the dashboard is embedded."""
+        if not self.allows(Act.EMBED_DASHBOARD, _owner_standings(actor, dashboard.owner_ids)):
+            raise OwnershipError(f"only an owner or an administrator may embed dashboard {dashboard.id}")
+
+    def require_mint_guest_tokens(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may mint guest tokens, or revoke those of a person."""
+        if not self.allows(Act.MINT_GUEST_TOKENS, _general_standings(actor)):
+            raise AccessError("only an administrator may mint guest tokens: whoever holds one reads what it names")
 
     # ------------------------------------------------------------------------------------------------------- tags
     def require_write_tag(self, actor: Actor, tag: Tag) -> None:
@@ -273,6 +317,22 @@ class Policy:
         if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
             raise AccessError("only an administrator may see and manage row rules")
 
+    # ------------------------------------------------------------------------------------------------------- logs
+    def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
+        """Raise UserActivityAccessError unless the actor may read what this user did (None: nobody known)."""
+        themselves = frozenset({Standing.THEMSELVES}) if actor.id == user_id else frozenset()
+        if not self.allows(Act.READ_ACTIVITY, _general_standings(actor) | themselves):
+            raise UserActivityAccessError("you may read your own activity only; ask an administrator for others'")
+
+    def reads_all_activity(self, actor: Actor) -> bool:
+        """Tell whether the actor may read what everybody did."""
+        return self.sees_all(Act.READ_ACTIVITY, actor)
+
+    def require_manage_logs(self, actor: Actor) -> None:
+        """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
+        if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
+            raise UserActivityAccessError("only an administrator may remove log entries or write those of others")
+
 
 def standings_on_database(actor: Actor, database_id: int) -> frozenset[Standing]:
     """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
@@ -298,10 +358,17 @@ def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> f
 
 def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[Standing]:
     """Return how the actor stands to a dataset."""
+    if actor.guest is not None:
+        return _guest_standings(dataset.id in actor.guest.dataset_ids)
     found = standings_on_schema(actor, dataset.database_id, dataset.schema) | _owner_standings(actor, dataset.owner_ids)
     if Grant(target=GrantTarget.DATASET, target_id=dataset.id) in actor.grants:
         found |= {Standing.DATASET_GRANT}
     return found
+
+
+def _guest_standings(is_named: bool) -> frozenset[Standing]:
+    """Return how a guest stands to a record: by their token, and in no other way."""
+    return frozenset({Standing.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
 
 
 def _general_standings(actor: Actor) -> frozenset[Standing]:
@@ -310,16 +377,17 @@ def _general_standings(actor: Actor) -> frozenset[Standing]:
 
 def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[Standing]:
     general = _general_standings(actor)
-    return general | {Standing.OWNER} if actor.id in owner_ids else general
+    return general | {Standing.OWNER} if actor.stored_id in owner_ids else general
 
 
 def _signed_in_standings(actor: Actor) -> frozenset[Standing]:
-    """Return how an actor stands to what everybody shares: whoever acts at all has signed in."""
-    # An actor that is no user (a guest) must not get this standing here; its rights would be a standing of its own.
+    """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
+    if actor.guest is not None:
+        return _guest_standings(is_named=False)
     return _general_standings(actor) | {Standing.SIGNED_IN}
 
 
 def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[Standing]:
     """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
     standings = _signed_in_standings(actor)
-    return standings | {Standing.CREATOR} if actor.id in creators else standings
+    return standings | {Standing.CREATOR} if actor.stored_id in {*creators} - {None} else standings

@@ -121,7 +121,11 @@ ROW_RULE_KIND: Final[RecordKind[RowRule]] = RecordKind(
 )
 
 LOG_KIND: Final[RecordKind[LogEntry]] = RecordKind(
-    noun="log entry", table=tables.LOGS, record_type=LogEntry, missing=missing_record("log entry")
+    noun="log entry",
+    table=tables.LOGS,
+    record_type=LogEntry,
+    missing=missing_record("log entry"),
+    is_journal=True,
 )
 
 KEY_VALUE_KIND: Final[RecordKind[KeyValue]] = RecordKind(

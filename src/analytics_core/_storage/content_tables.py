@@ -83,6 +83,8 @@ DASHBOARDS = record_table(
     Column("is_managed_externally", Boolean, nullable=False),
     UniqueConstraint("uuid", name="uq_ac_dashboards_uuid"),
     UniqueConstraint("slug", name="uq_ac_dashboards_slug"),
+    Index("ix_ac_dashboards_title", "dashboard_title"),
+    Index("ix_ac_dashboards_changed", "changed_on"),
 )
 
 DASHBOARD_OWNERS = owner_table("ac_dashboard_owners", parent="dashboard_id", parent_table="ac_dashboards")
@@ -169,6 +171,7 @@ LOGS = record_table(
     Column("json", LongText),
     Column("referrer", Name(1024)),
     Index("ix_ac_logs_user", "user_id", "dttm"),
+    Index("ix_ac_logs_dttm", "dttm"),
 )
 
 KEY_VALUES = record_table(
@@ -178,6 +181,7 @@ KEY_VALUES = record_table(
     Column("value", LongText, nullable=False),
     Column("expires_on", UtcMoment),
     UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
+    Index("ix_ac_key_values_expiry", "kind", "expires_on"),
 )
 
 ALL_TABLES = METADATA

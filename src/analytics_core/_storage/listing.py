@@ -10,10 +10,12 @@ import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select
 
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
 from analytics_core._storage.parts import ValueParts, among
 from analytics_core._storage.record_kinds import RecordKind
 from analytics_core._storage.row_checks import fits_integer, text_problem
+from analytics_core._storage.scopes import in_scope
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"
@@ -29,16 +31,36 @@ class UnknownListColumnError(UnknownNameError):
 
 def page_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
     """Return the statement of one page; each row also holds the number of all matches, as `TOTAL`."""
+    _check_page(query)
+    narrowed = conditions(kind, query)
+    total = _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL)  # a window would read all rows whole
+    statement = sa.select(kind.table, total).where(*narrowed).order_by(*_order(kind, query))
+    return statement.limit(query.page_size).offset(query.page * query.page_size)
+
+
+def _check_page(query: ListQuery) -> None:
     if query.page < 0 or query.page_size < 1 or query.page * query.page_size + query.page_size > _FARTHEST_ROW:
         raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
-    total = sa.func.count().over().label(TOTAL)
-    statement = sa.select(kind.table, total).where(*conditions(kind, query)).order_by(*_order(kind, query))
-    return statement.limit(query.page_size).offset(query.page * query.page_size)
 
 
 def count_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
-    return sa.select(sa.func.count()).select_from(kind.table).where(*conditions(kind, query))
+    return _count(kind, conditions(kind, query))
+
+
+def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select[Any]:
+    return sa.select(sa.func.count()).select_from(kind.table).where(*narrowed)
+
+
+def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> tuple[Select[Any], Select[Any]]:
+    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value."""
+    _check_page(query)
+    column = _column(kind, name)
+    present = column != "" if name in kind.blank_for_none else column.is_not(None)
+    where = (*conditions(kind, query), present)
+    counted = sa.select(sa.func.count(column.distinct())).where(*where)
+    paged = sa.select(column).distinct().where(*where).order_by(column.asc())
+    return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
 
 
 def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bool]]:
@@ -49,8 +71,16 @@ def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bo
         UnknownOperatorError: an operator is not one of `ListFilter`'s.
         FilterValueError: a value does not fit its column or operator.
     """
-    narrowed = [] if query.ids is None else [among(kind.table.c.id, query.ids)]
-    return narrowed + [_condition(kind, item) for item in query.filters]
+    return _narrowed(kind, query.ids) + [_condition(kind, item) for item in query.filters]
+
+
+def _narrowed(kind: RecordKind[Any], ids: frozenset[int] | Scope | None) -> list[ColumnElement[bool]]:
+    match ids:
+        case None:
+            return []
+        case Scope():
+            return [in_scope(kind.table, ids)]
+    return [among(kind.table.c.id, ids)]
 
 
 def equality(kind: RecordKind[Any], name: str, value: object) -> ColumnElement[bool]:
@@ -109,9 +139,8 @@ def _link_condition(kind: RecordKind[Any], link: ValueParts, item: ListFilter) -
     if item.op not in {"eq", "in"}:
         raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=("eq", "in"))
     members = _members(item) if item.op == "in" else [item.val]
-    value_column = next(column for column in link.table.columns if column.name != link.parent.name)
-    wanted = [_checked_value(value_column, item.col, member) for member in members]
-    return kind.table.c.id.in_(sa.select(link.parent).where(among(value_column, wanted)))
+    wanted = [_checked_value(link.value_column, item.col, member) for member in members]
+    return kind.table.c.id.in_(sa.select(link.parent).where(among(link.value_column, wanted)))
 
 
 def _members(item: ListFilter) -> list[Any]:
@@ -172,7 +201,7 @@ def _differs(column: Column[Any], value: object) -> ColumnElement[bool]:
 
 def _is_among(column: Column[Any], values: list[Any]) -> ColumnElement[bool]:
     present = [value for value in values if value is not None]
-    found = column.in_(present)
+    found = among(column, present) if isinstance(column.type, Integer) else column.in_(present)
     return sa.or_(found, column.is_(None)) if len(present) < len(values) else found
 
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Connection, RowMapping, Table
+from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Table
 
 from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import AlreadyExistsError
@@ -32,6 +32,9 @@ class Parts(Protocol):
 
     def collect(self, parts: Iterable[Any]) -> Any:
         """Return parts in the collection that the record's field holds."""
+
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Store the parts of a new record, which has none yet."""
 
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Make the stored parts equal to `wanted`."""
@@ -61,11 +64,26 @@ class ItemParts:
         """Return a tuple."""
         return tuple(parts)
 
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
+        """Store the items of a new record."""
+        self._make_equal(connection, parent_id, wanted, stored={}, now=now)
+
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Keep id, uuid and creation time of items whose id is known, add the others, delete the rest."""
-        self._check_names(wanted)
         statement = sa.select(self.table).where(self.parent == parent_id)
         stored = {row["id"]: row for row in connection.execute(statement).mappings()}
+        self._make_equal(connection, parent_id, wanted, stored=stored, now=now)
+
+    def _make_equal(
+        self,
+        connection: Connection,
+        parent_id: int,
+        wanted: Collection[Any],
+        *,
+        stored: dict[int, RowMapping],
+        now: datetime,
+    ) -> None:
+        self._check_names(wanted)
         for position, item in enumerate(wanted):
             values = self._values(item, position)
             check_row(f"{self.noun} {getattr(item, self.name_field)!r}", self.table, values)
@@ -122,6 +140,11 @@ class ValueParts:
         """Tell whether the values are ids of other records, by which lists may be filtered."""
         return self.attribute.endswith("_ids")
 
+    @property
+    def value_column(self) -> Column[Any]:
+        """The column of a table of pairs that holds the value."""
+        return next(column for column in self.table.columns if column.name != self.parent.name)
+
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the values of each parent, in the order of their keys."""
         statement = sa.select(self.table).where(among(self.parent, parent_ids)).order_by(*self.table.primary_key)
@@ -134,6 +157,10 @@ class ValueParts:
         """Return the collection of the record's field."""
         return self.collection(parts)
 
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
+        """Store the values of a new record."""
+        self._insert(connection, parent_id, dict.fromkeys(wanted))
+
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
         """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
         stored = set(self.load(connection, {parent_id}).get(parent_id, ()))
@@ -141,9 +168,48 @@ class ValueParts:
             row = {**self.write(value), self.parent.name: parent_id}
             matches = [self.table.c[name] == part for name, part in row.items()]
             connection.execute(sa.delete(self.table).where(*matches))
-        new = [value for value in dict.fromkeys(wanted) if value not in stored]
-        added = [{**self.write(value), self.parent.name: parent_id} for value in new]
+        self._insert(connection, parent_id, [value for value in dict.fromkeys(wanted) if value not in stored])
+
+    def _insert(self, connection: Connection, parent_id: int, values: Iterable[Any]) -> None:
+        added = [{**self.write(value), self.parent.name: parent_id} for value in values]
         for row in added:
             check_row(self.noun, self.table, row)
         if added:
             connection.execute(sa.insert(self.table), added)
+
+
+def load_parts(
+    connection: Connection, parts: Collection[Parts], parent_ids: Collection[int], *, links: CompoundSelect[Any] | None
+) -> list[tuple[Parts, Mapping[int, Any]]]:
+    """Return each part with what it is of each record; `links` is the `links_statement` of these parts."""
+    if links is None:
+        return [(part, part.load(connection, parent_ids)) for part in parts]
+    linked, others = _links_of(parts), [part for part in parts if not _is_link(part)]
+    found: dict[int, dict[int, list[int]]] = {}
+    for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
+        found.setdefault(number, {}).setdefault(parent_id, []).append(value)
+    loaded = [(part, part.load(connection, parent_ids)) for part in others]
+    return [*((link, found.get(number, {})) for number, link in enumerate(linked)), *loaded]
+
+
+def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
+    """Return the statement that reads all parts that are ids together; None when there are not two of them.
+
+    Its rows are the number of the part among them, the record's id and the value; `parent_ids` names the records.
+    """
+    ids: BindParameter[Any] = sa.bindparam("parent_ids", expanding=True, literal_execute=True)
+    selects = [
+        sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
+            link.parent.in_(ids)
+        )
+        for number, link in enumerate(_links_of(parts))
+    ]
+    return sa.union_all(*selects) if len(selects) > 1 else None
+
+
+def _links_of(parts: Iterable[Parts]) -> list[ValueParts]:
+    return [part for part in parts if isinstance(part, ValueParts) and part.is_ids]
+
+
+def _is_link(part: Parts) -> bool:
+    return isinstance(part, ValueParts) and part.is_ids

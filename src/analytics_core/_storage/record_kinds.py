@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, Executable, Select, Table
+from sqlalchemy import Column, CompoundSelect, Executable, Insert, Select, Table
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
@@ -16,7 +16,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._storage import content_tables, tables
-from analytics_core._storage.parts import ItemParts, Parts, ValueParts
+from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 
@@ -59,7 +59,8 @@ class RecordKind(Generic[Record]):
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `forget` gives the statements that remove what other tables say about a
-    deleted id without a foreign key.
+    deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the store's
+    revision.
     """
 
     noun: str
@@ -75,11 +76,22 @@ class RecordKind(Generic[Record]):
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
-    version_statement: Select[Any] = field(init=False)  # built once: each chart query runs it
+    is_journal: bool = False
+    # Statements that run all the time are built once.
+    version_statement: Select[Any] = field(init=False)
+    get_statement: Select[Any] = field(init=False)
+    get_many_statement: Select[Any] = field(init=False)
+    insert_statement: Insert = field(init=False)
+    links_statement: CompoundSelect[Any] | None = field(init=False)
 
     def __post_init__(self) -> None:
-        by_id = self.table.c.id == sa.bindparam("record_id")
-        object.__setattr__(self, "version_statement", sa.select(self.table.c.version).where(by_id))
+        table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
+        among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
+        object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
+        object.__setattr__(self, "get_statement", sa.select(table).where(by_id))
+        object.__setattr__(self, "get_many_statement", sa.select(table).where(among).order_by(table.c.id))
+        object.__setattr__(self, "insert_statement", sa.insert(table))
+        object.__setattr__(self, "links_statement", links_statement(self.parts))
 
 
 def missing_record(noun: str) -> Callable[[object], NotFoundError]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Generic, NoReturn, cast
 
@@ -10,10 +10,19 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.not_read import NotRead
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
 from analytics_core._storage.failures import Failure, failure_of, violated_key
-from analytics_core._storage.listing import TOTAL, count_statement, equality, page_statement
-from analytics_core._storage.parts import among
+from analytics_core._storage.listing import (
+    TOTAL,
+    conditions,
+    count_statement,
+    distinct_statements,
+    equality,
+    page_statement,
+)
+from analytics_core._storage.parts import among, load_parts
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import fits_integer
@@ -31,25 +40,50 @@ class SqlRepository(Generic[Record]):
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
-        found = self._first(self._has_id(record_id))
-        if found is None:
+        if not fits_integer(record_id):
             raise self._kind.missing(record_id)
-        return found
+        self._session.begin_reading()
+        rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
+        found = self._records(rows)
+        if not found:
+            raise self._kind.missing(record_id)
+        return found[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
         return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
 
+    def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
+        wanted = sorted({record_id for record_id in record_ids if fits_integer(record_id)})
+        if not wanted:
+            return ()
+        self._session.begin_reading()
+        rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
+        return self._records(rows, without=without)
+
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
-        """Return how many records match in all, and the ones of the page; at most four statements."""
-        if query.ids is not None and not query.ids:
+        """Return how many records match in all, and the ones of the page.
+
+        One statement reads the page, one all parts that are ids, and one each kind of part with rows of its own.
+        """
+        if _is_empty(query.ids):
             return 0, ()
         statement = page_statement(self._kind, query)
         self._session.begin_reading()
         rows = self._connection.execute(statement).mappings().all()
         if rows:
-            return rows[0][TOTAL], self._records(rows)
+            return rows[0][TOTAL], self._records(rows, without=query.without)
         return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+
+    def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
+        """Return how many different values a column has among the records that match, and the ones of the page."""
+        if _is_empty(query.ids):
+            return 0, ()
+        counted, paged = distinct_statements(self._kind, column, query)
+        self._session.begin_reading()
+        count = self._connection.execute(counted).scalar_one()
+        return count, self._connection.execute(paged).scalars().all()
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
@@ -70,10 +104,10 @@ class SqlRepository(Generic[Record]):
         row = to_row(kind, record, self._session.secret_box)
         audit = {"created_on": now, "changed_on": now, "created_by": actor_id, "changed_by": actor_id, "version": 1}
         with self._writing(record):
-            inserted = self._connection.execute(sa.insert(kind.table).values(**row, **audit))
+            inserted = self._connection.execute(kind.insert_statement, {**row, **audit})
             record_id = int(cast("Row[Any]", inserted.inserted_primary_key).id)
             for part in kind.parts:
-                part.replace(self._connection, record_id, getattr(record, part.attribute), now=now)
+                part.add(self._connection, record_id, getattr(record, part.attribute), now=now)
         return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
@@ -100,7 +134,7 @@ class SqlRepository(Generic[Record]):
         """
         kind = self._kind
         try:
-            with self._session.writing():
+            with self._session.writing(counts=not self._kind.is_journal):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
@@ -118,17 +152,19 @@ class SqlRepository(Generic[Record]):
         records = self._records(self._connection.execute(statement).mappings().all())
         return records[0] if records else None
 
-    def _records(self, rows: Sequence[RowMapping]) -> Sequence[Record]:
-        """Return the records of rows; their parts are read by one statement per table."""
+    def _records(self, rows: Sequence[RowMapping], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+        """Return the records of rows with their parts, but for those that are left unread."""
         if not rows:
             return ()
-        ids = {row["id"] for row in rows}
-        loaded = [(part, part.load(self._connection, ids)) for part in self._kind.parts]
+        kind, ids, unread = self._kind, sorted({row["id"] for row in rows}), NotRead()
+        wanted = tuple(part for part in kind.parts if part.attribute not in without)
+        loaded = load_parts(self._connection, wanted, ids, links=None if without else kind.links_statement)
+        left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
         return tuple(
             to_record(
-                self._kind,
+                kind,
                 row,
-                {part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded},
+                {**left_out, **{part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded}},
                 self._session.secret_box,
             )
             for row in rows
@@ -137,7 +173,7 @@ class SqlRepository(Generic[Record]):
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:
         try:
-            with self._session.writing():
+            with self._session.writing(self._kind.noun, counts=not self._kind.is_journal):
                 yield
         except DBAPIError as error:
             self._explain_write(error, record)
@@ -177,3 +213,17 @@ class SqlRepository(Generic[Record]):
         if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
             raise StaleVersionError(kind.noun, record_id) from None
         raise error
+
+
+class SqlExpendableRepository(SqlRepository[Record]):
+    """Records of one kind that nothing else in the store refers to (protocol `ExpendableRepository`)."""
+
+    def delete_matching(self, filters: Sequence[ListFilter]) -> int:
+        """Remove all records for which every condition holds, in one statement, and return how many they were."""
+        matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
+        with self._session.writing(counts=not self._kind.is_journal):
+            return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
+
+
+def _is_empty(ids: frozenset[int] | Scope | None) -> bool:
+    return ids.is_empty if isinstance(ids, Scope) else ids is not None and not ids

@@ -26,7 +26,7 @@ class StoreSession:
     connection: Connection
     clock: Clock
     secret_box: SecretBox
-    on_write: Callable[[], None]
+    on_write: Callable[[str | None], None]
     may_write: threading.Event = field(default_factory=threading.Event)
 
     def begin_reading(self) -> None:
@@ -35,13 +35,18 @@ class StoreSession:
             self.connection.exec_driver_sql("BEGIN")
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Make the block's writes happen together or not at all; after a refusal the unit may go on."""
+    def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on.
+
+        `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
+        move the store's revision.
+        """
         if self._is_sqlite():
             self._begin_writing()
         with self.connection.begin_nested():
             yield
-        self.on_write()
+        if counts:
+            self.on_write(noun)
 
     def _begin_writing(self) -> None:
         is_read_only = not self.may_write.is_set() and not is_memory(self.connection.engine)

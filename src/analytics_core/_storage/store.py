@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -47,6 +48,7 @@ class SqlMetadataStore:
         self._memory_connection: Connection | None = None
         self._closed = False
         self._revision = 0
+        self._revisions: Counter[str | None] = Counter()
         self._counting = threading.Lock()
         try:
             with store_border():
@@ -63,19 +65,24 @@ class SqlMetadataStore:
         """
         if self._closed:
             raise StoreUnavailableError("the metadata store is closed")
-        changed = threading.Event()
+        changed: set[str | None] = set()
         with store_border(), self._connected() as connection:
             session = StoreSession(
-                connection=connection, clock=self._clock, secret_box=self._secret_box, on_write=changed.set
+                connection=connection, clock=self._clock, secret_box=self._secret_box, on_write=changed.add
             )
             yield SqlUnitOfWork(session)
-        if changed.is_set():
+        if changed:
             with self._counting:
+                self._revisions.update(changed)
                 self._revision += 1
 
-    def revision(self) -> int:
-        """Return a number that grows with each change made through this object; other processes do not move it."""
-        return self._revision
+    def revision(self, *nouns: str) -> int:
+        """Return a number that grows with each change made through this object; other processes do not move it.
+
+        With nouns (`user`, `role` ...) only changes that bear on these kinds count; a deletion bears on all. Entries of
+        the log never count, so that recording views costs readers nothing.
+        """
+        return sum(self._revisions[noun] for noun in (None, *nouns)) if nouns else self._revision
 
     def reseal_secrets(self) -> int:
         """Seal all stored secrets anew and return how many there are; afterwards previous keys may be dropped.

@@ -20,12 +20,13 @@ def record_table(name: str, *items: SchemaItem) -> Table:
         name,
         METADATA,
         Column("id", Integer, primary_key=True, autoincrement=True),
-        *items,
+        *(item for item in items if not isinstance(item, Index)),
         Column("created_on", UtcMoment, nullable=False),
         Column("changed_on", UtcMoment, nullable=False),
         Column("created_by", Integer),
         Column("changed_by", Integer),
         Column("version", Integer, nullable=False),
+        *(item for item in items if isinstance(item, Index)),  # they may be of audit columns too
         sqlite_autoincrement=True,
     )
 
@@ -158,6 +159,8 @@ DATASETS = record_table(
     Column("template_params", LongText),
     UniqueConstraint("uuid", name="uq_ac_datasets_uuid"),
     UniqueConstraint("database_id", "catalog", "schema", "table_name", name="uq_ac_datasets_table_name"),
+    Index("ix_ac_datasets_table", "table_name"),
+    Index("ix_ac_datasets_changed", "changed_on"),
 )
 
 DATASET_COLUMNS = _item_table(
@@ -215,6 +218,8 @@ CHARTS = record_table(
     Column("last_saved_by", Integer),
     UniqueConstraint("uuid", name="uq_ac_charts_uuid"),
     Index("ix_ac_charts_datasource", "datasource_id"),
+    Index("ix_ac_charts_name", "slice_name"),
+    Index("ix_ac_charts_changed", "changed_on"),
 )
 
 CHART_OWNERS = owner_table("ac_chart_owners", parent="chart_id", parent_table="ac_charts")

@@ -10,6 +10,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
+from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
 from analytics_core._records.tag import Favourite, Tag
@@ -25,8 +26,9 @@ from analytics_core._storage.content_kinds import (
     ROW_RULE_KIND,
     TAG_KIND,
 )
+from analytics_core._storage.names import read_names
 from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
-from analytics_core._storage.repository import SqlRepository
+from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
 from analytics_core._storage.session import StoreSession
 
 
@@ -35,6 +37,11 @@ class SqlUnitOfWork:
 
     def __init__(self, session: StoreSession) -> None:
         self._session = session
+
+    def names(self, query: NamesQuery) -> Names:
+        """Return short names of records, all read by one statement."""
+        self._session.begin_reading()
+        return read_names(self._session.connection, query)
 
     @property
     def users(self) -> SqlRepository[User]:
@@ -102,11 +109,11 @@ class SqlUnitOfWork:
         return SqlRepository(ROW_RULE_KIND, self._session)
 
     @property
-    def logs(self) -> SqlRepository[LogEntry]:
+    def logs(self) -> SqlExpendableRepository[LogEntry]:
         """Who did what, when."""
-        return SqlRepository(LOG_KIND, self._session)
+        return SqlExpendableRepository(LOG_KIND, self._session)
 
     @property
-    def key_values(self) -> SqlRepository[KeyValue]:
+    def key_values(self) -> SqlExpendableRepository[KeyValue]:
         """Small texts under keys."""
-        return SqlRepository(KEY_VALUE_KIND, self._session)
+        return SqlExpendableRepository(KEY_VALUE_KIND, self._session)

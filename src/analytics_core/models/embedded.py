@@ -3,8 +3,23 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from typing import Annotated, Literal
 
-from analytics_core.models.base import Answer, Moment, Omittable, StrictShape, Text64, Texts, UuidText, Whole
+from pydantic import Field, StrictFloat, StrictInt, StrictStr, StringConstraints
+
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Moment,
+    Number,
+    Omittable,
+    StrictShape,
+    Text64,
+    Text250,
+    Texts,
+    UuidText,
+    Whole,
+)
 from analytics_core.models.references import UserDetails
 
 
@@ -58,22 +73,34 @@ class GuestResource(StrictShape):
     id: str
 
 
+RuleValue = StrictStr | StrictInt | StrictFloat | tuple[StrictStr, ...]
+"""A value that a rule binds: a text, a number, or a list of texts."""
+
+AttributeValue = Text250 | tuple[Text250, ...]
+
+
 class GuestRowRule(StrictShape):
     """A SQL condition on what the guest sees of a dataset, or without `dataset` of all.
 
-    The contract names this shape, `RlsRule`, and does not show it.
+    `values` are bound where the clause says `{{ value('name') }}`. The contract names this shape, `RlsRule`, and does
+    not show it.
     """
 
     clause: str
     dataset: Whole | None = None
+    values: Omittable[dict[Text250, RuleValue]] = None
 
 
 class GuestUser(StrictShape):
-    """The guest as the host knows them. The contract names this shape, `User2`, and does not show it."""
+    """The guest as the host knows them. The contract names this shape, `User2`, and does not show it.
+
+    `attributes` are what `{{ current_user_attribute('name') }}` in row rules stands for.
+    """
 
     username: Omittable[Text64] = None
     first_name: Omittable[Text64] = None
     last_name: Omittable[Text64] = None
+    attributes: Omittable[dict[Text250, AttributeValue]] = None
 
 
 class GuestTokenCreate(StrictShape):
@@ -82,3 +109,21 @@ class GuestTokenCreate(StrictShape):
     resources: tuple[GuestResource, ...]
     rls: tuple[GuestRowRule, ...]
     user: Omittable[GuestUser] = None
+
+
+class GuestClaims(StrictShape):
+    """What a guest token says; nothing may be missing and nothing is read that is not here.
+
+    Times are seconds since 1970. `all_rows` true: no dataset needs a rule; a list: these datasets need none.
+    """
+
+    type: Literal["guest"]
+    aud: str
+    iat: Annotated[Number, Field(gt=0)]
+    exp: Annotated[Number, Field(gt=0)]
+    jti: Annotated[str, StringConstraints(min_length=16, max_length=64)]
+    sub: Text64
+    user: GuestUser
+    resources: Annotated[tuple[GuestResource, ...], Field(min_length=1)]
+    rls_rules: tuple[GuestRowRule, ...]
+    all_rows: Bool | tuple[Whole, ...]

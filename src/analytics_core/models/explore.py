@@ -6,7 +6,7 @@ from pydantic import ConfigDict, Field
 
 from analytics_core.models.base import Answer, Bool, Ids, JsonObject, JsonText, Omittable, StrictShape, Texts, Whole
 from analytics_core.models.chart_answers import ChartEntity
-from analytics_core.models.dashboard import KeyValue
+from analytics_core.models.dashboard import DashboardPermalinkState, KeyValue
 from analytics_core.models.dataset_description import DatasetDescription
 from analytics_core.models.enums import DatasourceType
 
@@ -37,6 +37,29 @@ class ExplorePermalinkState(StrictShape):
 
     form_data: JsonObject = Field(alias="formData")
     url_params: tuple[KeyValue, ...] | None = Field(default=None, alias="urlParams")
+
+
+class Permalink(Answer):
+    """A permalink that was made: its key, and its address where the host has one. The contract does not show it."""
+
+    key: str
+    url: str | None = None
+
+
+class ExplorePermalink(Answer):
+    """What a permalink to a chart's state holds; `chart_id` is None when the state is of no stored chart."""
+
+    chart_id: Whole | None = Field(default=None, alias="chartId")
+    datasource_id: Whole = Field(alias="datasourceId")
+    datasource_type: DatasourceType = Field(alias="datasourceType")
+    state: ExplorePermalinkState
+
+
+class DashboardPermalink(Answer):
+    """What a permalink to a dashboard's state holds."""
+
+    dashboard_id: Whole = Field(alias="dashboardId")
+    state: DashboardPermalinkState
 
 
 class FormDataPost(StrictShape):

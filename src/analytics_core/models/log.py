@@ -11,6 +11,7 @@ from analytics_core.models.base import (
     JsonText,
     Moment,
     Number,
+    Omittable,
     StrictShape,
     Text64,
     Text1024,
@@ -42,6 +43,24 @@ class LogGet(Answer):
 
 class LogListItem(LogGet):
     """One log record of a list (contract, `LogRestApi.get_list`)."""
+
+
+class LogPost(StrictShape):
+    """A view or another act to record.
+
+    The contract shows `id` alone for it (`LogRestApi.post`), which the store gives; the other fields are those that a
+    record shows (`LogRestApi.get`), `user_id` for the contract's `user`.
+    """
+
+    id: Omittable[Whole] = None
+    action: Annotated[str, StringConstraints(min_length=1, max_length=512)]
+    dashboard_id: Whole | None = None
+    slice_id: Whole | None = None
+    user_id: Whole | None = None
+    dttm: Moment | None = None
+    duration_ms: Whole | None = None
+    json_text: JsonText | None = Field(default=None, alias="json")
+    referrer: Text1024 | None = None
 
 
 class LogPut(StrictShape):

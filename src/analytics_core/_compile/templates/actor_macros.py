@@ -13,13 +13,14 @@ from analytics_core.errors import MissingTemplateValueError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ActorFacts:
-    """Who acts, as row rules see it; an attribute may have several values."""
+    """Who acts, as row rules see it; an attribute may have several values, `values` are those of a guest's rule."""
 
     user_id: int | None = None
     username: str | None = None
     email: str | None = None
     roles: tuple[str, ...] = ()
     attributes: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    values: Mapping[str, Any] = field(default_factory=dict)
 
 
 def actor_macros(actor: ActorFacts) -> dict[str, Any]:
@@ -32,6 +33,12 @@ def actor_macros(actor: ActorFacts) -> dict[str, Any]:
         if not values:
             raise MissingTemplateValueError("you lack an attribute that it needs; ask an administrator for it")
         return user_value(values[0] if len(values) == 1 else list(values))
+
+    def rule_value(_state: RenderState, name: str) -> Any:
+        known = str(raw_text(name))
+        if known not in actor.values:
+            raise MissingTemplateValueError("it needs a value that is not among the rule's values; add it there")
+        return user_value(actor.values[known])
 
     def fact(value: Any) -> Macro:
         def run(_state: RenderState) -> Any:
@@ -47,4 +54,5 @@ def actor_macros(actor: ActorFacts) -> dict[str, Any]:
         "current_user_email": fact(actor.email),
         "current_user_roles": fact(sorted(actor.roles)),
         "current_user_attribute": Macro(attribute),
+        "value": Macro(rule_value),
     }

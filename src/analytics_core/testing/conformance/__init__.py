@@ -5,7 +5,17 @@ The suites need pytest, which the library itself does not install.
 
 import pytest
 
-_SUITES = ("annotations", "clock", "dashboards", "datasets", "listing", "metadata_store", "row_rules", "secret_box")
+_SUITES = (
+    "annotations",
+    "clock",
+    "dashboards",
+    "datasets",
+    "embedded",
+    "listing",
+    "metadata_store",
+    "row_rules",
+    "secret_box",
+)
 
 # Failed assertions show their values, as in a host's own tests.
 pytest.register_assert_rewrite(*(f"{__name__}.{suite}" for suite in _SUITES))

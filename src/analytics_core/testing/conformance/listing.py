@@ -2,12 +2,26 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta, timezone
 from typing import Any
 
 import pytest
 
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.names import (
+    DashboardName,
+    DatabaseName,
+    DatasetName,
+    Names,
+    NamesQuery,
+    RoleName,
+    TagName,
+)
+from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.scope import Scope
+from analytics_core._records.tag import Tag
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
@@ -217,3 +231,100 @@ class ListConformance:
             ):
                 assert [found.schema for found in unit.datasets.list(ListQuery(filters=(item,)))[1]] == schemas
             assert unit.datasets.find(schema=None) is not None
+
+    # ------------------------------------------------------------------------------------------- distinct values
+    @pytest.mark.usefixtures("charts")
+    def test_the_values_of_a_column_come_once_sorted_and_by_pages(self, store: MetadataStore) -> None:
+        """By code point; None is no value; conditions, ids and pages count."""
+        with store.unit_of_work() as unit:
+            assert unit.charts.distinct("viz_type", ListQuery()) == (3, ["Bar", "bar", "pie"])
+            assert unit.charts.distinct("cache_timeout", ListQuery()) == (2, [5, 10])
+            assert unit.charts.distinct("viz_type", ListQuery(page=1, page_size=2)) == (3, ["pie"])
+            searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
+            assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
+            assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
+            for unknown in ("nothing", "owner_ids"):
+                with pytest.raises(UnknownNameError):
+                    unit.charts.distinct(unknown, ListQuery())
+
+    def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, store: MetadataStore) -> None:
+        """What cannot be listed by cannot be asked for."""
+        with store.unit_of_work() as unit:
+            database = unit.databases.add(a_database(), actor_id=None)
+            for name, schema in (("a", None), ("b", "main"), ("c", "main")):
+                unit.datasets.add(a_dataset(database.id, name, schema=schema), actor_id=None)
+            assert unit.datasets.distinct("schema", ListQuery()) == (1, ["main"])
+            with pytest.raises(UnknownNameError):
+                unit.databases.distinct("uri", ListQuery())
+
+    def test_many_records_are_read_by_their_ids(self, store: MetadataStore, charts: list[int]) -> None:
+        """In the order of their ids, each once; what is not there is left out."""
+        with store.unit_of_work() as unit:
+            found = unit.charts.get_many([charts[3], charts[0], charts[3], 10**9, -1, 2**70])
+            assert list(found) == [unit.charts.get(charts[0]), unit.charts.get(charts[3])]
+            assert not unit.charts.get_many([])
+
+    def test_parts_that_a_list_leaves_out_are_not_read_as_empty(self, store: MetadataStore, charts: list[int]) -> None:
+        """The others are there."""
+        with store.unit_of_work() as unit:
+            _, found = unit.charts.list(ListQuery(without=frozenset({"tag_ids"})))
+            (one,) = unit.charts.get_many([charts[1]], without=frozenset({"tag_ids"}))
+        assert [chart.owner_ids for chart in found] == [(1,), (1, 2), (2,), (), ()]
+        assert one.owner_ids == (1, 2)
+        with pytest.raises(TypeError):
+            list(one.tag_ids)
+
+    def test_a_scope_narrows_a_list_and_its_total(self, store: MetadataStore, charts: list[int]) -> None:
+        """One way to a record is enough; without any there are none."""
+        for scope, expected in (
+            (Scope(), []),
+            (Scope(everything=True), [0, 1, 2, 3, 4]),
+            (Scope(owner_id=1), [0, 1]),
+            (Scope(owner_id=7), []),
+            (Scope(owner_id=2, ids=frozenset({charts[4]})), [1, 2, 4]),
+            (Scope(drawn_from=Scope(everything=True)), []),
+        ):
+            with store.unit_of_work() as unit:
+                total, found = unit.charts.list(ListQuery(ids=scope, page_size=1))
+                _, all_found = unit.charts.list(ListQuery(ids=scope))
+            assert (total, len(found)) == (len(expected), min(len(expected), 1))
+            assert [chart.slice_name for chart in all_found] == [_NAMES[place] for place in expected]
+
+    def test_short_names_of_several_kinds_are_read_together(self, store: MetadataStore) -> None:
+        """By id; what is not there is left out."""
+        with store.unit_of_work() as unit:
+            tag = unit.tags.add(Tag(name="t", type=3), actor_id=None)
+            role = unit.roles.add(Role(name="r"), actor_id=None)
+            database = unit.databases.add(a_database(), actor_id=None)
+            dataset = unit.datasets.add(a_dataset(database.id, default_endpoint="/e"), actor_id=None)
+            every = NamesQuery(
+                tags=frozenset({tag.id, 10**9}),
+                roles=frozenset({role.id}),
+                datasets=frozenset({dataset.id}),
+                databases=frozenset({database.id}),
+            )
+            names, nothing = unit.names(every), unit.names(NamesQuery())
+        assert nothing == Names()
+        assert names.tags == {tag.id: TagName(id=tag.id, name="t", type=3)}
+        assert names.roles == {role.id: RoleName(id=role.id, name="r")}
+        assert names.datasets == {dataset.id: DatasetName(id=dataset.id, table_name="orders", default_endpoint="/e")}
+        assert names.databases == {database.id: DatabaseName(id=database.id, database_name="shop")}
+
+    def test_dashboards_of_charts_are_named_where_the_scope_has_them(
+        self, store: MetadataStore, charts: list[int]
+    ) -> None:
+        """By the id of the chart; their JSON text comes only where it is asked for."""
+        first, second = (
+            Dashboard(uuid=f"p{n}", json_metadata="{}", chart_ids=tuple(charts[:n]), owner_ids=(n,)) for n in (1, 2)
+        )
+        of = frozenset(charts)
+        with store.unit_of_work() as unit:
+            pages = [unit.dashboards.add(one, actor_id=None).id for one in (first, second)]
+            every = unit.names(NamesQuery(dashboards_of=of, with_metadata=True)).dashboards
+            owned = unit.names(NamesQuery(dashboards_of=of, dashboards=Scope(owner_id=2))).dashboards
+            given = unit.names(NamesQuery(dashboards_of=of, dashboards=frozenset({pages[0]}))).dashboards
+        both = tuple(DashboardName(id=key, dashboard_title=None, json_metadata="{}") for key in pages)
+        assert every == {charts[0]: both, charts[1]: both[1:]}
+        bare = tuple(replace(name, json_metadata=None) for name in both)
+        assert owned == {charts[0]: bare[1:], charts[1]: bare[1:]}
+        assert given == {charts[0]: bare[:1]}

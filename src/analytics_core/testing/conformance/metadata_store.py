@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, wait
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
+from analytics_core._records.key_value import KeyValue
+from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Grant, GrantTarget, Role
-from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
 from analytics_core._records.tag import Favourite, Tag
 from analytics_core.errors import (
@@ -129,6 +132,35 @@ class MetadataStoreConformance:
             unit.charts.delete(first.id)
         with store.unit_of_work() as unit:
             assert unit.charts.add(a_chart("b"), actor_id=None).id > first.id
+
+    # --------------------------------------------------------------------------------------- records that pile up
+    def test_expired_keys_and_old_entries_go_together_and_nothing_else(self, store: MetadataStore) -> None:
+        """All conditions hold for what is removed; the number of removed records comes back."""
+        later = START + timedelta(days=2)
+        with store.unit_of_work() as unit:
+            for key, ends in (("a", START), ("b", later), ("c", None)):
+                unit.key_values.add(KeyValue(kind="form", key=key, value="{}", expires_on=ends), actor_id=1)
+            unit.key_values.add(KeyValue(kind="other", key="a", value="{}", expires_on=START), actor_id=1)
+            for moment in (START, later):
+                unit.logs.append(LogEntry(action="view", dttm=moment), actor_id=1)
+            ended = ListFilter(col="expires_on", op="lt", val=START + timedelta(days=1))
+            of_forms = ListFilter(col="kind", op="eq", val="form")
+            assert unit.key_values.delete_matching([ended, of_forms]) == 1
+            assert unit.key_values.delete_matching([ended, of_forms]) == 0
+            assert unit.logs.delete_matching([replace(ended, col="dttm")]) == 1
+        with store.unit_of_work() as unit:
+            kept = [(record.kind, record.key) for record in unit.key_values.list(ListQuery())[1]]
+            assert kept == [("form", "b"), ("form", "c"), ("other", "a")]
+            assert [entry.dttm for entry in unit.logs.list(ListQuery())[1]] == [later]
+
+    def test_a_key_is_given_once_within_its_kind(self, store: MetadataStore) -> None:
+        """The second writer of a key is refused, and the first one's value stays."""
+        with store.unit_of_work() as unit:
+            first = unit.key_values.add(KeyValue(kind="form", key="a", value="1"), actor_id=1)
+            unit.key_values.add(KeyValue(kind="other", key="a", value="2"), actor_id=1)
+            with pytest.raises(AlreadyExistsError):
+                unit.key_values.append(KeyValue(kind="form", key="a", value="3"), actor_id=2)
+            assert unit.key_values.find(kind="form", key="a") == first
 
     # ------------------------------------------------------------------------------------------------- history
     def test_adding_signs_the_record(self, store: MetadataStore) -> None:
@@ -330,6 +362,22 @@ class MetadataStoreConformance:
         changing.result()
         with store.unit_of_work() as unit:
             assert unit.charts.get(chart.id).params == "2"
+
+    def test_the_revision_grows_with_what_bears_on_a_kind(self, store: MetadataStore) -> None:
+        """With nouns, a change of these kinds and every deletion moves it; without, any change does."""
+        seen = [(store.revision(), store.revision("user", "role"))]
+        with store.unit_of_work() as unit:
+            chart = unit.charts.add(a_chart(), actor_id=None)
+        seen.append((store.revision(), store.revision("user", "role")))
+        with store.unit_of_work() as unit:
+            unit.roles.add(Role(name="watched"), actor_id=None)
+        seen.append((store.revision(), store.revision("user", "role")))
+        with store.unit_of_work() as unit:
+            unit.charts.delete(chart.id)
+        seen.append((store.revision(), store.revision("user", "role")))
+        assert all(earlier < later for (earlier, _), (later, _) in itertools.pairwise(seen))
+        people = [of_people for _, of_people in seen]
+        assert people[0] <= people[1] < people[2] < people[3]
 
 
 def _names(unit: UnitOfWork) -> list[str]:

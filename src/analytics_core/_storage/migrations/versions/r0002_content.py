@@ -31,6 +31,7 @@ def upgrade(op: Operations) -> None:
     _create_row_rules(op)
     _create_logs(op)
     _create_key_values(op)
+    _create_orders(op)
 
 
 def _create_records(op: Operations, name: str, *items: SchemaItem) -> None:
@@ -189,6 +190,7 @@ def _create_logs(op: Operations) -> None:
         sa.Column("referrer", Name(1024)),
     )
     _create_index(op, "ix_ac_logs_user", "ac_logs", ["user_id", "dttm"])
+    _create_index(op, "ix_ac_logs_dttm", "ac_logs", ["dttm"])
 
 
 def _create_key_values(op: Operations) -> None:
@@ -201,3 +203,14 @@ def _create_key_values(op: Operations) -> None:
         sa.Column("expires_on", UtcMoment()),
         sa.UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
     )
+    _create_index(op, "ix_ac_key_values_expiry", "ac_key_values", ["kind", "expires_on"])
+
+
+def _create_orders(op: Operations) -> None:
+    """Make the indexes of the columns by which lists are mostly ordered, also on the tables of revision 0001."""
+    _create_index(op, "ix_ac_datasets_table", "ac_datasets", ["table_name"])
+    _create_index(op, "ix_ac_datasets_changed", "ac_datasets", ["changed_on"])
+    _create_index(op, "ix_ac_charts_name", "ac_charts", ["slice_name"])
+    _create_index(op, "ix_ac_charts_changed", "ac_charts", ["changed_on"])
+    _create_index(op, "ix_ac_dashboards_title", "ac_dashboards", ["dashboard_title"])
+    _create_index(op, "ix_ac_dashboards_changed", "ac_dashboards", ["changed_on"])

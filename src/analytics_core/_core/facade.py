@@ -1,14 +1,14 @@
-"""`AnalyticsCore`: the one facade, and the one place where everything is wired."""
+"""`AnalyticsCore`: the one facade; `connect`: the short door to it."""
 
 from __future__ import annotations
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Self, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -16,36 +16,26 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.scope import PlanLimits
-from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._core.wiring import Parts, build_runtime
 from analytics_core._engines.registry import EngineRegistry, default_registry
-from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import StatementRunner
-from analytics_core._frames.registry import installed_operations
-from analytics_core._gate.gate import Gate
-from analytics_core._gate.probes import Probes
-from analytics_core._gate.row_security import RowSecurity
-from analytics_core._querying.annotation_reader import AnnotationReader
-from analytics_core._querying.annotations import Annotator
-from analytics_core._querying.fresh import Fresh
-from analytics_core._querying.jobs import JobBook
-from analytics_core._querying.loading import DatasetLoader
-from analytics_core._querying.preparing import Preparer
-from analytics_core._querying.reading import ContextReader
-from analytics_core._querying.rule_books import StoredRuleBooks
-from analytics_core._querying.runner import QueryRunner
-from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.stored_results import StoredResults
-from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards import Dashboards
 from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.embedded import Embedded
+from analytics_core._resources.explore import Explore
+from analytics_core._resources.guest_charts import GuestCharts
+from analytics_core._resources.guest_dashboards import GuestDashboards
+from analytics_core._resources.guest_door import refuse
+from analytics_core._resources.logs import Logs
+from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
@@ -55,12 +45,11 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError, NotFoundError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError
 from analytics_core.ports import (
     Cache,
     Clock,
     JobRunner,
-    MetadataStore,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -68,6 +57,14 @@ from analytics_core.ports import (
 
 ADMINISTRATORS = "Administrators"
 UserKey = int | str | User
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _GuestKey:
+    """A guest who acts: what their token says, and the origin of the page that they are on."""
+
+    grant: GuestGrant
+    origin: str | None
 
 
 class AnalyticsCore:
@@ -114,7 +111,7 @@ class AnalyticsCore:
         store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock)
         connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
         runner = jobs or ThreadJobRunner(workers=settings.job_workers)
-        runtime = _build_runtime(
+        parts = Parts(
             settings=settings,
             clock=clock,
             store=store,
@@ -127,9 +124,9 @@ class AnalyticsCore:
             allowed_files=allowed_files,
             people=users or StoredUserDirectory(store),
         )
-        self._bind(runtime, acting_as)
+        self._bind(build_runtime(parts), acting_as)
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> None:
         self._runtime = runtime
         self._acting_as = acting_as
 
@@ -144,12 +141,31 @@ class AnalyticsCore:
         bound._actor()
         return bound
 
+    def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
+        """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
+
+        Guests read the dashboards that the token names, and their charts as they are stored; all else is refused. Each
+        call asks anew whether the token is over or revoked.
+
+        Args:
+            token: as it was minted.
+            origin: of the page that shows the dashboards, for example the header `Origin` of the request.
+
+        Raises:
+            GuestTokenError: the token is none of ours, for another use, over, or revoked.
+            GuestAccessError: pages of this origin may not show its dashboards.
+        """
+        key = _GuestKey(grant=self._runtime.guests.tokens.read(token), origin=origin)
+        bound = self._sibling(self._runtime, key)
+        bound._guest()
+        return bound
+
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
         return self._sibling(replace(self._runtime, clock=PinnedClock(moment)), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -171,11 +187,20 @@ class AnalyticsCore:
             return unit.users.add(User(username=username, role_ids=(role.id,), **names), actor_id=None)
 
     def _actor(self) -> Actor:
-        """Return who acts, with the roles that they have now."""
+        """Return who acts, with the roles that they have now; guests are refused."""
         key = self._acting_as
+        if isinstance(key, _GuestKey):
+            self._guest()
+            refuse("this part of the core")
         if key is None or isinstance(key, bool):  # True would name user 1
             raise ActorRequiredError
         return self._actor_of(key)
+
+    def _guest(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        key = self._acting_as
+        assert isinstance(key, _GuestKey)  # noqa: S101 - asked where a guest acts; tells the type checker
+        return self._runtime.guests.actor(key.grant, origin=key.origin)
 
     def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
@@ -191,14 +216,9 @@ class AnalyticsCore:
     def _roles_of(self, user: User) -> tuple[Role, ...]:
         if not user.role_ids:
             return ()
-        roles = []
         with self._runtime.store.unit_of_work() as unit:
-            for role_id in user.role_ids:
-                try:
-                    roles.append(unit.roles.get(role_id))
-                except NotFoundError:
-                    continue
-        return tuple(roles)
+            found = by_ids(unit.roles, user.role_ids)
+        return tuple(found.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
     @property
@@ -213,7 +233,9 @@ class AnalyticsCore:
 
     @property
     def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries."""
+        """Saved charts, and the answers to chart queries; for guests those of their dashboards."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Charts", GuestCharts(self._runtime, self._guest))
         return Charts(self._runtime, self._actor())
 
     @property
@@ -233,8 +255,15 @@ class AnalyticsCore:
 
     @property
     def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to."""
+        """Charts on pages, for those whom their owners publish them to; for guests those of their token."""
+        if isinstance(self._acting_as, _GuestKey):
+            return cast("Dashboards", GuestDashboards(self._runtime, self._guest))
         return Dashboards(self._runtime, self._actor())
+
+    @property
+    def embedded(self) -> Embedded:
+        """Dashboards inside other pages, and the tokens of their guests."""
+        return Embedded(self._runtime, self._actor())
 
     @property
     def tags(self) -> Tags:
@@ -256,6 +285,26 @@ class AnalyticsCore:
         """The rules on which rows whom may see."""
         return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
 
+    @property
+    def logs(self) -> Logs:
+        """Who did what, when."""
+        return Logs(self._runtime, self._actor())
+
+    @property
+    def explore(self) -> Explore:
+        """What the explore view starts from, and form data that is not saved in a chart yet."""
+        return Explore(self._runtime, self._actor())
+
+    @property
+    def cache(self) -> CacheControl:
+        """Kept answers: made unreachable, and computed ahead."""
+        return CacheControl(self._runtime, self._actor())
+
+    @property
+    def permalinks(self) -> Permalinks:
+        """Addresses of the state of a chart or a dashboard."""
+        return Permalinks(self._runtime, self._actor())
+
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
         """Stop background work and close every connection; the core is of no use afterwards."""
@@ -273,89 +322,10 @@ class AnalyticsCore:
         self.close()
 
     def __repr__(self) -> str:
+        if isinstance(self._acting_as, _GuestKey):
+            return "<AnalyticsCore, a guest acts>"
         acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
         return f"<AnalyticsCore, {acting} acts>"
-
-
-def _build_runtime(
-    *,
-    settings: Settings,
-    clock: Clock,
-    store: MetadataStore,
-    cache: Cache,
-    jobs: JobRunner,
-    connector: SqlAlchemyConnector,
-    registry: EngineRegistry,
-    policy: Policy,
-    row_filters: Sequence[RowFilterSource],
-    allowed_files: Sequence[Path | str],
-    people: UserDirectory,
-) -> Runtime:
-    statements, limits = StatementRunner(connector), _limits(settings)
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, limits)
-    parser = FragmentParser(max_length=settings.max_fragment_length)
-    row_security = _row_security(store, clock, settings, row_filters, parser)
-    planning = Preparer(parser=parser, limits=limits)
-    loader = DatasetLoader(store, registry, clock, freshness_s=settings.metadata_freshness_s)
-    queries = QueryRunner(
-        loader=loader,
-        gate=Gate(policy=policy, runner=statements, row_security=row_security),
-        preparer=planning,
-        templates=templates,
-        results=StoredResults(cache, clock, most_bytes=settings.cache_max_bytes),
-        settings=settings,
-        operations=installed_operations(),
-        annotator=_build_annotator(settings, store, policy),
-    )
-    reflector = Reflector(connector, specs=registry.get)
-    return Runtime(
-        settings=settings,
-        clock=clock,
-        store=store,
-        cache=cache,
-        jobs=jobs,
-        connector=connector,
-        registry=registry,
-        policy=policy,
-        probes=Probes(policy=policy, registry=registry, reflector=reflector, runner=statements),
-        row_security=row_security,
-        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
-        templates=templates,
-        people=people,
-        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s),
-        contexts=ContextReader(),
-        queries=queries,
-        job_book=JobBook(runner=jobs),
-        allowed_files=tuple(Path(file).resolve() for file in allowed_files),
-    )
-
-
-def _build_annotator(settings: Settings, store: MetadataStore, policy: Policy) -> Annotator:
-    return Annotator(
-        reader=AnnotationReader(store, most=settings.max_annotations),
-        policy=policy,
-        limits=_limits(settings),
-        most_layers=settings.max_annotation_layers,
-    )
-
-
-def _row_security(
-    store: MetadataStore, clock: Clock, settings: Settings, sources: Sequence[RowFilterSource], parser: FragmentParser
-) -> RowSecurity:
-    """Return what binds row rules; their templates render whether or not other templates may."""
-    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
-    return RowSecurity(books=books, sources=sources, renderer=TemplateRenderer(), parser=parser)
-
-
-def _limits(settings: Settings) -> PlanLimits:
-    return PlanLimits(
-        default_row_limit=settings.default_row_limit,
-        max_row_limit=settings.max_row_limit,
-        samples_row_limit=settings.samples_row_limit,
-        max_in_values=settings.max_in_values,
-        relative_start=settings.relative_start,
-        relative_end=settings.relative_end,
-    )
 
 
 def connect(url: str, **settings: Any) -> AnalyticsCore:

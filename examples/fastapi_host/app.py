@@ -1,0 +1,85 @@
+"""A FastAPI service that shows one dashboard to many tenants, each inside its own rows.
+
+Run it with `fastapi dev examples/fastapi_host/app.py`; docs/how-to/embed-dashboards.md walks through it.
+"""
+
+import json
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+from fastapi import Body, FastAPI, Header, HTTPException, Request
+from fastapi.responses import JSONResponse, Response
+
+import analytics_core
+from analytics_core import AnalyticsCore
+from analytics_core.errors import AnalyticsError
+from analytics_core.testing.sample_data import make_shop
+
+TENANTS = {"key-of-acme": ("acme", "France"), "key-of-bolt": ("bolt", "Germany")}
+"""The host's own keys, and for each the tenant with the country whose orders are theirs."""
+
+Bearer = Annotated[str, Header(alias="Authorization")]
+Origin = Annotated[str | None, Header()]
+Question = Annotated[dict[str, Any] | None, Body()]
+
+
+def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, tuple[str, str]]) -> FastAPI:
+    """Return the service; `core` acts as an administrator. Plain functions run in FastAPI's worker threads."""
+    app = FastAPI()
+
+    @app.exception_handler(AnalyticsError)
+    def refuse(_request: Request, error: AnalyticsError) -> JSONResponse:
+        return JSONResponse(error.to_payload(), status_code=error.status)
+
+    @app.post("/guest-token")
+    def mint(authorization: Bearer) -> dict[str, str]:
+        known = tenants.get(authorization.removeprefix("Bearer "))
+        if known is None:
+            raise HTTPException(status_code=401, detail="sign in first")
+        tenant, country = known
+        request = {
+            "user": {"username": tenant},
+            "resources": [{"type": "dashboard", "id": str(dashboard_id)}],
+            "rls": [{"clause": "country = {{ value('country') }}", "values": {"country": country}}],
+        }
+        return {"token": core.embedded.guest_token(request)}
+
+    @app.get("/dashboard")
+    def dashboard(authorization: Bearer, origin: Origin = None) -> dict[str, Any]:
+        guest = core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
+        return guest.dashboards.get(dashboard_id).to_payload()
+
+    @app.post("/charts/{chart_id}/data")
+    def chart_data(
+        chart_id: int,
+        authorization: Bearer,
+        origin: Origin = None,
+        query: Annotated[dict[str, Any] | None, Body()] = None,
+    ) -> Response:
+        guest = core.as_guest(authorization.removeprefix("Bearer "), origin=origin)
+        answer = guest.charts.data(query if query is not None else chart_id).raise_for_error()
+        return Response(answer.to_json(), media_type="application/json")
+
+    return app
+
+
+def make_demo(folder: Path) -> FastAPI:
+    """Return the service over the sample shop, with one chart on one dashboard."""
+    core = analytics_core.connect(make_shop(folder / "shop.db"))
+    core.datasets.create({"database": 1, "table_name": "orders"})
+    question = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"], "metrics": ["count"]}]}
+    chart = {"slice_name": "Orders", "datasource_id": 1, "datasource_type": "table"}
+    made = core.charts.create({**chart, "query_context": json.dumps(question)})
+    layout = {"CHART-1": {"type": "CHART", "children": [], "meta": {"chartId": made.id}}}
+    dashboard = core.dashboards.create({"dashboard_title": "Sales", "position_json": json.dumps(layout)})
+    core.embedded.create(dashboard.id, {"allowed_domains": ["https://shop.example"]})
+    return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS)
+
+
+def __getattr__(name: str) -> FastAPI:
+    """Make the demo when a server asks for `app`, not when a test imports the module."""
+    if name != "app":
+        raise AttributeError(name)
+    return make_demo(Path(tempfile.mkdtemp()))

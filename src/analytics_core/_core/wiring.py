@@ -1,0 +1,135 @@
+"""The composition root: which part of the library is given which others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.advanced_types.registry import installed_advanced_types
+from analytics_core._compile.fragments import FragmentParser
+from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._engines.registry import EngineRegistry
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.statements import StatementRunner
+from analytics_core._frames.registry import installed_operations
+from analytics_core._gate.gate import Gate
+from analytics_core._gate.probes import Probes
+from analytics_core._gate.row_security import RowSecurity
+from analytics_core._querying.annotation_reader import AnnotationReader
+from analytics_core._querying.annotations import Annotator
+from analytics_core._querying.fresh import Fresh
+from analytics_core._querying.guests import Guests
+from analytics_core._querying.jobs import JobBook
+from analytics_core._querying.loading import DatasetLoader
+from analytics_core._querying.preparing import Preparer
+from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.rule_books import StoredRuleBooks
+from analytics_core._querying.runner import QueryRunner
+from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.stored_results import StoredResults
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._runtime import Runtime
+from analytics_core._security.policy import Policy
+from analytics_core._settings import Settings
+from analytics_core.ports import (
+    Cache,
+    Clock,
+    JobRunner,
+    MetadataStore,
+    RowFilterSource,
+    UserDirectory,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a host chose, defaults filled in: everything else of a core is made of these."""
+
+    settings: Settings
+    clock: Clock
+    store: MetadataStore
+    cache: Cache
+    jobs: JobRunner
+    connector: SqlAlchemyConnector
+    registry: EngineRegistry
+    policy: Policy
+    row_filters: Sequence[RowFilterSource]
+    allowed_files: Sequence[Path | str]
+    people: UserDirectory
+
+
+def build_runtime(parts: Parts) -> Runtime:
+    """Return the object graph of a core: the one place where everything is wired."""
+    settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
+    statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types()
+    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
+    parser = FragmentParser(max_length=settings.max_fragment_length)
+    row_security = _row_security(parts, parser)
+    planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
+    loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
+    queries = QueryRunner(
+        loader=loader,
+        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        preparer=planning,
+        templates=templates,
+        results=StoredResults(parts.cache, clock, most_bytes=settings.cache_max_bytes),
+        settings=settings,
+        operations=installed_operations(),
+        annotator=_annotator(parts),
+    )
+    return Runtime(
+        settings=settings,
+        clock=clock,
+        store=store,
+        cache=parts.cache,
+        jobs=parts.jobs,
+        connector=parts.connector,
+        registry=parts.registry,
+        policy=policy,
+        probes=_probes(parts, statements),
+        row_security=row_security,
+        simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
+        templates=templates,
+        people=parts.people,
+        guests=Guests(store, clock, settings),
+        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
+        contexts=ContextReader(),
+        queries=queries,
+        job_book=JobBook(runner=parts.jobs),
+        advanced_types=advanced_types,
+        allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
+    )
+
+
+def _probes(parts: Parts, statements: StatementRunner) -> Probes:
+    reflector = Reflector(parts.connector, specs=parts.registry.get)
+    return Probes(policy=parts.policy, registry=parts.registry, reflector=reflector, runner=statements)
+
+
+def _annotator(parts: Parts) -> Annotator:
+    return Annotator(
+        reader=AnnotationReader(parts.store, most=parts.settings.max_annotations),
+        policy=parts.policy,
+        limits=_limits(parts.settings),
+        most_layers=parts.settings.max_annotation_layers,
+    )
+
+
+def _row_security(parts: Parts, parser: FragmentParser) -> RowSecurity:
+    """Return what binds row rules; their templates render whether or not other templates may."""
+    books = StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s)
+    return RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
+
+
+def _limits(settings: Settings) -> PlanLimits:
+    return PlanLimits(
+        default_row_limit=settings.default_row_limit,
+        max_row_limit=settings.max_row_limit,
+        samples_row_limit=settings.samples_row_limit,
+        max_in_values=settings.max_in_values,
+        relative_start=settings.relative_start,
+        relative_end=settings.relative_end,
+    )

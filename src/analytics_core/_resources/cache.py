@@ -1,0 +1,217 @@
+"""`core.cache`: kept answers made unreachable, and computed ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.generations import next_generation
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.chart_queries import ChartQueries
+from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.journal import Act as LoggedAct
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.question_filters import given_filters
+from analytics_core._resources.questions import Questions
+from analytics_core._resources.readable_items import readable_charts
+from analytics_core._resources.related_objects import charts_drawn_from
+from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.sources import Source, parse_source, readable_dataset
+from analytics_core._resources.visibility import every, visible_charts
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import AnalyticsError, DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.cache import (
+    CacheInvalidationRequest,
+    CacheWarmUpResult,
+    ChartCacheWarmUpRequest,
+    ChartCacheWarmUpResponse,
+    DatasetCacheWarmUpRequest,
+    DatasetCacheWarmUpResponse,
+    DatasourceName,
+)
+from analytics_core.models.enums import QueryStatus
+from analytics_core.models.parsing import Payload, parse
+
+_INVALIDATION = "CacheInvalidationRequestSchema"
+_WARM_UP = "ChartCacheWarmUpRequestSchema"
+
+
+class CacheControl:
+    """The cache of answers, as one actor may empty and fill it."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def invalidate(self, payload: Payload) -> int:
+        """Make all kept answers of datasets unreachable and return how many datasets they were.
+
+        The datasets are named by uid (`1__table`) or by database, schema and name; all of them are done, or none
+        (contract, `CacheInvalidationRequestSchema`). Other processes follow after `Settings.metadata_freshness_s`.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError: there is no such dataset.
+            DatasetAccessError, OwnershipError: the actor does not own a dataset and is no administrator.
+        """
+        act = begin_act(self._runtime, self._actor, "cache.invalidate")
+        request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
+        return until_accepted(lambda: self._invalidated(request, act))
+
+    def warm_up_chart(self, payload: Payload) -> ChartCacheWarmUpResponse:
+        """Compute the answer of a chart anew and keep it where its readers look (`ChartCacheWarmUpRequestSchema`).
+
+        The question is that of `charts.question` with the same arguments. What stops it is told in the result.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+        """
+        asked = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
+        given_filters(asked.extra_filters, shape=_WARM_UP)
+        with self._runtime.store.unit_of_work() as unit:
+            chart = unit.charts.get(asked.chart_id)
+            self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            self._check_dashboard(unit, asked.dashboard_id)
+        result = self._warmed(asked.chart_id, asked.dashboard_id, asked.extra_filters)
+        return ChartCacheWarmUpResponse(result=(result,))
+
+    def warm_up_dataset(self, payload: Payload) -> DatasetCacheWarmUpResponse:
+        """Compute the answers of a dataset's charts anew (contract, `DatasetCacheWarmUpRequestSchema`).
+
+        They are the charts that the actor may read; with `dashboard_id` those that the dashboard shows.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError: there is no such dataset or dashboard.
+            DatasetAccessError, DashboardAccessError: it is not for this actor.
+        """
+        asked = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
+        with self._runtime.store.unit_of_work() as unit:
+            datasets = self._readable_tables(unit, asked.db_name, asked.table_name)
+            drawn = every(unit.charts, charts_drawn_from(datasets))
+            chart_ids = {chart.id for chart in drawn}
+            if asked.dashboard_id is not None:
+                chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
+            readable = sorted(readable_charts(unit, self._runtime.policy, self._actor, chart_ids))
+        results = self.warm_up_many(readable, dashboard_id=asked.dashboard_id, extra_filters=asked.extra_filters)
+        return DatasetCacheWarmUpResponse(result=tuple(results))
+
+    def warm_up_many(
+        self,
+        chart_ids: Iterable[int] | None = None,
+        *,
+        dashboard_id: int | None = None,
+        extra_filters: str | Sequence[Any] | None = None,
+    ) -> Iterator[CacheWarmUpResult]:
+        """Return an iterator that warms up one chart a step and yields what became of it.
+
+        A chart that fails does not stop the others.
+
+        Args:
+            chart_ids: None for all charts of the dashboard, or without a dashboard all that the actor may read.
+            dashboard_id: the dashboard whose filters count.
+            extra_filters: as in `charts.question`.
+
+        Raises:
+            PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
+        """
+        given_filters(extra_filters, shape=_WARM_UP)
+        with self._runtime.store.unit_of_work() as unit:
+            self._check_dashboard(unit, dashboard_id)
+            wanted = self._all_charts(unit, dashboard_id) if chart_ids is None else tuple(chart_ids)
+        return (self._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
+
+    # ----------------------------------------------------------------------------------------------- invalidation
+    def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAct) -> int:
+        with self._runtime.store.unit_of_work() as unit:
+            datasets = {dataset.id: dataset for dataset in self._named(unit, request)}
+            for dataset in datasets.values():
+                self._runtime.policy.require_empty_cache(self._actor, dataset)
+            for _, dataset in sorted(datasets.items()):  # one order for all, so that nobody waits in a circle
+                next_generation(unit, dataset, actor_id=self._actor.id)
+            if datasets:
+                act.log(unit, details={"dataset_ids": sorted(datasets)})
+        return len(datasets)
+
+    def _named(self, unit: UnitOfWork, request: CacheInvalidationRequest) -> Iterator[Dataset]:
+        for i, uid in enumerate(request.datasource_uids or ()):
+            source = parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}")
+            yield readable_dataset(unit, self._runtime.policy, self._actor, source)
+        for i, name in enumerate(request.datasources or ()):
+            yield self._by_name(unit, name, place=f"datasources.{i}")
+
+    def _by_name(self, unit: UnitOfWork, name: DatasourceName, *, place: str) -> Dataset:
+        given = {"database_name": name.database_name, "datasource_name": name.datasource_name}
+        problems = [
+            Problem(path=f"{place}.{field}", message="is required to find a datasource by name")
+            for field, text in given.items()
+            if not text
+        ]
+        if problems:
+            raise PayloadSchemaError(shape=_INVALIDATION, problems=problems)
+        database = unit.databases.find(database_name=name.database_name)
+        where = {"catalog": None, "schema": name.schema_name or None, "table_name": name.datasource_name}
+        found = unit.datasets.find(database_id=database.id, **where) if database is not None else None
+        if found is None:
+            parts = (name.database_name, name.schema_name, name.datasource_name)
+            raise NotFoundError(f"{name.datasource_type.value} datasource", ".".join(part for part in parts if part))
+        source = Source(id=found.id, type=name.datasource_type.value)
+        return readable_dataset(unit, self._runtime.policy, self._actor, source)
+
+    # ---------------------------------------------------------------------------------------------------- warm-up
+    def _check_dashboard(self, unit: UnitOfWork, dashboard_id: int | None) -> None:
+        if dashboard_id is not None:
+            Questions(self._runtime, self._actor).dashboard(unit, dashboard_id)
+
+    def _all_charts(self, unit: UnitOfWork, dashboard_id: int | None) -> tuple[int, ...]:
+        policy, actor = self._runtime.policy, self._actor
+        if dashboard_id is not None:
+            return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
+        return tuple(chart.id for chart in every(unit.charts, ids=visible_charts(unit, policy, actor)))
+
+    def _readable_tables(self, unit: UnitOfWork, db_name: str, table_name: str) -> list[int]:
+        """Return the ids of the datasets of this name, in any schema, that the actor may read."""
+        database = unit.databases.find(database_name=db_name)
+        if database is None:
+            raise NotFoundError("dataset", f"{db_name}.{table_name}")
+        of_it = (
+            ListFilter(col="database_id", op="eq", val=database.id),
+            ListFilter(col="table_name", op="eq", val=table_name),
+        )
+        found = tuple(every(unit.datasets, of_it))
+        if not found:
+            raise NotFoundError("dataset", f"{db_name}.{table_name}")
+        readable = [d.id for d in found if self._runtime.policy.can_read_dataset(self._actor, d)]
+        if not readable:
+            raise DatasetAccessError(f"you have no access to dataset {found[0].id}; ask an administrator for a grant")
+        return readable
+
+    def _warmed(
+        self, chart_id: int, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None
+    ) -> CacheWarmUpResult:
+        try:
+            asked = Questions(self._runtime, self._actor).one(
+                chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+            )
+            return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload))
+        except AnalyticsError as failure:
+            return _failed(chart_id, failure.message)
+        except Exception:  # a fault of ours in one chart must not stop the others; its text may hold anything
+            return _failed(chart_id, "the answer could not be computed")
+
+
+def _outcome(chart_id: int, data: ChartData) -> CacheWarmUpResult:
+    """Return what became of a chart: the first error of its queries, or that all went well."""
+    failed = next((result for result in data.results if result.error), None)
+    status = failed.status if failed is not None else QueryStatus.SUCCESS
+    return CacheWarmUpResult(
+        chart_id=chart_id, viz_error=failed.error if failed is not None else None, viz_status=str(status)
+    )
+
+
+def _failed(chart_id: int, message: str) -> CacheWarmUpResult:
+    return CacheWarmUpResult(chart_id=chart_id, viz_error=message, viz_status=QueryStatus.FAILED.value)

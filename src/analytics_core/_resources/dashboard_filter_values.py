@@ -1,0 +1,48 @@
+"""The question behind the list of values that a dashboard's filter offers; pure."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.dashboard_content import filter_key
+from analytics_core._resources.declared_filters import declared_filters
+from analytics_core.errors import LimitError, NotFoundError, QueryError
+
+MOST_VALUES: Final = 10_000
+
+
+def values_question(
+    dashboard: Dashboard, filter_id: int | str, *, search: str | None, row_limit: int
+) -> dict[str, Any]:
+    """Return the query context for the values of a filter: the first column that it acts on.
+
+    Raises:
+        NotFoundError: the dashboard declares no such filter.
+        QueryError: the filter offers no values, for example a time range.
+        LimitError: `row_limit` is out of bounds.
+    """
+    declared = {item.key: item for item in declared_filters(dashboard)}
+    found = declared.get(filter_key(filter_id) or "")
+    if found is None:
+        raise NotFoundError(f"filter of dashboard {dashboard.id}", filter_id)
+    if found.is_time or not found.targets:
+        raise QueryError(f"filter {filter_id!r} takes a time range and has no list of values")
+    if isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
+        raise LimitError(f"row_limit must be between 1 and {MOST_VALUES}")
+    dataset_id, column = found.targets[0]
+    query: dict[str, Any] = {
+        "columns": [column],
+        "metrics": [],
+        "orderby": [[column, True]],
+        "row_limit": row_limit,
+        "apply_fetch_values_predicate": True,
+    }
+    if search:
+        query["filters"] = [{"col": column, "op": "ILIKE", "val": f"%{_plain(search)}%"}]
+    return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
+
+
+def _plain(text: str) -> str:
+    """Return a text whose signs of patterns stand for themselves."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")

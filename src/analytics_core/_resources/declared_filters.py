@@ -1,0 +1,88 @@
+"""The filters that a dashboard declares in `native_filter_configuration`, and the charts and datasets they act on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.dashboard_content import FILTERS_KEY, charts_in, filter_key
+from analytics_core._resources.json_text import json_object
+
+_TIME: Final = "filter_time"
+_VALUES: Final = frozenset({"filter_select", "filter_range"})
+_ROOT: Final = "ROOT_ID"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeclaredFilter:
+    """One filter of a dashboard.
+
+    `targets` are (dataset id, column) pairs; a time filter without any acts on the time of each chart in its scope.
+    """
+
+    key: str
+    is_time: bool
+    targets: tuple[tuple[int, str], ...]
+    chart_ids: frozenset[int]
+
+    def acts_on(self, chart_id: int, dataset_id: int, column: str) -> bool:
+        """Tell whether the filter is declared for this column of this dataset on this chart."""
+        return chart_id in self.chart_ids and (dataset_id, column) in self.targets
+
+
+def declared_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
+    """Return the filters of a dashboard that name what they act on; what is malformed declares nothing."""
+    stored = json_object(dashboard.json_metadata).get(FILTERS_KEY)
+    items = [item for item in stored if isinstance(item, dict)] if isinstance(stored, list) else []
+    return tuple(found for item in items if (found := _declared(item, dashboard)) is not None)
+
+
+def _declared(item: Mapping[str, Any], dashboard: Dashboard) -> DeclaredFilter | None:
+    key, kind = filter_key(item.get("id")), item.get("filterType")
+    if key is None or kind not in (_TIME, *_VALUES):
+        return None
+    targets = tuple(dict.fromkeys(_targets(item.get("targets"))))
+    if kind != _TIME and not targets:
+        return None
+    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=_scope(item, dashboard))
+
+
+def _targets(stored: Any) -> Iterator[tuple[int, str]]:
+    for target in stored if isinstance(stored, list) else ():
+        column = target.get("column") if isinstance(target, dict) else None
+        name = column.get("name") if isinstance(column, dict) else None
+        if isinstance(name, str) and type(target.get("datasetId")) is int:
+            yield target["datasetId"], name
+
+
+def _scope(item: Mapping[str, Any], dashboard: Dashboard) -> frozenset[int]:
+    """Return the charts that a filter acts on: those listed, else those under the roots of its scope; else all."""
+    listed = item.get("chartsInScope")
+    if isinstance(listed, list):
+        return frozenset(dashboard.chart_ids) & {key for key in listed if type(key) is int}
+    scope = item.get("scope")
+    if not isinstance(scope, dict):
+        return frozenset(dashboard.chart_ids)
+    roots, excluded = scope.get("rootPath"), scope.get("excluded")
+    left_out = {key for key in excluded if type(key) is int} if isinstance(excluded, list) else set()
+    names = [root for root in roots if isinstance(root, str)] if isinstance(roots, list) else []
+    return (frozenset(dashboard.chart_ids) & _under(names, dashboard)) - left_out
+
+
+def _under(roots: list[str], dashboard: Dashboard) -> frozenset[int]:
+    """Return the charts that the layout places under these nodes."""
+    if _ROOT in roots:
+        return frozenset(dashboard.chart_ids)
+    layout = json_object(dashboard.position_json)
+    reached: dict[str, Any] = {}
+    waiting = list(roots)
+    while waiting:
+        name = waiting.pop()
+        node = layout.get(name)
+        if name not in reached and isinstance(node, dict):
+            reached[name] = node
+            children = node.get("children")
+            waiting += [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
+    return frozenset(charts_in(reached))

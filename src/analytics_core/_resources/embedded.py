@@ -1,0 +1,240 @@
+"""`core.embedded`: dashboards inside other pages, and the tokens with which guests read them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from uuid import uuid4
+
+from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.key_value import KeyValue
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.finding import find_embedded
+from analytics_core._resources.guest_minting import AllRows, Minting
+from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.visibility import every
+from analytics_core._runtime import Runtime
+from analytics_core._security import policy as rules
+from analytics_core._security.actor import Actor
+from analytics_core._security.origins import read_origin
+from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet
+from analytics_core.models.parsing import Payload, parse
+
+LISTING = Listing(
+    shape="embedded dashboard",
+    item=EmbeddedDashboardGet,
+    columns={
+        "uuid": ColumnKind.TEXT,
+        "dashboard_id": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+_CONFIG = "EmbeddedDashboardConfig"
+
+
+class Embedded:
+    """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    # ---------------------------------------------------------------------------------------------------- records
+    def create(self, dashboard_id: int, payload: Payload) -> EmbeddedDashboardGet:
+        """Let pages of the `allowed_domains` embed a dashboard (contract, `EmbeddedDashboardConfig`).
+
+        An empty list allows every page. A domain is an origin, for example `https://shop.example`. A dashboard that is
+        embedded already keeps its uuid and gets the new domains.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or a domain is no origin.
+            NotFoundError: there is no such dashboard.
+            OwnershipError: the actor does not own it.
+        """
+        return self._store(dashboard_id, payload, begin_act(self._runtime, self._actor, "embedded.create"), adds=True)
+
+    def update(self, dashboard_id: int, payload: Payload) -> EmbeddedDashboardGet:
+        """Change the domains of an embedded dashboard; its uuid stays. The errors are those of `create`."""
+        return self._store(dashboard_id, payload, begin_act(self._runtime, self._actor, "embedded.update"), adds=False)
+
+    def get(self, key: int | str) -> EmbeddedDashboardGet:
+        """Return how a dashboard is embedded, by the dashboard's id or the uuid of the embedding.
+
+        Raises:
+            NotFoundError: it is not embedded.
+            OwnershipError: the actor does not own the dashboard.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            found = find_embedded(unit, key)
+            self._owned(unit, found.dashboard_id)
+        return self._answer(found)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[EmbeddedDashboardGet]:
+        """Return one page of the embedded dashboards that the actor owns, for administrators of all.
+
+        The arguments are those of `databases.list`.
+        """
+        fields = LISTING.fields(columns)
+        with self._runtime.store.unit_of_work() as unit:
+            ids = self._visible(unit)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            count, found = unit.embedded.list(query)
+        people = read_people(self._runtime.people, (item.audit.changed_by for item in found))
+        return Page(count=count, result=tuple(only(_shown(item, people), fields) for item in found))
+
+    def delete(self, dashboard_id: int) -> None:
+        """End the embedding of a dashboard: its tokens open it no longer, also when it is embedded anew."""
+        act = begin_act(self._runtime, self._actor, "embedded.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            unit.embedded.delete(find_embedded(unit, dashboard_id).id)
+            act.log(unit, dashboard_id=dashboard_id)
+
+    def available_domains(self) -> AvailableDomains:
+        """Return the domains that the host answers on, `Settings.available_domains` (AvailableDomainsSchema)."""
+        return AvailableDomains(domains=self._runtime.settings.available_domains)
+
+    # ----------------------------------------------------------------------------------------------------- tokens
+    def guest_token(self, payload: Payload, *, life_s: float | None = None, all_rows: AllRows = False) -> str:
+        """Return a signed token with which somebody reads embedded dashboards (contract, `GuestTokenCreate`).
+
+        Args:
+            payload: `resources` names embedded dashboards: `{"type": "dashboard", "id": uuid}`; `rls` holds rules
+                `{"clause", "dataset"?, "values"?}`, one of which must bind on each dataset of the dashboards; `user`
+                has `username`, `first_name`, `last_name` and `attributes` for row rules.
+            life_s: seconds; None: `Settings.guest_token_life_s`; at most `Settings.guest_token_max_life_s`.
+            all_rows: the ids of datasets that the guest sees without a rule of the token; True: all datasets.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or a dataset has no rule and `all_rows` does not name it.
+            AccessError: only administrators mint tokens.
+            NotFoundError: a dashboard is not embedded, or there is no such dataset.
+            FragmentError, SubqueryNotAllowedError, UnknownColumnError, TemplateError: a clause is not one condition on
+                the columns of each dataset that it is for.
+            LimitError: the life is too long, or the token would be.
+
+        Example:
+            token = core.embedded.guest_token({
+                "user": {"username": "anna"},
+                "resources": [{"type": "dashboard", "id": core.embedded.get(1).uuid}],
+                "rls": [{"clause": "tenant = {{ value('tenant') }}", "values": {"tenant": "acme"}}],
+            })
+        """
+        return Minting(self._runtime, self._actor).token(payload, life_s=life_s, all_rows=all_rows)
+
+    def revoke_guest_tokens(self, *, dashboard_id: int | None = None, subject: str | None = None) -> None:
+        """Refuse from now on every token minted until now that names a dashboard, or that is of one guest.
+
+        Args:
+            dashboard_id: tokens that name this dashboard; its owners and administrators may.
+            subject: tokens of the guest with this `username`; administrators may.
+
+        Raises:
+            PayloadSchemaError: give exactly one of the two.
+            NotFoundError, OwnershipError, AccessError: the dashboard is unknown, or this is not for the actor.
+        """
+        if (dashboard_id is None) is (subject is None):
+            problem = Problem(path="dashboard_id", message="give either a dashboard_id or a subject")
+            raise PayloadSchemaError(shape="revoke_guest_tokens", problems=[problem])
+        act = begin_act(self._runtime, self._actor, "embedded.revoke_guest_tokens")
+        until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
+
+    # ------------------------------------------------------------------------------------------------------ inside
+    def _store(self, dashboard_id: int, payload: Payload, act: Act, *, adds: bool) -> EmbeddedDashboardGet:
+        config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
+        domains = _checked_domains(config.allowed_domains)
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            before = unit.embedded.find(dashboard_id=dashboard_id)
+            if before is not None:
+                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
+            elif adds:
+                record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
+                stored = unit.embedded.add(record, actor_id=self._actor.id)
+            else:
+                raise NotFoundError("embedded dashboard", dashboard_id)
+            act.log(unit, dashboard_id=dashboard_id)
+        return self._answer(stored)
+
+    def _cut_off(self, act: Act, dashboard_id: int | None, subject: str | None) -> None:
+        """Move the cut-off to now; it never moves back."""
+        with self._runtime.store.unit_of_work() as unit:
+            if dashboard_id is not None:
+                self._owned(unit, dashboard_id)
+                key = dashboard_key(dashboard_id)
+            else:
+                self._runtime.policy.require_mint_guest_tokens(self._actor)
+                key = subject_key(subject or "")
+            self._write_cut_off(unit, key)
+            act.log(unit, dashboard_id=dashboard_id, details={"subject": subject} if subject is not None else None)
+
+    def _write_cut_off(self, unit: UnitOfWork, key: str) -> None:
+        now = self._runtime.guests.tokens.now()
+        before = unit.key_values.find(kind=CUT_OFF_KIND, key=key)
+        if before is None:
+            record = KeyValue(kind=CUT_OFF_KIND, key=key, value=write_cut_off(now))
+            try:
+                unit.key_values.append(record, actor_id=self._actor.id)
+            except AlreadyExistsError:  # another session was faster: once more, from what it stored
+                raise StaleVersionError("cut-off of guest tokens", key) from None
+            return
+        moved = write_cut_off(max(now, read_cut_off(before.value)))
+        unit.key_values.update(replace(before, value=moved), actor_id=self._actor.id)
+
+    def _owned(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        dashboard = unit.dashboards.get(dashboard_id)
+        self._runtime.policy.require_embed(self._actor, dashboard)
+        return dashboard
+
+    def _visible(self, unit: UnitOfWork) -> frozenset[int] | None:
+        """Return the ids of the embeddings that the actor may see; None: all."""
+        if self._runtime.policy.sees_all(rules.Act.EMBED_DASHBOARD, self._actor):
+            return None
+        owned = every(unit.dashboards, (ListFilter(col="owner_ids", op="in", val=(self._actor.id,)),))
+        ids = tuple(dashboard.id for dashboard in owned)
+        if not ids:
+            return frozenset()
+        return frozenset(e.id for e in every(unit.embedded, (ListFilter(col="dashboard_id", op="in", val=ids),)))
+
+    def _answer(self, record: EmbeddedDashboard) -> EmbeddedDashboardGet:
+        return _shown(record, read_people(self._runtime.people, (record.audit.changed_by,)))
+
+
+def _checked_domains(domains: Sequence[str]) -> tuple[str, ...]:
+    origins = [read_origin(domain) for domain in domains]
+    problems = [
+        Problem(
+            path=f"allowed_domains.{position}",
+            message="must be an origin: http or https, a host and perhaps a port, for example https://shop.example",
+        )
+        for position, origin in enumerate(origins)
+        if origin is None
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_CONFIG, problems=problems)
+    return tuple(dict.fromkeys(origin for origin in origins if origin is not None))
+
+
+def _shown(record: EmbeddedDashboard, people: PeopleIndex) -> EmbeddedDashboardGet:
+    return EmbeddedDashboardGet(
+        uuid=record.uuid,
+        dashboard_id=str(record.dashboard_id),
+        allowed_domains=record.allowed_domains,
+        changed_on=record.audit.changed_on,
+        changed_by=people.details(record.audit.changed_by),
+    )

@@ -1,0 +1,139 @@
+"""`core.charts` for guests: the charts of their dashboards, asked as they are stored."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.call import Call
+from analytics_core._querying.guests import dataset_id_of
+from analytics_core._querying.reading import ReadContext, stored_context
+from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.chart_answers import form_data
+from analytics_core._resources.chart_queries import Question
+from analytics_core._resources.charts import Charts
+from analytics_core._resources.declared_filters import DeclaredFilter, declared_filters
+from analytics_core._resources.guest_answers import for_guest, without_statements
+from analytics_core._resources.guest_door import GuestDoor, refuse
+from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
+from analytics_core._resources.listing import Filters, Order
+from analytics_core._resources.page import Page
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import ChartAccessError, GuestAccessError
+from analytics_core.models.chart import ChartGet, ChartListItem
+from analytics_core.models.query import ChartDataQueryContext
+
+
+class GuestCharts(GuestDoor):
+    """The charts of a guest's dashboards; each call asks anew whether the token still opens them."""
+
+    _namespace = Charts
+
+    def __init__(self, runtime: Runtime, find_actor: Callable[[], Actor]) -> None:
+        self._runtime = runtime
+        self._find_actor = find_actor
+
+    def get(self, chart_id: int) -> ChartGet:
+        """Return a chart of the guest's dashboards, without people."""
+        actor = self._find_actor()
+        _require_named(actor, chart_id)
+        return for_guest(Charts(self._runtime, actor).get(chart_id))
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[ChartListItem]:
+        """Return one page of the charts of the guest's dashboards, without people."""
+        charts = Charts(self._runtime, self._find_actor())
+        found = charts.list(without_people(filters), order_by, page, page_size, columns)
+        return Page(count=found.count, result=tuple(for_guest(item) for item in found))
+
+    def data(self, question: Question, *, force: bool = False) -> ChartData:
+        """Return the answer to a chart by its id, or to a query context that names the chart in its form data.
+
+        The context must be the stored one; filters that the dashboard declares, the order and the page may differ.
+
+        Raises:
+            GuestAccessError: it differs in something else, names no chart, or asks to leave the cache out.
+            ChartAccessError: the chart is on none of the guest's dashboards.
+        """
+        actor = self._find_actor()
+        if force:
+            refuse("force")
+        read, chart = self._read(actor, question)
+        call = Call(actor=actor, now=self._runtime.clock.now(), chart_cache_timeout=chart.cache_timeout)
+        return without_statements(self._runtime.queries.run(read, call))
+
+    def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
+        """Return the context to run and the chart that it belongs to."""
+        asked = None if _is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
+        chart_id = question if asked is None else _named_chart(asked.context)
+        assert isinstance(chart_id, int)  # noqa: S101 - tells the type checker
+        _require_named(actor, chart_id)
+        with self._runtime.store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            self._runtime.policy.require_read_chart(actor, chart, None)
+            read = self._runtime.contexts.read(stored_context(chart))
+            refuse_statements(read.context)
+            if asked is not None:
+                stored = self._stored(unit, actor, chart, read.context)
+                derived = answerable(stored, asked.context)
+                read = ReadContext(context=derived, digest=None) if derived != read.context else read
+        if read.context.force:
+            read = ReadContext(context=read.context.model_copy(update={"force": False}), digest=None)
+        return read, chart
+
+    def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredQuestion:
+        sources = (context.datasource, *(query.datasource for query in context.queries))
+        ids = {source.id for source in sources if source is not None} | {dataset_id_of(chart) or 0}
+        settings = self._runtime.settings
+        return StoredQuestion(
+            chart_id=chart.id,
+            context=context,
+            form_data=form_data(chart),
+            filters=_filters_of(unit, actor, chart.id),
+            main_columns={key: dataset.main_dttm_col for key, dataset in by_ids(unit.datasets, ids).items()},
+            default_rows=settings.default_row_limit,
+            most_rows=settings.max_row_limit,
+        )
+
+
+def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[DeclaredFilter, ...]:
+    """Return the filters of the guest's dashboards that have this chart."""
+    named = actor.guest.dashboard_ids if actor.guest is not None else frozenset()
+    dashboards = by_ids(unit.dashboards, named).values()
+    return tuple(item for d in dashboards if chart_id in d.chart_ids for item in declared_filters(d))
+
+
+def _require_named(actor: Actor, chart_id: int) -> None:
+    """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
+    if actor.guest is None or chart_id not in actor.guest.chart_ids:
+        raise ChartAccessError(f"chart {chart_id} is on none of the dashboards of the guest token")
+
+
+def _named_chart(context: ChartDataQueryContext) -> int:
+    form = context.form_data
+    named = form.get("slice_id") if isinstance(form, Mapping) else None
+    if not _is_id(named):
+        raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
+    return int(named)  # type: ignore[arg-type]
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def without_people(filters: Filters) -> Filters:
+    """Refuse to filter by people: what a guest does not see they must not find out either."""
+    for item in filters:
+        if item.get("col") in ("owners", "created_by", "changed_by", "roles"):
+            refuse(f"a filter by {item['col']}")
+    return filters

@@ -1,0 +1,131 @@
+"""Mints guest tokens: what a token opens must exist, and what it hides must be readable as a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from analytics_core._gate.row_security import guest_facts
+from analytics_core._querying.guests import dataset_id_of
+from analytics_core._records.dashboard import EmbeddedDashboard
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import User
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.finding import find_embedded
+from analytics_core._resources.journal import begin_act
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.guest_tokens import attributes_of, named, rule_of
+from analytics_core._security.row_rules import ruled_dataset
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.embedded import GuestResource, GuestRowRule, GuestTokenCreate
+from analytics_core.models.parsing import Payload, parse
+
+AllRows = bool | Iterable[int]
+_SHAPE = "GuestTokenCreate"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Opened:
+    """The embedded dashboards that a request names, and the datasets of their charts."""
+
+    embedded: tuple[EmbeddedDashboard, ...]
+    datasets: Mapping[int, Dataset]
+
+
+class Minting:
+    """Mints tokens for one actor."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def token(self, payload: Payload, *, life_s: float | None, all_rows: AllRows) -> str:
+        """Return a token (`Embedded.guest_token` tells the rest)."""
+        act = begin_act(self._runtime, self._actor, "embedded.guest_token")
+        request = parse(GuestTokenCreate, payload, shape=_SHAPE)
+        self._runtime.policy.require_mint_guest_tokens(self._actor)
+        seen_whole = all_rows if isinstance(all_rows, bool) else tuple(dict.fromkeys(all_rows))
+        _refuse_blank(request)
+        with self._runtime.store.unit_of_work() as unit:
+            opened = _open(unit, request.resources)
+            self._check_rules(unit, request, opened)
+            _refuse_unruled(request, opened, seen_whole)
+            embedded = [item.uuid for item in opened.embedded]
+            token = self._runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
+            for item in opened.embedded:
+                act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
+        return token
+
+    def _check_rules(self, unit: UnitOfWork, request: GuestTokenCreate, opened: _Opened) -> None:
+        """Read each clause on every dataset that it is for."""
+        databases: dict[int, Database] = {}
+        for position, rule in enumerate(request.rls):
+            for dataset in _targets(unit, rule, opened, place=f"rls.{position}.dataset"):
+                if dataset.database_id not in databases:
+                    databases[dataset.database_id] = unit.databases.get(dataset.database_id)
+                self._check(rule, dataset, databases[dataset.database_id], request)
+
+    def _check(self, rule: GuestRowRule, dataset: Dataset, database: Database, request: GuestTokenCreate) -> None:
+        user = named(request.user)
+        guest = Actor(user=User(username=user.username or "", attributes=attributes_of(user)))
+        spec = self._runtime.registry.get(database.engine)
+        self._runtime.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
+
+
+def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _Opened:
+    if not resources:
+        raise _problem("resources", "names nothing; name at least one embedded dashboard")
+    embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
+    dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
+    charts = by_ids(unit.charts, (chart_id for d in dashboards.values() for chart_id in d.chart_ids))
+    datasets = by_ids(unit.datasets, (dataset_id_of(chart) or 0 for chart in charts.values()))
+    return _Opened(embedded=tuple(embedded.values()), datasets=datasets)
+
+
+def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _Opened, *, place: str) -> Sequence[Dataset]:
+    """Return the datasets that a rule is for.
+
+    A rule on a dataset that is on none of the dashboards binds where the SQL of a virtual dataset reads its table;
+    without such a dataset in the same database it would bind nowhere, and is refused.
+    """
+    if rule.dataset is None:
+        return tuple(opened.datasets.values())
+    if rule.dataset in opened.datasets:
+        return (opened.datasets[rule.dataset],)
+    dataset = unit.datasets.get(rule.dataset)
+    others = [other for other in opened.datasets.values() if other.database_id == dataset.database_id]
+    if dataset.sql or not any(other.sql or _over_one_table(dataset, other) for other in others):
+        raise _problem(place, f"dataset {rule.dataset} is on none of the dashboards, so the rule would bind nothing")
+    return (dataset,)
+
+
+def _over_one_table(first: Dataset, second: Dataset) -> bool:
+    one, two = ruled_dataset(first).name, ruled_dataset(second).name
+    return one is not None and two is not None and one.may_be(two)
+
+
+def _refuse_blank(request: GuestTokenCreate) -> None:
+    for position, rule in enumerate(request.rls):
+        if not rule.clause.strip():
+            raise _problem(f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'")
+
+
+def _refuse_unruled(request: GuestTokenCreate, opened: _Opened, all_rows: bool | tuple[int, ...]) -> None:
+    """Refuse a token that would show a dataset without a rule, unless the caller said so."""
+    if all_rows is True:
+        return
+    unruled = sorted(key for key in opened.datasets if key not in (all_rows or ()) and not _is_ruled(request, key))
+    if unruled or not (request.rls or all_rows):
+        listed = ", ".join(map(str, unruled)) or "all"
+        raise _problem("rls", f"no rule binds on datasets {listed}; add one, or mint with all_rows=[ids] or True")
+
+
+def _is_ruled(request: GuestTokenCreate, dataset_id: int) -> bool:
+    return any(rule.dataset in (None, dataset_id) for rule in request.rls)
+
+
+def _problem(path: str, message: str) -> PayloadSchemaError:
+    return PayloadSchemaError(shape=_SHAPE, problems=[Problem(path=path, message=message)])

@@ -1,0 +1,218 @@
+"""A guest's query context beside the stored one: only declared filters, the order and the page may differ; pure.
+
+What runs is the stored context with the changes that were recognised, never the guest's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pydantic import BaseModel
+
+from analytics_core._compile.columns import axis_name, column_label
+from analytics_core._compile.metrics import metric_label
+from analytics_core._resources.declared_filters import DeclaredFilter
+from analytics_core.errors import GuestAccessError
+from analytics_core.models.enums import FilterOperator, ResultFormat, ResultType
+from analytics_core.models.query import ChartDataFilter, ChartDataQueryContext, ChartDataQueryObject
+
+_READ_HERE: Final = ("filters", "time_range", "orderby", "row_limit", "row_offset")
+_HARMLESS_TYPES: Final = frozenset({ResultType.FULL, ResultType.RESULTS, ResultType.POST_PROCESSED})
+_FORM_KEYS: Final = frozenset(
+    {"slice_id", "chart_id", "dashboardId", "dashboard_id", "force", "result_type", "result_format"}
+)
+"""What clients add to the form data of a chart that they ask for; it changes nothing of the query."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredQuestion:
+    """What a guest's request is compared with.
+
+    Attributes:
+        form_data: what the chart stores for drawing.
+        filters: the declared filters of the dashboards with this chart.
+        main_columns: the main time column of each dataset of the chart, by the dataset's id.
+        default_rows, most_rows: the limits of queries that name none, and of queries with the limit 0.
+    """
+
+    chart_id: int
+    context: ChartDataQueryContext
+    form_data: Mapping[str, Any]
+    filters: Sequence[DeclaredFilter]
+    main_columns: Mapping[int, str | None]
+    default_rows: int
+    most_rows: int
+
+
+def answerable(stored: StoredQuestion, asked: ChartDataQueryContext) -> ChartDataQueryContext:
+    """Return the stored context with what the guest may change.
+
+    Raises:
+        GuestAccessError: anything else differs; the message names the field.
+    """
+    own = stored.context
+    if asked.force:
+        raise _refusal("force", "guests read what the cache has")
+    _check_form_data(stored, asked.form_data)
+    result_type = _result_type(own, asked)
+    if asked.result_format not in (own.result_format, ResultFormat.JSON):
+        raise _refusal("result_format", "must be that of the chart, or json")
+    kept = {"queries", "form_data", "force", "result_type", "result_format"}
+    _same(own, asked, place="", but=kept)
+    if len(own.queries) != len(asked.queries):
+        raise _refusal("queries", f"the chart has {len(own.queries)}")
+    queries = tuple(
+        _query(stored, before, after, place=f"queries.{position}")
+        for position, (before, after) in enumerate(zip(own.queries, asked.queries, strict=True))
+    )
+    changes = {"queries": queries, "result_type": result_type, "result_format": asked.result_format, "force": False}
+    return own.model_copy(update=changes)
+
+
+def refuse_statements(context: ChartDataQueryContext) -> None:
+    """Raise GuestAccessError when a stored context asks for its statement: guests do not read SQL."""
+    if ResultType.QUERY in (context.result_type, *(query.result_type for query in context.queries)):
+        raise _refusal("result_type", "guests do not read statements")
+
+
+def _query(
+    stored: StoredQuestion, own: ChartDataQueryObject, asked: ChartDataQueryObject, *, place: str
+) -> ChartDataQueryObject:
+    _same(own, asked, place=f"{place}.", but=set(_READ_HERE))
+    inputs = _Inputs(stored, own, place)
+    filters = inputs.filters(asked.filters)
+    limit, offset = inputs.page(asked)
+    changes = {
+        "filters": filters,
+        "time_range": inputs.time_range(asked.time_range),
+        "orderby": inputs.orderby(asked.orderby),
+        "row_limit": limit,
+        "row_offset": offset,
+    }
+    return own.model_copy(update=changes)
+
+
+class _Inputs:
+    """Reads what a guest may change of one stored query."""
+
+    def __init__(self, stored: StoredQuestion, own: ChartDataQueryObject, place: str) -> None:
+        datasource = own.datasource or stored.context.datasource
+        self._dataset_id = datasource.id if datasource else 0
+        self._in_scope = [item for item in stored.filters if stored.chart_id in item.chart_ids]
+        self._stored = stored
+        self._own = own
+        self._place = place
+
+    def filters(self, asked: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
+        """Return the stored filters, then those of declared inputs; a time range of theirs may be another one."""
+        left = list(asked)
+        kept = tuple(self._kept(item, left) for item in self._own.filters)
+        for item in left:
+            if not self._is_declared(item):
+                raise _refusal(f"{self._place}.filters", f"the dashboard declares no such filter on {_name(item)!r}")
+        return (*kept, *left)
+
+    def time_range(self, asked: str | None) -> str | None:
+        """Return the range asked for; another than the stored one needs a time filter."""
+        if asked != self._own.time_range and not self._has_time_filter():
+            raise _refusal(f"{self._place}.time_range", "the dashboard declares no time filter for this chart")
+        return asked
+
+    def orderby(self, asked: Sequence[Any]) -> tuple[Any, ...]:
+        """Return the sort keys asked for: columns and metrics of the query, or keys of its own order."""
+        return tuple((self._sort_key(key), ascending) for key, ascending in asked)
+
+    def page(self, asked: ChartDataQueryObject) -> tuple[int | None, int]:
+        """Return limit and offset: a window inside the rows that the stored query shows."""
+        own = self._own
+        if (asked.row_limit, asked.row_offset) == (own.row_limit, own.row_offset):
+            return own.row_limit, own.row_offset
+        rows = {None: self._stored.default_rows, 0: self._stored.most_rows}.get(own.row_limit, own.row_limit or 0)
+        end = own.row_offset + rows
+        limit = end - asked.row_offset if asked.row_limit is None else asked.row_limit
+        inside = own.row_offset <= asked.row_offset and limit > 0 and asked.row_offset + limit <= end
+        if not inside:
+            raise _refusal(f"{self._place}.row_limit", f"must stay inside rows {own.row_offset} to {end} of the chart")
+        return limit, asked.row_offset
+
+    def _kept(self, item: ChartDataFilter, left: list[ChartDataFilter]) -> ChartDataFilter:
+        """Return a stored filter that the request has too, perhaps with another time range, and take it from `left`."""
+        if item in left:
+            left.remove(item)
+            return item
+        if item.op is FilterOperator.TEMPORAL_RANGE and self._has_time_filter():
+            for other in left:
+                if item.model_copy(update={"val": other.val}) == other and isinstance(other.val, str):
+                    left.remove(other)
+                    return other
+        raise _refusal(f"{self._place}.filters", f"the chart's own filter on {_name(item)!r} is missing or another one")
+
+    def _is_declared(self, item: ChartDataFilter) -> bool:
+        if not isinstance(item.col, str) or item.grain is not None or item.model_extra:
+            return False
+        is_range = item.op is FilterOperator.TEMPORAL_RANGE
+        if is_range and self._has_time_filter() and item.col in self._time_columns():
+            return True
+        column = item.col
+        acting = [f for f in self._in_scope if f.acts_on(self._stored.chart_id, self._dataset_id, column)]
+        return any(f.is_time == is_range for f in acting)
+
+    def _has_time_filter(self) -> bool:
+        return any(item.is_time and not item.targets for item in self._in_scope)
+
+    def _time_columns(self) -> set[str | None]:
+        own = self._own
+        return {own.granularity, axis_name(own.columns), self._stored.main_columns.get(self._dataset_id)}
+
+    def _sort_key(self, key: Any) -> Any:
+        own = self._own
+        selected = (*own.columns, *(own.metrics or ()))
+        for known in (*(item for item, _ in own.orderby), *selected):
+            if type(known) is type(key) and known == key:
+                return known
+        labels = {*map(column_label, own.columns), *map(metric_label, own.metrics or ())}
+        if isinstance(key, str) and key in labels:
+            return key
+        raise _refusal(f"{self._place}.orderby", "guests sort by the columns and metrics of the chart")
+
+
+def _result_type(own: ChartDataQueryContext, asked: ChartDataQueryContext) -> ResultType:
+    if asked.result_type is not own.result_type and asked.result_type not in _HARMLESS_TYPES:
+        raise _refusal("result_type", "must be that of the chart, or one of full, results and post_processed")
+    return asked.result_type
+
+
+def _check_form_data(stored: StoredQuestion, asked: Any) -> None:
+    if not isinstance(asked, Mapping):
+        raise _refusal("form_data", "must name the chart by its slice_id")
+    own = stored.context.form_data
+    known = {**stored.form_data, **(own if isinstance(own, Mapping) else {})}
+    for key, value in asked.items():
+        if key not in _FORM_KEYS and (key not in known or known[key] != value):
+            raise _refusal(f"form_data.{key}", "differs from what the chart stores")
+
+
+def _same(own: BaseModel, asked: BaseModel, *, place: str, but: set[str]) -> None:
+    """Refuse the first field, known or not, in which the request differs from what is stored."""
+    fields = {name for name in type(own).model_fields if name not in but}
+    before, after = own.model_extra or {}, asked.model_extra or {}
+    for name in sorted(fields):
+        if getattr(own, name) != getattr(asked, name):
+            raise _refusal(f"{place}{name}", "differs from what the chart stores")
+    for name in sorted({*before, *after}):
+        if name not in before or name not in after or before[name] != after[name]:
+            raise _refusal(f"{place}{name}", "differs from what the chart stores")
+
+
+def _name(item: ChartDataFilter) -> str:
+    return column_label(item.col)
+
+
+def _refusal(path: str, what: str) -> GuestAccessError:
+    return GuestAccessError(
+        f"guests cannot change the stored chart: {path}: {what}; filters that the dashboard declares, orderby and a "
+        "page inside the chart's rows may differ",
+        extra={"path": path},
+    )

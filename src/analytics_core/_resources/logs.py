@@ -1,0 +1,250 @@
+"""`core.logs`: who did what, when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, timedelta
+from typing import TypeVar
+
+from analytics_core._records.log import LogEntry
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, check_page, only
+from analytics_core._resources.look_ups import LookUps, Wanted, distinct, related
+from analytics_core._resources.page import Page
+from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable_items import readable_charts, readable_dashboards
+from analytics_core._resources.recent_activity import recent_activity
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
+from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivityList, UserOfLog
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
+
+LISTING = Listing(
+    shape="log entry",
+    item=LogListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "action": ColumnKind.TEXT,
+        "user_id": ColumnKind.INTEGER,
+        "dashboard_id": ColumnKind.INTEGER,
+        "slice_id": ColumnKind.INTEGER,
+        "dttm": ColumnKind.MOMENT,
+        "duration_ms": ColumnKind.INTEGER,
+        "referrer": ColumnKind.TEXT,
+    },
+    stored_as={},
+)
+Shown = TypeVar("Shown", bound=LogGet)
+
+_PRUNABLE_DAYS = range(1, 36_501)
+_OWN_VERBS = frozenset(
+    {"create", "update", "delete", "copy", "duplicate", "refresh", "grant", "revoke", "invalidate", "prune"}
+    | {"tag", "untag", "add_favourite", "remove_favourite", "update_native_filters"}
+)
+"""Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
+
+
+def _readable_entries(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    own = (ListFilter(col="user_id", op="eq", val=actor.id),)
+    return ListQuery(filters=() if policy.reads_all_activity(actor) else own)
+
+
+LOOK_UPS = LookUps(
+    shape="log entry",
+    repository=lambda unit: unit.logs,
+    scope=_readable_entries,
+    people={"user": "user_id"},
+    records={},
+    distinct={"action": "action"},
+)
+
+
+class Logs:
+    """The log of acts; entries are written and read, never changed, and go by `prune` alone."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create(self, payload: Payload) -> LogGet:
+        """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
+
+        Without `dttm` it happens now; without `user_id` the actor did it. Only administrators give those two.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or names an act that the library records itself.
+            UserActivityAccessError: an entry for somebody else, or with a moment of one's own choice.
+            ChartAccessError, DashboardAccessError: the chart or dashboard is not there or not for this actor.
+        """
+        post = parse(LogPost, payload, shape="LogRestApi.post")
+        _refuse_own_acts(post.action)
+        if post.dttm is not None or post.user_id not in (None, self._actor.id):
+            self._runtime.policy.require_manage_logs(self._actor)
+        moment = post.dttm or self._runtime.clock.now()
+        entry = LogEntry(
+            action=post.action,
+            user_id=self._actor.id if post.user_id is None else post.user_id,
+            dashboard_id=post.dashboard_id,
+            slice_id=post.slice_id,
+            dttm=moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC),
+            duration_ms=post.duration_ms,
+            json=post.json_text,
+            referrer=post.referrer,
+        )
+        with self._runtime.store.unit_of_work() as unit:
+            self._check_items(unit, entry)
+            stored = unit.logs.add(entry, actor_id=self._actor.id)
+        return self._answer(stored)
+
+    def get(self, log_id: int) -> LogGet:
+        """Return an entry; UserActivityAccessError for somebody else's, unless an administrator asks."""
+        with self._runtime.store.unit_of_work() as unit:
+            entry = unit.logs.get(log_id)
+        self._runtime.policy.require_read_activity(self._actor, entry.user_id)
+        return self._answer(entry)
+
+    def list(
+        self,
+        filters: Filters = (),
+        order_by: Order = "-dttm",
+        page: int = 0,
+        page_size: int = 25,
+        columns: Iterable[str] | None = None,
+    ) -> Page[LogListItem]:
+        """Return one page of the entries, newest first: administrators see all, others their own.
+
+        The arguments are those of `databases.list`.
+        """
+        fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+        with self._runtime.store.unit_of_work() as unit:
+            own = _readable_entries(unit, self._runtime.policy, self._actor).filters
+            count, found = unit.logs.list(replace(query, filters=(*query.filters, *own)))
+        people = read_people(self._runtime.people, (entry.user_id for entry in found))
+        return Page(count=count, result=tuple(only(_shown(LogListItem, entry, people), fields) for entry in found))
+
+    def recent_activity(
+        self,
+        user: int | None = None,
+        *,
+        actions: Sequence[str] | None = None,
+        distinct: bool = True,
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RecentActivityList:
+        """Return what a user did lately with charts and dashboards that the actor may still see, newest first.
+
+        Args:
+            user: an id; None: the actor. That of others is for administrators.
+            actions: only these; None: all.
+            distinct: one entry, the newest, for each action on each chart or dashboard.
+            page: counts from 0.
+            page_size: at the most 1000.
+
+        Raises:
+            UserActivityAccessError: the activity of somebody else.
+        """
+        check_page(page, page_size, shape="recent activity")
+        user_id = self._actor.id if user is None else user
+        self._runtime.policy.require_read_activity(self._actor, user_id)
+        with self._runtime.store.unit_of_work() as unit:
+            return recent_activity(
+                unit,
+                policy=self._runtime.policy,
+                actor=self._actor,
+                readable=Readable(now=self._runtime.clock.now(), settings=self._runtime.settings),
+                user_id=user_id,
+                actions=actions,
+                distinct=distinct,
+                wanted=slice(page * page_size, (page + 1) * page_size),
+            )
+
+    def prune(self, older_than_days: int) -> int:
+        """Remove the entries of more than so many days ago and return how many they were; for administrators.
+
+        The pruning itself is logged.
+        """
+        if type(older_than_days) is not int or older_than_days not in _PRUNABLE_DAYS:
+            message = f"must be a whole number from {_PRUNABLE_DAYS.start} to {_PRUNABLE_DAYS.stop - 1}"
+            raise PayloadSchemaError(shape="logs.prune", problems=[Problem(path="older_than_days", message=message)])
+        act = begin_act(self._runtime, self._actor, "log.prune")
+        self._runtime.policy.require_manage_logs(self._actor)
+        oldest = self._runtime.clock.now() - timedelta(days=older_than_days)
+        with self._runtime.store.unit_of_work() as unit:
+            removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
+            act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
+        return removed
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for a related field: `user`.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `action`.
+
+        The arguments are those of `related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
+        """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""
+        policy, actor = self._runtime.policy, self._actor
+        charts = readable_charts(unit, policy, actor, [entry.slice_id])
+        if entry.slice_id is not None and entry.slice_id not in charts:
+            raise ChartAccessError(f"you have no access to chart {entry.slice_id}; ask for a grant on its dataset")
+        dashboards = readable_dashboards(unit, policy, actor, [entry.dashboard_id])
+        if entry.dashboard_id is not None and entry.dashboard_id not in dashboards:
+            raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
+
+    def _answer(self, entry: LogEntry) -> LogGet:
+        return _shown(LogGet, entry, read_people(self._runtime.people, [entry.user_id]))
+
+
+def _refuse_own_acts(action: str) -> None:
+    resource, _, verb = action.rpartition(".")
+    if resource and verb in _OWN_VERBS:
+        message = f"{action!r} is recorded when it happens; name another act, for example {resource + '.view'!r}"
+        raise PayloadSchemaError(shape="LogRestApi.post", problems=[Problem(path="action", message=message)])
+
+
+def _shown(shape: type[Shown], entry: LogEntry, people: PeopleIndex) -> Shown:
+    user = people.users.get(entry.user_id) if entry.user_id is not None else None
+    return shape(
+        action=entry.action,
+        dashboard_id=entry.dashboard_id,
+        slice_id=entry.slice_id,
+        user_id=entry.user_id,
+        dttm=entry.dttm,
+        duration_ms=entry.duration_ms,
+        json=entry.json,
+        referrer=entry.referrer,
+        user=UserOfLog(username=user.username) if user else None,
+    )

@@ -1,0 +1,168 @@
+"""`core.permalinks`: the state of a chart or a dashboard, under a key that stays."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from analytics_core._records.key_value import KeyValue
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable_items import readable_dashboards
+from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.sources import parse_source, readable_dataset
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.permalink_keys import permalink_keys
+from analytics_core.errors import (
+    AlreadyExistsError,
+    DashboardAccessError,
+    NotFoundError,
+    PayloadSchemaError,
+    Problem,
+    StaleVersionError,
+)
+from analytics_core.models.dashboard import DashboardPermalinkState
+from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, ExplorePermalinkState, Permalink
+from analytics_core.models.parsing import Payload, parse
+
+_CHART, _DASHBOARD = "chart_permalink", "dashboard_permalink"
+
+
+class Permalinks:
+    """Permalinks, as one actor may make and open them; knowing a key opens nothing that the actor may not read."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def create_for_chart(self, payload: Payload) -> Permalink:
+        """Store the state of an explore view (contract, `ExplorePermalinkStateSchema`) and return its key and address.
+
+        `formData.datasource` names the datasource, for example `1__table`; `formData.slice_id` a stored chart, if any.
+        The same state of the same person gives the same key.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or its form data names no datasource.
+            NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+        """
+        shape = "ExplorePermalinkStateSchema"
+        state = parse(ExplorePermalinkState, payload, shape=shape)
+        source = parse_source(state.form_data.get("datasource"), shape=shape, place="formData.datasource")
+        chart_id = _chart_id(state, shape)
+        content = {
+            "chart_id": chart_id,
+            "datasource": source.uid,
+            "state": state.model_dump(mode="json", by_alias=True, exclude_unset=True),
+        }
+        act = begin_act(self._runtime, self._actor, "permalink.create")
+
+        def store() -> str:
+            with self._runtime.store.unit_of_work() as unit:
+                readable_dataset(unit, self._runtime.policy, self._actor, source)
+                if chart_id is not None:
+                    self._require_chart(unit, chart_id)
+                return self._kept(unit, _CHART, content, act, chart_id=chart_id)
+
+        return self._answer(_CHART, until_accepted(store))
+
+    def get_for_chart(self, key: str) -> ExplorePermalink:
+        """Return the state of an explore view; a chart that was deleted since is left out.
+
+        Raises:
+            NotFoundError: there is no such key, or its dataset is gone.
+            DatasetAccessError, ChartAccessError: dataset or chart are not for this actor.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            content = _content(unit, _CHART, key)
+            source = parse_source(content["datasource"], shape="permalink", place="datasource")
+            readable_dataset(unit, self._runtime.policy, self._actor, source)
+            chart_id = self._remaining_chart(unit, content["chart_id"])
+        return ExplorePermalink(
+            chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=content["state"]
+        )
+
+    def create_for_dashboard(self, dashboard_id: int, payload: Payload) -> Permalink:
+        """Store the state of a dashboard (contract, `DashboardPermalinkStateSchema`) and return its key and address.
+
+        The same state of the same person gives the same key.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError, DashboardAccessError: the dashboard is unknown or not for this actor.
+        """
+        state = parse(DashboardPermalinkState, payload, shape="DashboardPermalinkStateSchema")
+        dumped = state.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        act = begin_act(self._runtime, self._actor, "permalink.create")
+        content = {"dashboard_id": dashboard_id, "state": dumped}
+
+        def store() -> str:
+            with self._runtime.store.unit_of_work() as unit:
+                self._require_dashboard(unit, dashboard_id)
+                return self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
+
+        return self._answer(_DASHBOARD, until_accepted(store))
+
+    def get_for_dashboard(self, key: str) -> DashboardPermalink:
+        """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
+        with self._runtime.store.unit_of_work() as unit:
+            content = _content(unit, _DASHBOARD, key)
+            self._require_dashboard(unit, content["dashboard_id"])
+        return DashboardPermalink(dashboardId=content["dashboard_id"], state=content["state"])
+
+    def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: Act, **about: Any) -> str:
+        """Return the key of a content, stored now unless it was before."""
+        text = json.dumps(content, ensure_ascii=False, sort_keys=True)
+        settings = self._runtime.settings
+        keys = permalink_keys((settings.key, *settings.older_keys), f"{kind}\x00{self._actor.id}\x00{text}")
+        for key in keys:
+            if unit.key_values.find(kind=kind, key=key) is not None:
+                return key
+        try:
+            unit.key_values.append(KeyValue(kind=kind, key=keys[0], value=text), actor_id=self._actor.id)
+        except AlreadyExistsError:  # stored in this moment by the same person somewhere else; the next try finds it
+            raise StaleVersionError("permalink", keys[0]) from None
+        act.log(unit, **about)
+        return keys[0]
+
+    def _require_dashboard(self, unit: UnitOfWork, dashboard_id: int) -> None:
+        unit.dashboards.get(dashboard_id)
+        if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
+            raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
+
+    def _require_chart(self, unit: UnitOfWork, chart_id: int) -> None:
+        chart = unit.charts.get(chart_id)
+        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+
+    def _remaining_chart(self, unit: UnitOfWork, chart_id: int | None) -> int | None:
+        if chart_id is None:
+            return None
+        try:
+            self._require_chart(unit, chart_id)
+        except NotFoundError:
+            return None
+        return chart_id
+
+    def _answer(self, kind: str, key: str) -> Permalink:
+        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return Permalink(key=key, url=readable.url(kind, {"key": key}))
+
+
+def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:
+    chart_id = state.form_data.get("slice_id")
+    if chart_id in (None, 0):  # clients write 0 for a chart that is not saved yet
+        return None
+    if type(chart_id) is not int:
+        problem = Problem(path="formData.slice_id", message="must be the id of a chart, or null")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    return chart_id
+
+
+def _content(unit: UnitOfWork, kind: str, key: str) -> dict[str, Any]:
+    record = unit.key_values.find(kind=kind, key=key)
+    if record is None:
+        raise NotFoundError("permalink", key)
+    content: dict[str, Any] = json.loads(record.value)
+    return content

@@ -1,0 +1,164 @@
+"""Adds a dashboard's filters, and filters given beside it, to the query context of a chart; pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.json_text import json_object
+from analytics_core.errors import PayloadSchemaError, Problem
+
+_TIME_OPTIONS = {"__time_range": "time_range", "__time_grain": "time_grain", "__granularity": "granularity"}
+_TEMPORAL_RANGE = "TEMPORAL_RANGE"
+_NO_FILTER = "No filter"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExtraFilters:
+    """Filters to add to each query, and time options that replace those of the query (None: left as they are)."""
+
+    filters: tuple[Mapping[str, Any], ...] = ()
+    time_range: str | None = None
+    time_grain: str | None = None
+    granularity: str | None = None
+
+    def and_then(self, later: ExtraFilters) -> ExtraFilters:
+        """Return both together; the time options of the later one win."""
+        return ExtraFilters(
+            filters=(*self.filters, *later.filters),
+            time_range=later.time_range or self.time_range,
+            time_grain=later.time_grain or self.time_grain,
+            granularity=later.granularity or self.granularity,
+        )
+
+
+def given_filters(given: str | Sequence[Any] | None, *, shape: str) -> ExtraFilters:
+    """Return the filters of a list of `{col, op, val}`, or of its JSON text.
+
+    Raises:
+        PayloadSchemaError: it is neither.
+    """
+    items = _read_list(given, shape)
+    problems = [
+        Problem(
+            path=f"extra_filters.{i}", message='must be an object such as {"col": "country", "op": "==", "val": "x"}'
+        )
+        for i, item in enumerate(items)
+        if not isinstance(item, Mapping) or "col" not in item
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
+    options = {_TIME_OPTIONS[str(item["col"])]: item.get("val") for item in items if str(item["col"]) in _TIME_OPTIONS}
+    texts = {name: value for name, value in options.items() if isinstance(value, str)}
+    return ExtraFilters(filters=tuple(item for item in items if str(item["col"]) not in _TIME_OPTIONS), **texts)
+
+
+def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
+    try:
+        content = json.loads(given) if isinstance(given, str) and given else given or []
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, list | tuple):
+        problem = Problem(path="extra_filters", message="must be a JSON list of filters {col, op, val}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    return list(content)
+
+
+# ---------------------------------------------------------------------------------------------------- dashboards
+def dashboard_filters(dashboard: Dashboard, chart_id: int) -> ExtraFilters:
+    """Return what the filters of a dashboard ask of a chart while nobody has changed them."""
+    found = ExtraFilters()
+    configured = json_object(dashboard.json_metadata).get("native_filter_configuration")
+    parents = _parents(dashboard, chart_id)
+    for item in configured if isinstance(configured, list) else []:
+        if isinstance(item, dict) and _reaches(item, chart_id, parents):
+            found = found.and_then(_default_of(item))
+    return found
+
+
+def _reaches(item: Mapping[str, Any], chart_id: int, parents: frozenset[str]) -> bool:
+    """Tell whether a filter is for a chart: it lies below one of the scope's roots and is not excluded."""
+    charts = item.get("chartsInScope")
+    if isinstance(charts, list):
+        return chart_id in charts
+    scope = item.get("scope")
+    if not isinstance(scope, dict):
+        return True
+    excluded, roots = scope.get("excluded"), scope.get("rootPath")
+    if isinstance(excluded, list) and chart_id in excluded:
+        return False
+    return not isinstance(roots, list) or any(root in parents for root in roots if isinstance(root, str))
+
+
+def _parents(dashboard: Dashboard, chart_id: int) -> frozenset[str]:
+    """Return the containers that a chart lies in, the root included."""
+    found = {"ROOT_ID"}
+    for part in json_object(dashboard.position_json).values():
+        meta = part.get("meta") if isinstance(part, dict) else None
+        if isinstance(meta, dict) and meta.get("chartId") == chart_id:
+            parents = part.get("parents")
+            found |= {name for name in parents if isinstance(name, str)} if isinstance(parents, list) else set()
+    return frozenset(found)
+
+
+def _default_of(item: Mapping[str, Any]) -> ExtraFilters:
+    mask = item.get("defaultDataMask")
+    extra = mask.get("extraFormData") if isinstance(mask, dict) else None
+    if not isinstance(extra, dict):
+        return ExtraFilters()
+    filters = extra.get("filters")
+    return ExtraFilters(
+        filters=tuple(one for one in filters if isinstance(one, dict)) if isinstance(filters, list) else (),
+        time_range=_first_text(extra, "time_range"),
+        time_grain=_first_text(extra, "time_grain_orm", "time_grain_sqla", "time_grain"),
+        granularity=_first_text(extra, "granularity_orm", "granularity_sqla", "granularity", "time_column"),
+    )
+
+
+def _first_text(values: Mapping[str, Any], *names: str) -> str | None:
+    return next((values[name] for name in names if isinstance(values.get(name), str)), None)
+
+
+# ------------------------------------------------------------------------------------------------------- queries
+def with_filters(context: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
+    """Return a query context whose queries have the filters added at their end and the time options replaced."""
+    queries = context.get("queries")
+    if not isinstance(queries, list):  # what is malformed stays so, and the query engine says what is wrong
+        return dict(context)
+    return {**context, "queries": [_query(query, extra) if _is_query(query) else query for query in queries]}
+
+
+def _is_query(query: Any) -> bool:
+    return isinstance(query, dict) and isinstance(query.get("filters") or [], list)
+
+
+def _query(query: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
+    filters = [*_own_filters(query, extra.time_range), *({**one, "isExtra": True} for one in extra.filters)]
+    changed = {**query, "filters": filters} if filters else dict(query)
+    if extra.time_range and extra.time_range != _NO_FILTER and not _has_range(filters):
+        changed["time_range"] = extra.time_range
+    if extra.granularity:
+        changed |= {"granularity": extra.granularity}
+    if extra.time_grain:
+        extras = query.get("extras")
+        others = extras if isinstance(extras, dict) else {}
+        kept = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
+        changed["extras"] = {**kept, "time_grain_orm": extra.time_grain}
+    return changed
+
+
+def _own_filters(query: Mapping[str, Any], time_range: str | None) -> Iterator[Any]:
+    """Yield the filters of a query; a time range of the dashboard takes the place of the query's own."""
+    for one in query.get("filters") or ():
+        yield {**one, "val": time_range} if time_range and _is_range(one) else one
+
+
+def _has_range(filters: Sequence[Any]) -> bool:
+    return any(_is_range(one) for one in filters)
+
+
+def _is_range(one: Any) -> bool:
+    return isinstance(one, dict) and str(one.get("op")).strip().upper() == _TEMPORAL_RANGE

@@ -1,0 +1,79 @@
+"""What readers of a chart ask: its stored query context, with the filters of the dashboard that shows it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from analytics_core._querying.reading import stored_context
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.finding import find_dataset_of
+from analytics_core._resources.question_filters import (
+    ExtraFilters,
+    dashboard_filters,
+    given_filters,
+    with_filters,
+)
+from analytics_core._resources.readable_items import readable_dashboards
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import DashboardAccessError, NotFoundError, QueryError
+
+_SHAPE = "ChartCacheWarmUpRequestSchema"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadersQuestion:
+    """A chart, and the query context that its readers ask."""
+
+    chart: Chart
+    payload: dict[str, Any]
+
+
+class Questions:
+    """Makes questions of charts for one actor."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        self._runtime = runtime
+        self._actor = actor
+
+    def one(
+        self, chart_id: int, *, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None
+    ) -> ReadersQuestion:
+        """Return the question of a chart.
+
+        Raises:
+            QueryError: the chart stores no query context, or one that is no JSON object.
+            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+            PayloadSchemaError: `extra_filters` are no filters.
+        """
+        given = given_filters(extra_filters, shape=_SHAPE)
+        with self._runtime.store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            dashboard = self.dashboard(unit, dashboard_id) if dashboard_id is not None else None
+        if dashboard is not None and chart.id not in dashboard.chart_ids:
+            raise NotFoundError(f"chart on dashboard {dashboard.id}", chart.id)
+        default = dashboard_filters(dashboard, chart.id) if dashboard is not None else ExtraFilters()
+        return ReadersQuestion(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
+
+    def dashboard(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        """Return a dashboard that the actor may read; NotFoundError or DashboardAccessError otherwise."""
+        dashboard = unit.dashboards.get(dashboard_id)
+        if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
+            raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
+        return dashboard
+
+
+def _context(chart: Chart) -> dict[str, Any]:
+    try:
+        content = json.loads(stored_context(chart))
+    except (ValueError, RecursionError):
+        content = None
+    if not isinstance(content, dict):
+        raise QueryError(f"the query_context of chart {chart.id} is no JSON object; save one with charts.update")
+    return content

@@ -1,0 +1,55 @@
+"""What hangs on a database or on datasets: the charts drawn from them, and the dashboards that show those."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.json_text import json_object
+from analytics_core._resources.readable_items import readable_charts, readable_dashboards
+from analytics_core._resources.visibility import every
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.related import (
+    RelatedChart,
+    RelatedCharts,
+    RelatedDashboard,
+    RelatedDashboards,
+    RelatedObjects,
+)
+
+DATASET_TYPES = (DatasourceType.TABLE.value, DatasourceType.DATASET.value)
+
+
+def charts_drawn_from(dataset_ids: Iterable[int]) -> tuple[ListFilter, ...]:
+    """Return the conditions that find the charts of these datasets."""
+    return (
+        ListFilter(col="datasource_id", op="in", val=tuple(dataset_ids)),
+        ListFilter(col="datasource_type", op="in", val=DATASET_TYPES),
+    )
+
+
+def related_objects(unit: UnitOfWork, policy: Policy, actor: Actor, dataset_ids: Iterable[int]) -> RelatedObjects:
+    """Return the charts of these datasets and the dashboards with such charts, as far as the actor may read them."""
+    wanted = tuple(dataset_ids)
+    drawn = [chart.id for chart in every(unit.charts, charts_drawn_from(wanted))] if wanted else []
+    showing = (ListFilter(col="chart_ids", op="in", val=tuple(drawn)),)
+    boards = [board.id for board in every(unit.dashboards, showing)] if drawn else []
+    charts = tuple(_chart(chart) for chart in readable_charts(unit, policy, actor, drawn).values())
+    dashboards = tuple(_dashboard(board) for board in readable_dashboards(unit, policy, actor, boards).values())
+    return RelatedObjects(
+        charts=RelatedCharts(count=len(charts), result=charts),
+        dashboards=RelatedDashboards(count=len(dashboards), result=dashboards),
+    )
+
+
+def _chart(chart: Chart) -> RelatedChart:
+    return RelatedChart(id=chart.id, slice_name=chart.slice_name, viz_type=chart.viz_type)
+
+
+def _dashboard(board: Dashboard) -> RelatedDashboard:
+    metadata = json_object(board.json_metadata)
+    return RelatedDashboard(id=board.id, slug=board.slug, title=board.dashboard_title, json_metadata=metadata)

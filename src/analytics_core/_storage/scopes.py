@@ -1,0 +1,77 @@
+"""Scopes as conditions of a statement."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import ColumnElement, Table
+
+from analytics_core._records.scope import Audience, Scope
+from analytics_core._storage import content_tables, tables
+from analytics_core._storage.parts import among
+from analytics_core.models.enums import DatasourceType
+
+_OWNERS = {
+    tables.DATASETS.name: tables.DATASET_OWNERS.c.dataset_id,
+    tables.CHARTS.name: tables.CHART_OWNERS.c.chart_id,
+    content_tables.DASHBOARDS.name: content_tables.DASHBOARD_OWNERS.c.dashboard_id,
+}
+_DATASET_TYPES = (DatasourceType.TABLE.value, DatasourceType.DATASET.value)
+
+
+def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
+    """Return the condition that a record of this table is in the scope; ways that its kind lacks lead nowhere."""
+    if scope.everything:
+        return sa.true()
+    ways: list[ColumnElement[bool]] = [sa.false()]
+    if scope.ids:
+        ways.append(among(table.c.id, scope.ids))
+    if scope.owner_id is not None and (owned := _OWNERS.get(table.name)) is not None:
+        ways.append(table.c.id.in_(sa.select(owned).where(owned.table.c.user_id == scope.owner_id)))
+    if table is tables.DATASETS:
+        ways += _ways_to_datasets(scope)
+    if table is tables.CHARTS and scope.drawn_from is not None:
+        ways.append(_drawn_from(scope.drawn_from))
+    if table is content_tables.DASHBOARDS and scope.audience is not None:
+        ways.append(_published_for(scope.audience))
+    return sa.or_(*ways)
+
+
+def _ways_to_datasets(scope: Scope) -> list[ColumnElement[bool]]:
+    table = tables.DATASETS
+    ways = [among(table.c.database_id, scope.database_ids)] if scope.database_ids else []
+    for database_id in sorted({database_id for database_id, _ in scope.schemas}):
+        names = sorted(name for key, name in scope.schemas if key == database_id)
+        ways.append(sa.and_(table.c.database_id == database_id, table.c.schema.in_(names)))
+    return ways
+
+
+def _drawn_from(datasets: Scope) -> ColumnElement[bool]:
+    chart = tables.CHARTS.c
+    is_dataset = sa.or_(chart.datasource_type.is_(None), chart.datasource_type.in_(_DATASET_TYPES))
+    return sa.and_(is_dataset, chart.datasource_id.in_(_ids(tables.DATASETS, datasets)))
+
+
+def _published_for(audience: Audience) -> ColumnElement[bool]:
+    dashboard, roles, charts = (
+        content_tables.DASHBOARDS,
+        content_tables.DASHBOARD_ROLES,
+        content_tables.DASHBOARD_CHARTS,
+    )
+    seen = sa.select(charts.c.dashboard_id).join(tables.CHARTS, tables.CHARTS.c.id == charts.c.chart_id)
+    return sa.and_(
+        dashboard.c.published.is_(True),
+        sa.or_(
+            dashboard.c.id.not_in(sa.select(roles.c.dashboard_id)),
+            dashboard.c.id.in_(sa.select(roles.c.dashboard_id).where(among(roles.c.role_id, audience.role_ids))),
+        ),
+        sa.or_(
+            dashboard.c.id.not_in(sa.select(charts.c.dashboard_id)),
+            dashboard.c.id.in_(seen.where(_drawn_from(audience.datasets))),
+        ),
+    )
+
+
+def _ids(table: Table, scope: Scope) -> Any:
+    return sa.select(table.c.id).where(in_scope(table, scope))

@@ -1,0 +1,108 @@
+"""The example host answers over HTTP: tokens for its tenants, rows for their guests, typed refusals."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+pytest.importorskip("fastapi")
+pytest.importorskip("httpx2")
+
+from fastapi.testclient import TestClient
+
+APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
+PAGE = "https://shop.example"
+CHART = "/charts/1/data"
+
+
+@pytest.fixture(scope="module")
+def example() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("example_host", APP)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="module")
+def client(example: ModuleType, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    with TestClient(example.make_demo(tmp_path_factory.mktemp("host"))) as client:
+        yield client
+
+
+def token(client: TestClient, key: str = "key-of-acme") -> str:
+    answer = client.post("/guest-token", headers={"Authorization": f"Bearer {key}"})
+    assert answer.status_code == 200
+    return str(answer.json()["token"])
+
+
+def as_guest(token: str, origin: str | None = PAGE) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}", **({"Origin": origin} if origin else {})}
+
+
+def countries(answer: Any) -> list[str]:
+    assert answer.status_code == 200, answer.text
+    return [row["country"] for row in answer.json()["result"][0]["data"]]
+
+
+def test_each_tenant_gets_its_own_rows(client: TestClient) -> None:
+    for key, country in (("key-of-acme", "France"), ("key-of-bolt", "Germany")):
+        assert countries(client.post(CHART, headers=as_guest(token(client, key)))) == [country]
+
+
+def test_somebody_unknown_gets_no_token(client: TestClient) -> None:
+    assert client.post("/guest-token", headers={"Authorization": "Bearer guess"}).status_code == 401
+
+
+def test_the_dashboard_is_shown(client: TestClient) -> None:
+    answer = client.get("/dashboard", headers=as_guest(token(client)))
+    assert answer.json()["dashboard_title"] == "Sales"
+    assert answer.json()["charts"] == ["Orders"]
+
+
+@pytest.mark.parametrize(
+    ("path", "origin", "body", "status"),
+    [
+        (CHART, "https://evil.example", None, 403),
+        (CHART, None, None, 403),
+        ("/charts/2/data", PAGE, None, 403),
+        (CHART, PAGE, {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["city"]}]}, 403),
+        (CHART, PAGE, {"queries": "all"}, 422),
+    ],
+)
+def test_refusals_have_the_status_and_the_body_of_the_contract(
+    client: TestClient, path: str, origin: str | None, body: Any, status: int
+) -> None:
+    answer = client.post(path, headers=as_guest(token(client), origin), json=body)
+    assert answer.status_code == status
+    assert set(answer.json()) == {"message", "errors"}
+    assert answer.json()["errors"][0]["error_type"]
+
+
+@pytest.mark.parametrize("bad", ["", "x.y.z", "key-of-acme"])
+def test_a_bad_token_is_401(client: TestClient, bad: str) -> None:
+    assert client.post(CHART, headers=as_guest(bad)).status_code == 401
+
+
+def test_requests_at_once_stay_apart(client: TestClient) -> None:
+    expected = {token(client, "key-of-acme"): "France", token(client, "key-of-bolt"): "Germany"}
+
+    def fits(number: int) -> bool:
+        key = list(expected)[number % 2]
+        return countries(client.post(CHART, headers=as_guest(key))) == [expected[key]]
+
+    with ThreadPoolExecutor(max_workers=4) as pool:
+        assert all(pool.map(fits, range(24)))
+
+
+def test_a_server_finds_the_app(example: ModuleType) -> None:
+    assert {route.path for route in example.app.routes} >= {"/guest-token", "/dashboard", "/charts/{chart_id}/data"}
+    with pytest.raises(AttributeError):
+        example.no_such_name  # noqa: B018 - reading it is the act

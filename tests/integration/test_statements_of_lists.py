@@ -1,0 +1,140 @@
+"""A page of a list costs at most four statements, however many rows it has and whoever asks."""
+
+from __future__ import annotations
+
+import pytest
+from tests.support.many_records import fill_many, statements_of
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._records.people import User
+
+LISTS = ("databases", "datasets", "charts", "dashboards", "tags", "users", "roles")
+FOR_EVERYBODY = ("databases", "datasets", "charts", "dashboards", "tags")
+MOST = 4
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "file",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ],
+)
+def admin(request, tmp_path_factory):
+    if request.param == "file":
+        url = f"sqlite:///{tmp_path_factory.mktemp('store')}/meta.db"
+    else:
+        url = request.getfixturevalue(f"make_{request.param}_database")()
+    with AnalyticsCore(
+        Settings(secret_key="a-test-key-that-is-long-enough-9f3a", metadata_freshness_s=3600), metadata_url=url
+    ) as core:
+        first = core.create_first_administrator("admin", first_name="Ada")
+        every = dict.fromkeys(("people", "datasets", "tags", "charts", "dashboards"), 120)
+        fill_many(core, **every, roles=110, databases=110)
+        yield core.as_user(first.id)
+
+
+@pytest.fixture(scope="module")
+def reader(admin):
+    """Somebody who owns some records, and reads others by grants on a schema and on datasets."""
+    role = admin.roles.create({"name": "readers"})
+    for grant in (("schema", 1, "sales"), ("database", 2), *(("dataset", key) for key in range(1, 100))):
+        admin.roles.grant(role, on=grant)
+    user = admin.users.create({"username": "reader", "roles": [role.id]})
+    admin.charts.update(7, {"owners": [1, user.id]})
+    return admin.as_user(user.id)
+
+
+@pytest.fixture(scope="module")
+def guest_of_a_host(admin):
+    """Somebody whom only the host knows, with a role of the store."""
+    return admin.as_user(User(id=501, username="guest", role_ids=(2,)))
+
+
+def cost(core, name, **arguments):
+    listed = getattr(core, name)  # the actor is read here
+    with statements_of(core) as seen:
+        page = listed.list(**arguments)
+    return page, [statement for statement, _ in seen]
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_page_of_25_and_one_of_100_cost_the_same_few_statements(admin, name):
+    small, of_small = cost(admin, name, page_size=25)
+    large, of_large = cost(admin, name, page_size=100)
+    assert (len(small), len(large)) == (25, 100)
+    assert len(of_small) == len(of_large) <= MOST, of_large
+
+
+@pytest.mark.parametrize("name", FOR_EVERYBODY)
+def test_a_page_for_a_reader_costs_no_more(reader, name):
+    page, statements = cost(reader, name, page_size=100)
+    assert len(page) > 0
+    assert len(statements) <= MOST, statements
+
+
+@pytest.mark.parametrize("name", FOR_EVERYBODY)
+def test_a_page_for_somebody_without_grants_costs_no_more(guest_of_a_host, name):
+    _, statements = cost(guest_of_a_host, name, page_size=100)
+    assert len(statements) <= MOST, statements
+
+
+def test_filters_order_and_a_later_page_cost_no_more(reader):
+    conditions = [
+        {"col": "slice_name", "op": "contains", "val": "chart"},
+        {"col": "owners", "op": "in", "val": list(range(1, 100))},
+    ]
+    page, statements = cost(reader, "charts", filters=conditions, order_by=["-changed_on", "viz_type"], page=1)
+    assert len(page) == 25
+    assert len(statements) <= MOST, statements
+
+
+def test_a_page_beyond_the_last_costs_two_statements(reader):
+    page, statements = cost(reader, "charts", page=50)
+    assert (len(page), len(statements)) == (0, 2)
+    assert page.count > 25
+
+
+def test_what_a_page_shows_is_what_one_record_at_a_time_shows(reader):
+    page = reader.charts.list(page_size=100)
+    for item in page.result[:5]:
+        one = reader.charts.get(item.id)
+        assert item.owners == one.owners != ()
+        assert item.tags == one.tags != ()
+        assert [d.id for d in item.dashboards] == [d.id for d in one.dashboards]
+        assert item.table.table_name == item.datasource_name_text
+
+
+def test_a_directory_of_a_host_that_finds_one_person_at_a_time_still_works(admin):
+    host = HostDirectory()
+    with AnalyticsCore(Settings(secret_key="a-test-key-that-is-long-enough-9f3a"), acting_as=70, users=host) as core:
+        core.create_first_administrator("admin")
+        core.tags.create({"name": "one"})
+        assert core.tags.list().result[0].created_by.first_name == "Hosted"
+        assert set(host.asked) == {70}
+
+
+class HostDirectory:
+    """Knows everybody, one at a time."""
+
+    def __init__(self):
+        self.asked = []
+
+    def find(self, key):
+        self.asked.append(key)
+        return User(id=70, username="hosted", first_name="Hosted", role_ids=(1,))
+
+
+def test_who_acts_is_read_again_after_a_change_of_people_not_after_one_of_charts(admin):
+    def read_for_a_list():
+        with statements_of(admin) as seen:
+            admin.charts.list(page_size=1)
+        return [statement for statement, _ in seen if "ac_role_grants" in statement]
+
+    admin.roles.create({"name": "makes people change"})
+    assert len(read_for_a_list()) == 1
+    admin.charts.update(9, {"description": "changed"})
+    assert read_for_a_list() == []
+    admin.users.update(3, {"first_name": "Other"})
+    assert len(read_for_a_list()) == 1

@@ -1,0 +1,108 @@
+"""What was acknowledged is kept, whole, when writers are killed; and nobody's change is lost to somebody else's."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.support.killed_writers import COUNTED, TAGS_OF_EVEN, TAGS_OF_ODD, open_core
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import ListQuery
+from analytics_core.testing.conformance.records import a_database, a_dataset
+
+WRITERS = Path(__file__).parents[1] / "support" / "killed_writers.py"
+ROUNDS = 100
+EVERYTHING = ListQuery(page_size=1_000_000)
+FILE_AND_SERVERS = (
+    "file",
+    pytest.param("postgres", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
+)
+
+
+@pytest.fixture(params=FILE_AND_SERVERS)
+def url(request, tmp_path):
+    """A store with two people, a dataset, three tags and the chart that is counted."""
+    url = f"sqlite:///{tmp_path}/meta.db"
+    if request.param != "file":
+        url = request.getfixturevalue(f"make_{request.param}_database")()
+    with open_core(url) as core:
+        core.create_first_administrator("admin")
+        core.users.create({"username": "second", "roles": [1]})
+        with core._runtime.store.unit_of_work() as unit:
+            database = unit.databases.add(a_database(), actor_id=None)
+            unit.datasets.append(a_dataset(database.id), actor_id=None)
+        for name in "abc":
+            core.tags.create({"name": name})
+        with core._runtime.store.unit_of_work() as unit:
+            unit.charts.append(
+                Chart(uuid="c", slice_name="counted", description="0", tag_ids=TAGS_OF_EVEN, owner_ids=(1,)), actor_id=1
+            )
+    return url
+
+
+def run_writers(*arguments):
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1"}
+    command = [sys.executable, str(WRITERS), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, env=environment, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    return done.stdout
+
+
+def test_writers_killed_in_the_middle_lose_nothing_that_was_acknowledged(url, tmp_path):
+    ledger = tmp_path / "ledger"
+    ledger.touch()
+    run_writers("kill", url, ledger, ROUNDS, 7)
+    lines = [line.split(" ", 1) for line in ledger.read_text().splitlines()]
+    acknowledged = {kind: [value for seen, value in lines if seen == kind] for kind in ("created", "counted")}
+    assert len(lines) > ROUNDS  # each writer finished at least one
+    with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
+        charts = {chart.slice_name: chart for chart in unit.charts.list(EVERYTHING)[1] if chart.id != COUNTED}
+        counted = unit.charts.get(COUNTED)
+        logged = Counter((entry.action, entry.slice_id) for entry in unit.logs.list(EVERYTHING)[1])
+    check_created(charts, set(acknowledged["created"]), logged)
+    check_counted(counted, [int(value) for value in acknowledged["counted"]], logged)
+    if url.startswith("sqlite"):
+        check_file(url)
+
+
+def check_created(charts, acknowledged, logged):
+    assert acknowledged <= charts.keys()
+    assert len(charts) - len(acknowledged) <= ROUNDS + 1  # a killed writer may have done one more than it could say
+    assert all(chart.owner_ids == (1, 2) and chart.audit.version == 1 for chart in charts.values())
+    entries = {slice_id: times for (action, slice_id), times in logged.items() if action == "chart.create"}
+    assert entries == {chart.id: 1 for chart in charts.values()}
+
+
+def check_counted(chart, acknowledged, logged):
+    times = int(chart.description)
+    assert acknowledged == sorted(set(acknowledged))
+    assert times >= max(acknowledged)
+    assert chart.tag_ids == (TAGS_OF_ODD if times % 2 else TAGS_OF_EVEN)
+    assert chart.audit.version == times + 1
+    assert logged[("chart.update", COUNTED)] == times
+
+
+def check_file(url):
+    with closing(sqlite3.connect(url.removeprefix("sqlite:///"))) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchall() == [("wal",)]
+        assert connection.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert connection.execute("PRAGMA foreign_key_check").fetchall() == []
+
+
+@pytest.mark.parametrize("retry", ["retry", "once"])
+def test_eight_writers_of_one_record_lose_no_update(url, retry):
+    accepted, refused = map(int, run_writers("count", url, COUNTED, 8, 200, retry).split())
+    assert accepted == 1_600 if retry == "retry" else accepted + refused == 1_600
+    assert refused > 0
+    with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
+        chart = unit.charts.get(COUNTED)
+    assert (int(chart.description), chart.audit.version) == (accepted, accepted + 1)
