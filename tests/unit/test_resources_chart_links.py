@@ -49,6 +49,19 @@ def test_a_chart_is_attached_when_it_is_made_and_moved_by_an_update(shop: SmallC
     assert dashboards_of(shop.core, chart) == []
 
 
+def test_a_chart_that_is_taken_away_leaves_the_layout_and_does_not_come_back_with_it(shop: SmallCore) -> None:
+    one, two = add_chart(shop.core, "One"), add_chart(shop.core, "Two")
+    page = add_dashboard(shop.core, one, two)
+    shop.core.charts.update(one, {"dashboards": []})
+    kept = json.loads(shop.core.dashboards.get(page.id).position_json or "")
+    assert [kept["ROOT_ID"]["children"], "CHART-0" in kept, kept["CHART-1"]["meta"]] == [
+        ["CHART-1"],
+        False,
+        {"chartId": two},
+    ]
+    assert shop.core.dashboards.update(page.id, {"position_json": json.dumps(kept)}).charts == ("Two",)
+
+
 def test_a_listed_chart_shows_its_dashboards(shop: SmallCore) -> None:
     chart, other = add_chart(shop.core), add_chart(shop.core, "Other")
     pages = [add_dashboard(shop.core, chart), add_dashboard(shop.core, chart, other)]

@@ -167,3 +167,22 @@ def test_a_chart_whose_dataset_went_away_is_still_listed(shop: SmallCore) -> Non
     assert shop.core.charts.list().count == 0
     with pytest.raises(NotFoundError):
         shop.core.charts.get(made.id)
+
+
+@pytest.mark.parametrize("params", ['{"a":' * 400 + "1" + "}" * 400, '{"a": NaN}'])
+def test_parameters_beyond_reason_do_not_keep_others_from_their_list(shop: SmallCore, params: str) -> None:
+    made = shop.core.charts.create(
+        {"slice_name": "deep", "datasource_id": 1, "datasource_type": "table", "params": params}
+    )
+    (item,) = shop.core.charts.list().to_payload()["result"]
+    assert (item["form_data"]["slice_id"], item["params"]) == (made.id, params)
+    assert "NaN" not in str(item["form_data"])
+
+
+def test_an_owner_who_may_not_read_the_dataset_does_not_learn_its_name(shop: SmallCore) -> None:
+    made = shop.core.charts.create({"slice_name": "c", "datasource_id": 1, "datasource_type": "table"})
+    owner = shop.reader(username="owner")
+    shop.core.charts.update(made.id, {"owners": [2]})
+    (item,) = owner.charts.list()
+    assert (item.table, item.datasource_name_text, item.datasource_id) == (None, None, 1)
+    assert shop.core.charts.list().result[0].datasource_name_text == "orders"

@@ -442,3 +442,54 @@ def test_the_datasets_of_a_dashboard_stand_once_with_all_their_columns(shop: Sma
     assert (payload["type"], payload["uid"], payload["main_dttm_col"]) == ("table", "1__table", "day")
     assert payload["owners"] == [{"id": 1, "first_name": "Ada", "last_name": "Admin"}]
     assert "secret" not in json.dumps(payload)
+
+
+# ------------------------------------------------------------------------------------------------------------ hostile
+def test_a_long_text_that_is_no_slug_is_refused_without_a_search(shop: SmallCore) -> None:
+    with pytest.raises(NotFoundError) as refused:  # tried in all ways to split it, this would take hours
+        shop.core.dashboards.get("a" * 1_000_000 + "!")
+    assert len(refused.value.message) < 400
+
+
+@pytest.mark.parametrize("slug", ["_", "-", "..", "~_~"])
+def test_a_slug_needs_a_letter_or_a_digit(shop: SmallCore, slug: str) -> None:
+    with pytest.raises(PayloadSchemaError, match="needs a letter or a digit"):
+        add_dashboard(shop.core, slug=slug)
+
+
+def test_style_that_would_leave_its_element_is_refused_in_dashboards_too(shop: SmallCore) -> None:
+    made, css = add_dashboard(shop.core, css=".a > b {}"), "a{}</STYLE ><script>x</script>"
+    for act in (
+        lambda: add_dashboard(shop.core, css=css),
+        lambda: shop.core.dashboards.update(made.id, {"css": css}),
+        lambda: shop.core.dashboards.copy(made.id, {"json_metadata": "{}", "css": css}),
+    ):
+        with pytest.raises(PayloadSchemaError, match="css"):
+            act()
+    assert shop.core.dashboards.get(made.id).css == ".a > b {}"
+
+
+def test_a_flood_of_owners_is_refused_before_anybody_looks_them_up(shop: SmallCore) -> None:
+    with pytest.raises(PayloadSchemaError, match="owners: may name 1000 users at most"):
+        add_dashboard(shop.core, owners=list(range(1, 1_002)))
+
+
+def test_a_flood_of_problems_is_told_in_a_short_message(shop: SmallCore) -> None:
+    with pytest.raises(PayloadSchemaError, match="and 900 more") as refused:
+        add_dashboard(shop.core, position_json=json.dumps({f"n{number}": 1 for number in range(1_000)}))
+    assert (len(refused.value.problems), len(refused.value.message) < 10_000) == (1_000, True)
+
+
+def test_what_was_read_is_named_by_a_moment(shop: SmallCore) -> None:
+    made = add_dashboard(shop.core)
+    with pytest.raises(PayloadSchemaError, match="unchanged_since: must be a moment"):
+        shop.core.dashboards.update(made.id, {"css": "x"}, unchanged_since="2024-01-01")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", [timedelta(1), {1, 2}, {(1, 2): 3}, object()])
+def test_filters_that_are_no_json_are_refused(shop: SmallCore, value: Any) -> None:
+    made = add_dashboard(shop.core)
+    with pytest.raises(PayloadSchemaError, match="modified: must hold JSON values only"):
+        shop.core.dashboards.update_native_filters(
+            made.id, {"deleted": [], "reordered": [], "modified": [{"id": "x", "value": value}]}
+        )

@@ -129,3 +129,33 @@ def test_fields_that_were_not_asked_for_are_left_out() -> None:
 def test_an_unknown_field_is_refused() -> None:
     with pytest.raises(PayloadSchemaError, match="did you mean 'database_name'"):
         LISTING.fields(["database_nam"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"page": "1"}, "page: must be an integer"),
+        ({"page_size": True}, "page_size: must be an integer"),
+        ({"filters": 5}, "filters: must be an array"),
+        ({"filters": {"col": "id"}}, "filters: must be an array"),
+        ({"filters": [{"col": "id", "op": "neq", "val": number} for number in range(101)]}, "filters: may have 100"),
+        ({"filters": [{"col": "id", "op": "in", "val": [1] * 1_001}]}, r"filters.0.val: may have 1000 items at most"),
+        ({"filters": [{"col": "changed_on", "op": "gt", "val": "0001-01-01T00:00+14:00"}]}, "must be a moment"),
+        ({"order_by": 5}, "order_by: must be an array"),
+        ({"order_by": [5]}, "order_by: must be the name of a column"),
+        ({"order_by": ["id"] * 101}, "order_by: may have 100"),
+    ],
+)
+def test_arguments_that_no_statement_can_take_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
+    assert message in refusal(**arguments)
+
+
+@pytest.mark.parametrize("columns", [5, "id", [5], [["id"]]])
+def test_columns_are_an_array_of_names(columns: Any) -> None:
+    with pytest.raises(PayloadSchemaError, match="columns"):
+        LISTING.fields(columns)
+
+
+def test_ordering_twice_by_one_column_orders_once() -> None:
+    query = LISTING.query(filters=(), order_by=["id", "id", "-id"], page=0, page_size=25, ids=None)
+    assert query.order_by == (("id", False), ("id", True))

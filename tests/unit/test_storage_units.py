@@ -155,3 +155,12 @@ def test_the_directory_finds_users_by_id_and_by_name(store):
     assert directory.find(99) is None
     assert directory.find("grace") is None
     assert directory.find(str(ada.id)) is None
+
+
+@pytest.mark.parametrize("record_id", ["1", 1.5, None, 2**31, 2**70])
+def test_what_is_no_stored_id_finds_nothing_at_once(store, record_id):
+    with store.unit_of_work() as unit:
+        unit.charts.add(a_chart(), actor_id=None)
+        for act in (unit.charts.get, unit.charts.version, unit.charts.delete):
+            with pytest.raises(NotFoundError):  # an id that is counted up to takes minutes
+                act(record_id)

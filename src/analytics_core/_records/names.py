@@ -12,12 +12,14 @@ from analytics_core._records.scope import Scope
 class NamesQuery:
     """Whose names are wanted, by id; `dashboards_of` are charts, of whose dashboards those of `dashboards` are wanted.
 
-    `dashboards` is a scope or ids, None for all. `with_metadata` also reads the JSON text of the dashboards.
+    `dashboards` and `among_datasets` are a scope or ids, None for all. `with_metadata` also reads the JSON text of the
+    dashboards.
     """
 
     tags: frozenset[int] = frozenset()
     roles: frozenset[int] = frozenset()
     datasets: frozenset[int] = frozenset()
+    among_datasets: frozenset[int] | Scope | None = None
     databases: frozenset[int] = frozenset()
     dashboards_of: frozenset[int] = frozenset()
     dashboards: frozenset[int] | Scope | None = None

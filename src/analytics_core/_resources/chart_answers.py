@@ -52,7 +52,7 @@ def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: R
         **_addresses(chart, readable),
         datasource_id=chart.datasource_id,
         datasource_type=chart.datasource_type,
-        datasource_name_text=dataset.table_name if dataset else chart.datasource_name,
+        datasource_name_text=dataset.table_name if dataset else None,
         table=_table(dataset),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
         tags=around.tag_references(chart.tag_ids),

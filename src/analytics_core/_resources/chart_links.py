@@ -9,6 +9,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import by_ids
+from analytics_core._resources.dashboard_remap import layout_without
 from analytics_core._resources.listing import LARGEST_PAGE
 from analytics_core._resources.surroundings import dashboards_with
 from analytics_core._resources.visibility import readable_dashboards
@@ -24,7 +25,8 @@ def place_on_dashboards(
 ) -> tuple[int, ...]:
     """Put a chart on these dashboards and take it from the others, and return the ids of those that changed.
 
-    Dashboards that the actor may not read keep the chart: the actor cannot have meant them. The layouts stay.
+    Dashboards that the actor may not read keep the chart: the actor cannot have meant them. Where the chart is taken
+    away, its places leave the layout, so that the next change of the layout does not bring it back.
 
     Raises:
         NotFoundError, DashboardAccessError: a dashboard is unknown or not for this actor.
@@ -39,9 +41,13 @@ def place_on_dashboards(
     for dashboard in added:
         unit.dashboards.update(replace(dashboard, chart_ids=(*dashboard.chart_ids, chart_id)), actor_id=actor.id)
     for dashboard in removed:
-        left = tuple(other for other in dashboard.chart_ids if other != chart_id)
-        unit.dashboards.update(replace(dashboard, chart_ids=left), actor_id=actor.id)
+        unit.dashboards.update(_without(dashboard, chart_id), actor_id=actor.id)
     return tuple(dashboard.id for dashboard in (*added, *removed))
+
+
+def _without(dashboard: Dashboard, chart_id: int) -> Dashboard:
+    left = tuple(other for other in dashboard.chart_ids if other != chart_id)
+    return replace(dashboard, chart_ids=left, position_json=layout_without(dashboard.position_json, chart_id))
 
 
 def _readable(unit: UnitOfWork, policy: Policy, actor: Actor, ids: frozenset[int]) -> Sequence[Dashboard]:

@@ -26,6 +26,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
 from analytics_core._runtime import Runtime
@@ -137,12 +138,15 @@ class Charts:
         post = parse(ChartPost, payload, shape=_POST)
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
-        with self._runtime.store.unit_of_work() as unit:
-            stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
-            details = self._placed(unit, stored.id, post.dashboards)
-            act.log(unit, chart_id=stored.id, details=details)
-            around = self._around(unit, stored)
-        return self._answer(stored, around)
+
+        def change() -> tuple[Chart, Around]:
+            with self._runtime.store.unit_of_work() as unit:
+                stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
+                details = self._placed(unit, stored.id, post.dashboards)
+                act.log(unit, chart_id=stored.id, details=details)
+                return stored, self._around(unit, stored)
+
+        return self._answer(*until_accepted(change, stale="dashboard"))
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
@@ -185,24 +189,21 @@ class Charts:
             PayloadError: the payload breaks the shape.
             NotFoundError: a dataset, dashboard or tag is unknown.
             OwnershipError: the actor does not own the chart, or a dashboard that would get or lose it.
-            StaleVersionError: somebody else changed it meanwhile.
+            StaleVersionError: somebody else changed it meanwhile; a changed dashboard is read again instead.
         """
         act = begin_act(self._runtime, self._actor, "chart.update")
         put = parse(ChartPut, payload, shape=_PUT)
         owners = self._named_owners(put)
-        with self._runtime.store.unit_of_work() as unit:
-            before = self._writable(unit, chart_id)
-            after = changed_chart(before, put, owner_ids=owners or before.owner_ids)
-            if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
-                after = self._on_dataset(unit, after)
-            if put.tags is not None:
-                after = replace(after, tag_ids=named_tags(unit, put.tags, shape=_PUT))
-            after = after if put.query_context_generation else self._stamped(after)
-            stored = unit.charts.update(after, actor_id=self._actor.id)
-            details = self._placed(unit, chart_id, put.dashboards)
-            act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
-            around = self._around(unit, stored)
-        return self._answer(stored, around)
+
+        def change() -> tuple[Chart, Around]:
+            with self._runtime.store.unit_of_work() as unit:
+                after = self._changed(unit, self._writable(unit, chart_id), put, owners)
+                stored = unit.charts.update(after, actor_id=self._actor.id)
+                details = self._placed(unit, chart_id, put.dashboards)
+                act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
+                return stored, self._around(unit, stored)
+
+        return self._answer(*until_accepted(change, stale="dashboard"))
 
     def delete(self, chart_id: int) -> None:
         """Remove a chart, from its dashboards too; only owners and administrators may."""
@@ -315,6 +316,15 @@ class Charts:
         chart = self._readable(unit, chart_id)
         self._runtime.policy.require_write(self._actor, chart)
         return chart
+
+    def _changed(self, unit: UnitOfWork, before: Chart, put: ChartPut, owners: tuple[int, ...] | None) -> Chart:
+        """Return the chart after an update, once what it newly names is checked."""
+        after = changed_chart(before, put, owner_ids=owners or before.owner_ids)
+        if (after.datasource_id, after.datasource_type) != (before.datasource_id, before.datasource_type):
+            after = self._on_dataset(unit, after)
+        if put.tags is not None:
+            after = replace(after, tag_ids=named_tags(unit, put.tags, shape=_PUT))
+        return after if put.query_context_generation else self._stamped(after)
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from analytics_core._records.css_template import CssTemplate
+from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
@@ -15,7 +16,6 @@ from analytics_core._resources.readable import Readable
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
-from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
 
@@ -112,10 +112,7 @@ class CssTemplates:
 
 
 def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
-    """Return the fields; PayloadSchemaError for CSS that would end the `<style>` element that a page puts it into."""
-    if "</style" in (given.get("css") or "").casefold():
-        problem = Problem(path="css", message="must be CSS only; it may not hold the text </style")
-        raise PayloadSchemaError(shape=shape, problems=[problem])
+    check_css(given.get("css"), shape=shape)
     return given
 
 

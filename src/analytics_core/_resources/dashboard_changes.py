@@ -9,13 +9,14 @@ from typing import Any
 from uuid import UUID
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_content import checked_content
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import DashboardPost, DashboardPut
 
 _KEPT_ON_NULL = frozenset({"published", "is_managed_externally"})
 _TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
-_SLUG = re.compile(r"[\w.~-]*\w[\w.~-]*")
+_SLUG = re.compile(r"[\w.~-]{1,255}")
 
 
 def new_dashboard(post: DashboardPost, *, uuid: str, owner_ids: tuple[int, ...], shape: str) -> Dashboard:
@@ -32,11 +33,12 @@ def changed_dashboard(
 
 def is_slug(text: str) -> bool:
     """Tell whether a text has the characters of a slug."""
-    return _SLUG.fullmatch(text) is not None
+    return _SLUG.fullmatch(text) is not None and any(map(str.isalnum, text))
 
 
 def _fields(payload: DashboardPost | DashboardPut, *, shape: str) -> dict[str, Any]:
     given = payload.given()
+    check_css(given.get("css"), shape=shape)
     copied = {
         name: value
         for name, value in given.items()

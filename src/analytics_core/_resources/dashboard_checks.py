@@ -53,8 +53,11 @@ def placed_charts(
     return tuple(chart_id for chart_id in wanted if chart_id in charts)
 
 
-def refuse_later_change(dashboard: Dashboard, unchanged_since: datetime | None) -> None:
+def refuse_later_change(dashboard: Dashboard, unchanged_since: object) -> None:
     """Raise StaleVersionError when the dashboard has changed since this moment; a naive one is UTC."""
+    if unchanged_since is not None and not isinstance(unchanged_since, datetime):
+        problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
+        raise PayloadSchemaError(shape="dashboards.update", problems=[problem])
     changed_on = dashboard.audit.changed_on
     if unchanged_since is None or changed_on is None:
         return

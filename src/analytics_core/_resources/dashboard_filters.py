@@ -34,7 +34,15 @@ def with_changed_filters(dashboard: Dashboard, update: DashboardNativeFiltersUpd
     _refuse_unknown(update.reordered, changed, field="reordered", shape=shape)
     first = dict.fromkeys(str(item) for item in update.reordered)
     ordered = [changed[key] for key in first] + [item for key, item in changed.items() if key not in first]
-    return replace(dashboard, json_metadata=json.dumps({**metadata, FILTERS_KEY: ordered}, ensure_ascii=False))
+    return replace(dashboard, json_metadata=_as_text({**metadata, FILTERS_KEY: ordered}, shape=shape))
+
+
+def _as_text(metadata: Mapping[str, Any], *, shape: str) -> str:
+    try:
+        return json.dumps(metadata, ensure_ascii=False)
+    except TypeError:  # a caller inside Python may give dates, sets and other objects
+        problem = Problem(path="modified", message="must hold JSON values only")
+        raise PayloadSchemaError(shape=shape, problems=[problem]) from None
 
 
 def _by_key(stored: Any) -> Filters:

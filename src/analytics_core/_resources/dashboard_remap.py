@@ -1,4 +1,4 @@
-"""Puts other charts in the places of a dashboard's charts, wherever its layout and metadata name them; pure."""
+"""Puts other charts, or none, in the places of a dashboard's charts in its layout and metadata; pure."""
 
 from __future__ import annotations
 
@@ -41,19 +41,30 @@ def remapped_metadata(text: str | None, new_ids: NewIds, *, keep_others: bool = 
 
 
 def without_places_of_others(text: str | None, chart_ids: Collection[int]) -> str | None:
-    """Return a layout without the places of charts that are none of these."""
-    if not text:
-        return text
+    """Return a layout without the places of charts that are none of these; the same text where there are none."""
+    return _without_places(text, lambda chart_id: chart_id not in chart_ids)
+
+
+def layout_without(text: str | None, chart_id: int) -> str | None:
+    """Return a layout in which nothing places the chart any more; the same text where nothing did."""
+    return _without_places(text, lambda placed: placed == chart_id)
+
+
+def _without_places(text: str | None, is_gone: Callable[[int], bool]) -> str | None:
     layout = json_object(text)
-    gone = {name for name, node in layout.items() if _chart_of(node) not in (None, *chart_ids)}
-    kept = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
-    return json.dumps(kept, ensure_ascii=False)
+    placed = {name: chart_id for name, node in layout.items() if (chart_id := _chart_of(node)) is not None}
+    gone = {name for name, chart_id in placed.items() if is_gone(chart_id)}
+    if not gone:
+        return text
+    left = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
+    return json.dumps(left, ensure_ascii=False)
 
 
 def _without_children(node: Any, gone: Collection[str]) -> Any:
-    if not isinstance(node, dict) or not isinstance(node.get("children"), list):
+    children = node.get("children") if isinstance(node, dict) else None
+    if not isinstance(children, list):
         return node
-    return {**node, "children": [child for child in node["children"] if child not in gone]}
+    return {**node, "children": [child for child in children if child not in gone]}
 
 
 def _chart_of(node: Any) -> int | None:
@@ -77,7 +88,7 @@ def _ids(value: Any, new_id: _NewId) -> Any:
 def _id(value: Any, new_id: _NewId) -> Any:
     """Return the new id in the same writing: a number, or the text of one."""
     if isinstance(value, str):
-        old = int(value) if value.isdecimal() and len(value) <= _LONGEST_ID else None
+        old = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_ID else None
         return value if old is None or str(old) != value else _written(new_id(old), str)
     return _written(new_id(value), int) if isinstance(value, int) and not isinstance(value, bool) else value
 

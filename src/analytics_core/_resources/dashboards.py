@@ -16,6 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import chart_entity
+from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
 from analytics_core._resources.dashboard_changes import changed_dashboard, is_slug, new_dashboard
 from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
@@ -192,6 +193,7 @@ class Dashboards:
         """
         act = begin_act(self._runtime, self._actor, "dashboard.copy")
         copy = parse(DashboardCopy, payload, shape=_COPY)
+        check_css(copy.css, shape=_COPY)
         content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
         with self._runtime.store.unit_of_work() as unit:
             source = self._readable(unit, dashboard_id)
@@ -351,7 +353,7 @@ class Dashboards:
 
 def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     """Return the dashboard with this id, UUID or slug; texts that could be ids are never slugs."""
-    if isinstance(key, int):
+    if not isinstance(key, str):
         return unit.dashboards.get(key)
     if key.isdecimal() and len(key) <= 10:
         return unit.dashboards.get(int(key))

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, StrEnum, auto
+from itertools import islice
 from typing import Any, cast
 
 from pydantic import BaseModel
@@ -19,6 +20,8 @@ from analytics_core.models.parsing import parse
 from analytics_core.models.problems import field_names
 
 LARGEST_PAGE = 1_000
+MOST_FILTERS = 100
+MOST_VALUES = 1_000
 Filters = Sequence[Mapping[str, Any]]
 Order = str | Sequence[str] | None
 
@@ -78,9 +81,11 @@ class Listing:
             PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
         """
         check_page(page, page_size, shape=self._shape)
+        items = self._several(filters, "filters", most=MOST_FILTERS)
+        order = self._several([order_by] if isinstance(order_by, str) else order_by, "order_by", most=MOST_FILTERS)
         return ListQuery(
-            filters=tuple(self._filter(item, place=f"filters.{i}") for i, item in enumerate(filters)),
-            order_by=tuple(self._order(text) for text in ([order_by] if isinstance(order_by, str) else order_by or ())),
+            filters=tuple(self._filter(item, place=f"filters.{i}") for i, item in enumerate(items)),
+            order_by=tuple(dict.fromkeys(map(self._order, order))),
             page=page,
             page_size=page_size,
             ids=ids,
@@ -92,7 +97,17 @@ class Listing:
         if names is None:
             return None
         known = field_names(self.item)
-        return frozenset(self._known(name, known, place=f"columns.{i}") for i, name in enumerate(names))
+        wanted = self._several(names, "columns", most=LARGEST_PAGE)
+        return frozenset(self._known(name, known, place=f"columns.{i}") for i, name in enumerate(wanted))
+
+    def _several(self, given: Any, place: str, *, most: int) -> tuple[Any, ...]:
+        """Return the items of an argument that is an array, or nothing; no more than a statement can take."""
+        if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
+            raise self._problem(place, "must be an array")
+        items = tuple(islice(given or (), most + 1))
+        if len(items) > most:
+            raise self._problem(place, f"may have {most} items at most")
+        return items
 
     def _filter(self, given: Mapping[str, Any], *, place: str) -> ListFilter:
         item = parse(FilterItem, given, shape=f"{self.shape} {place}")
@@ -112,7 +127,9 @@ class Listing:
             case ListOperator.IN:
                 if not isinstance(item.val, list | tuple):
                     raise self._problem(place, "must be a list for the operator in")
-                return tuple(self._single(value, kind, place) for value in item.val)
+                return tuple(
+                    self._single(value, kind, place) for value in self._several(item.val, place, most=MOST_VALUES)
+                )
             case ListOperator.CONTAINS | ListOperator.STARTS_WITH:
                 if kind is not ColumnKind.TEXT:
                     raise self._problem(place, f"{item.op.value} is for text columns; {item.col} is not one")
@@ -135,16 +152,18 @@ class Listing:
     def _moment(self, value: str | datetime, place: str) -> datetime:
         try:
             moment = datetime.fromisoformat(value) if isinstance(value, str) else value
-        except ValueError:
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
             raise self._problem(place, f"must be {_KIND_NAMES[ColumnKind.MOMENT]}") from None
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
-    def _order(self, text: str) -> tuple[str, bool]:
+    def _order(self, text: Any) -> tuple[str, bool]:
         ordered = [name for name, kind in self.columns.items() if kind is not ColumnKind.LINKS]
-        name = self._known(text.removeprefix("-"), ordered, place="order_by")
+        name = self._known(text.removeprefix("-") if isinstance(text, str) else text, ordered, place="order_by")
         return self.stored_as.get(name, name), text.startswith("-")
 
-    def _known(self, name: str, known: Iterable[str], *, place: str) -> str:
+    def _known(self, name: Any, known: Iterable[str], *, place: str) -> str:
+        if not isinstance(name, str):
+            raise self._problem(place, "must be the name of a column")
         names = tuple(known)
         if name in names:
             return name
@@ -160,8 +179,11 @@ class Listing:
         return f"the list of {self.shape}s"
 
 
-def check_page(page: int, page_size: int, *, shape: str) -> None:
+def check_page(page: Any, page_size: Any, *, shape: str) -> None:
     """Check which page is asked for; PayloadSchemaError when it is out of bounds."""
+    for path, number in (("page", page), ("page_size", page_size)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise PayloadSchemaError(shape=shape, problems=[Problem(path=path, message="must be an integer")])
     if page < 0:
         raise PayloadSchemaError(shape=shape, problems=[Problem(path="page", message="must be 0 or more")])
     if not 1 <= page_size <= LARGEST_PAGE:

@@ -11,6 +11,8 @@ from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.references import UserDetails, UserFirstName, UserNames, UserReference
 from analytics_core.ports import BulkUserDirectory, UserDirectory
 
+_MOST_OWNERS = 1_000
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleIndex:
@@ -66,9 +68,12 @@ def checked_owners(
     """Return the owners of a record: those named, and the actor where nobody is or they would lose it.
 
     Raises:
-        PayloadSchemaError: an owner that is not a user.
+        PayloadSchemaError: an owner that is not a user, or more than a thousand of them.
     """
     named = tuple(dict.fromkeys(owners or ()))
+    if len(named) > _MOST_OWNERS:  # each is looked up by itself
+        problem = Problem(path="owners", message=f"may name {_MOST_OWNERS} users at most")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
     known = read_people(directory, named).users
     problems = [
         Problem(path=f"owners.{i}", message=f"there is no user {owner}")

@@ -12,15 +12,18 @@ Result = TypeVar("Result")
 _ATTEMPTS = 10
 
 
-def until_accepted(change: Callable[[], Result]) -> Result:
+def until_accepted(change: Callable[[], Result], *, stale: str | None = None) -> Result:
     """Return the result of a change that reads, changes and writes in a unit of work of its own.
 
+    With `stale`, a kind of record, only a change of such records by others makes it repeat.
+
     Raises:
-        StaleVersionError: somebody else was faster ten times in a row.
+        StaleVersionError: somebody else was faster ten times in a row, or changed a record of another kind.
     """
     for _ in range(_ATTEMPTS - 1):
         try:
             return change()
-        except StaleVersionError:
-            continue
+        except StaleVersionError as error:
+            if stale not in (None, error.resource):
+                raise
     return change()

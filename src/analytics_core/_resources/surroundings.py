@@ -11,7 +11,7 @@ from analytics_core._records.names import DashboardName, DatasetName, Names, Nam
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import stored_ids
-from analytics_core._resources.visibility import DATASET_TYPES, every, visible_dashboards
+from analytics_core._resources.visibility import DATASET_TYPES, every, visible_dashboards, visible_datasets
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.models.enums import TagType
@@ -69,11 +69,12 @@ def around_dashboards(unit: UnitOfWork, dashboards: Sequence[Dashboard]) -> Arou
 def around_charts(
     unit: UnitOfWork, policy: Policy, actor: Actor, charts: Sequence[Chart], *, with_metadata: bool = False
 ) -> Around:
-    """Return what stands around these charts; of the dashboards those that the actor may read."""
+    """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
     sources = (chart.datasource_id or 0 for chart in charts if chart.datasource_type in DATASET_TYPES)
     query = NamesQuery(
         tags=frozenset(tag_id for chart in charts for tag_id in chart.tag_ids),
         datasets=stored_ids(sources),
+        among_datasets=visible_datasets(unit, policy, actor),
         dashboards_of=frozenset(chart.id for chart in charts),
         dashboards=visible_dashboards(unit, policy, actor),
         with_metadata=with_metadata,

@@ -14,7 +14,7 @@ from analytics_core._records.scope import Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
 from analytics_core._storage.parts import ValueParts, among
 from analytics_core._storage.record_kinds import RecordKind
-from analytics_core._storage.row_checks import INTEGERS, text_problem
+from analytics_core._storage.row_checks import fits_integer, text_problem
 from analytics_core._storage.scopes import in_scope
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
@@ -174,7 +174,7 @@ def _moment(text: str, name: str) -> datetime:
 
 
 def _is_integer(value: object) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and value in INTEGERS
+    return fits_integer(value) and not isinstance(value, bool)
 
 
 def _is_text(value: object) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, ColumnElement, CompoundSelect, Connection, Row, Select
+from sqlalchemy import BindParameter, Column, ColumnElement, CompoundSelect, Connection, Row, Select, Table
 
 from analytics_core._records.names import (
     DashboardName,
@@ -56,21 +56,27 @@ def read_names(connection: Connection, query: NamesQuery) -> Names:
 def _statement(query: NamesQuery) -> tuple[Select[Any] | CompoundSelect[Any], dict[str, list[int]]] | None:
     """Return the statement of a query and its ids; None when it asks for nothing."""
     asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
-    selects = [_BY_ID[name] if name in _BY_ID else _dashboards(query) for name in asked]
+    selects = [_select(name, query) for name in asked]
     if not selects:
         return None
     return (sa.union_all(*selects) if len(selects) > 1 else selects[0]), asked
 
 
-def _dashboards(query: NamesQuery) -> Select[Any]:
-    statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
-    match query.dashboards:
+def _select(name: str, query: NamesQuery) -> Select[Any]:
+    if name == "dashboards_of":
+        statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
+        return _within(statement, DASHBOARDS, query.dashboards)
+    return _within(_BY_ID[name], DATASETS, query.among_datasets) if name == "datasets" else _BY_ID[name]
+
+
+def _within(statement: Select[Any], table: Table, which: frozenset[int] | Scope | None) -> Select[Any]:
+    match which:
         case None:
             return statement
         case Scope() as scope:
-            return statement.where(in_scope(DASHBOARDS, scope))
+            return statement.where(in_scope(table, scope))
         case ids:
-            return statement.where(among(DASHBOARDS.c.id, ids))
+            return statement.where(among(table.c.id, ids))
 
 
 def _columns(

@@ -25,7 +25,7 @@ from analytics_core._storage.listing import (
 from analytics_core._storage.parts import among, load_parts
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
-from analytics_core._storage.row_checks import INTEGERS
+from analytics_core._storage.row_checks import fits_integer
 from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 
@@ -40,11 +40,11 @@ class SqlRepository(Generic[Record]):
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
-        if record_id not in INTEGERS:
+        if not fits_integer(record_id):
             raise self._kind.missing(record_id)
-        with self._session.reading():
-            rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
-            found = self._records(rows)
+        self._session.begin_reading()
+        rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
+        found = self._records(rows)
         if not found:
             raise self._kind.missing(record_id)
         return found[0]
@@ -55,12 +55,12 @@ class SqlRepository(Generic[Record]):
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
-        wanted = sorted({record_id for record_id in record_ids if record_id in INTEGERS})
+        wanted = sorted({record_id for record_id in record_ids if fits_integer(record_id)})
         if not wanted:
             return ()
-        with self._session.reading():
-            rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
-            return self._records(rows, without=without)
+        self._session.begin_reading()
+        rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
+        return self._records(rows, without=without)
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
         """Return how many records match in all, and the ones of the page.
@@ -70,24 +70,25 @@ class SqlRepository(Generic[Record]):
         if _is_empty(query.ids):
             return 0, ()
         statement = page_statement(self._kind, query)
-        with self._session.reading():
-            rows = self._connection.execute(statement).mappings().all()
-            if rows:
-                return rows[0][TOTAL], self._records(rows, without=query.without)
-            return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+        self._session.begin_reading()
+        rows = self._connection.execute(statement).mappings().all()
+        if rows:
+            return rows[0][TOTAL], self._records(rows, without=query.without)
+        return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
 
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page."""
         if _is_empty(query.ids):
             return 0, ()
         counted, paged = distinct_statements(self._kind, column, query)
-        with self._session.reading():
-            count = self._connection.execute(counted).scalar_one()
-            return count, self._connection.execute(paged).scalars().all()
+        self._session.begin_reading()
+        count = self._connection.execute(counted).scalar_one()
+        return count, self._connection.execute(paged).scalars().all()
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
-        if record_id in INTEGERS:
+        if fits_integer(record_id):
+            self._session.begin_reading()
             found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
             if found is not None:
                 return int(found)
@@ -142,13 +143,13 @@ class SqlRepository(Generic[Record]):
             self._explain_delete(error, record_id)
 
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
-        return self._kind.table.c.id == record_id if record_id in INTEGERS else sa.false()
+        return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()
 
     def _first(self, *where: ColumnElement[bool]) -> Record | None:
         table = self._kind.table
-        with self._session.reading():
-            statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
-            records = self._records(self._connection.execute(statement).mappings().all())
+        statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
+        self._session.begin_reading()
+        records = self._records(self._connection.execute(statement).mappings().all())
         return records[0] if records else None
 
     def _records(self, rows: Sequence[RowMapping], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:

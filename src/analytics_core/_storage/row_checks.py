@@ -25,6 +25,11 @@ def check_row(noun: str, table: Table, values: Mapping[str, Any]) -> None:
         raise PayloadSchemaError(shape=noun, problems=problems)
 
 
+def fits_integer(value: object) -> bool:
+    """Tell whether a value is an integer that a column can hold; a range asked about a text would count through."""
+    return isinstance(value, int) and INTEGERS.start <= value < INTEGERS.stop
+
+
 def text_problem(text: str) -> str | None:
     """Return why no store can hold this text, or None."""
     if "\x00" in text:
@@ -39,7 +44,7 @@ def text_problem(text: str) -> str | None:
 def _problem(column: Column[Any], value: Any) -> str | None:
     if isinstance(value, str):
         return text_problem(value) or _length_problem(column, value)
-    if isinstance(column.type, Integer) and value not in INTEGERS:
+    if isinstance(column.type, Integer) and not fits_integer(value):
         return f"must be between {INTEGERS.start} and {INTEGERS.stop - 1}"
     return None
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
+from analytics_core._storage.store_engine import is_memory
 from analytics_core.ports import Clock, SecretBox
 
 
@@ -16,25 +18,21 @@ class StoreSession:
     """What repositories of one unit of work share.
 
     Servers keep a unit at one moment by REPEATABLE READ. SQLite does not wait when a transaction that has read begins
-    to write, so there a unit reads without a transaction until its first write, which begins one that may write.
+    to write, so there the first write ends the transaction of the reads and begins one that may write: whatever was
+    read before is of one moment, and the version of a record tells whether it changed since. A store in memory lets
+    one thread at a time in and needs no transaction to read.
     """
 
     connection: Connection
     clock: Clock
     secret_box: SecretBox
     on_write: Callable[[str | None], None]
+    may_write: threading.Event = field(default_factory=threading.Event)
 
-    @contextmanager
-    def reading(self) -> Iterator[None]:
-        """Give all statements of the block the same moment of the store."""
-        if not self._must_begin():
-            yield
-            return
-        self.connection.exec_driver_sql("BEGIN")
-        try:
-            yield
-        finally:
-            self.connection.exec_driver_sql("COMMIT")
+    def begin_reading(self) -> None:
+        """Give all statements up to the first write the same moment of the store."""
+        if self._is_sqlite() and not self._has_begun() and not is_memory(self.connection.engine):
+            self.connection.exec_driver_sql("BEGIN")
 
     @contextmanager
     def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
@@ -43,15 +41,23 @@ class StoreSession:
         `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
         move the store's revision.
         """
-        if self._must_begin():
-            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
+        if self._is_sqlite():
+            self._begin_writing()
         with self.connection.begin_nested():
             yield
         if counts:
             self.on_write(noun)
 
-    def _must_begin(self) -> bool:
-        if self.connection.dialect.name != "sqlite":
-            return False
-        driver_connection = self.connection.connection.dbapi_connection
-        return not getattr(driver_connection, "in_transaction", False)
+    def _begin_writing(self) -> None:
+        is_read_only = not self.may_write.is_set() and not is_memory(self.connection.engine)
+        if is_read_only and self._has_begun():
+            self.connection.exec_driver_sql("COMMIT")
+        if not self._has_begun():
+            self.connection.exec_driver_sql("BEGIN IMMEDIATE")
+        self.may_write.set()
+
+    def _is_sqlite(self) -> bool:
+        return self.connection.dialect.name == "sqlite"
+
+    def _has_begun(self) -> bool:
+        return bool(getattr(self.connection.connection.dbapi_connection, "in_transaction", False))

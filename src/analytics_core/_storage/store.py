@@ -61,7 +61,7 @@ class SqlMetadataStore:
     def unit_of_work(self) -> Iterator[SqlUnitOfWork]:
         """Open one transaction; it commits when the block ends well, else leaves nothing behind.
 
-        Reads of one unit are of one record at one moment. Within a unit a refused write leaves the unit usable.
+        All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable.
         """
         if self._closed:
             raise StoreUnavailableError("the metadata store is closed")

@@ -72,7 +72,7 @@ RECORD_MEANINGS: Mapping[str, str] = {
     "datasource_id": "The id of the dataset or of the stored query.",
     "ExploreSlice.datasource": "The dataset of the chart, as id and type.",
     "datasource_name": "The name of the dataset.",
-    "datasource_name_text": "The name of the dataset, with its schema.",
+    "datasource_name_text": "The name of the dataset, if the caller may read it.",
     "datasource_type": "What kind of source it is.",
     "datasource_url": "Where the dataset is explored.",
     "description_markeddown": "The description as sanitized HTML.",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, wait
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -345,6 +345,23 @@ class MetadataStoreConformance:
                 unit.charts.add(a_chart("b"), actor_id=None)
             looked.result()
         assert seen[0] in ([], ["a", "b"])
+
+    def test_what_a_unit_reads_is_of_one_moment(self, store: MetadataStore) -> None:
+        """A change that others complete between two reads does not show in the second; a write of it is refused."""
+        with store.unit_of_work() as unit:
+            chart = unit.charts.add(a_chart("a", params="1"), actor_id=None)
+        with ThreadPoolExecutor(1) as pool, store.unit_of_work() as unit:
+            read = unit.charts.get(chart.id)
+            changing = pool.submit(_increment, store, chart.id)
+            wait([changing], timeout=1)  # a store that lets one unit in at a time makes it wait
+            assert unit.charts.get(chart.id) == read
+            assert unit.charts.list(ListQuery())[1] == (read,)
+            if changing.done():
+                with pytest.raises(StaleVersionError):
+                    unit.charts.update(replace(read, params="0"), actor_id=None)
+        changing.result()
+        with store.unit_of_work() as unit:
+            assert unit.charts.get(chart.id).params == "2"
 
     def test_the_revision_grows_with_what_bears_on_a_kind(self, store: MetadataStore) -> None:
         """With nouns, a change of these kinds and every deletion moves it; without, any change does."""
