@@ -177,7 +177,6 @@ def test_many_guests_at_once_get_their_own_rows(world: GuestWorld) -> None:
 
 
 def test_the_cache_keeps_guests_apart_and_serves_those_with_equal_rules(world: GuestWorld) -> None:
-    later(world, 3_600)
     first = world.guest("acme", username="anna").charts.data(5).results[0]
     same = world.guest("acme", username="bert").charts.data(5).results[0]
     other = world.guest("globex").charts.data(5).results[0]
@@ -185,7 +184,7 @@ def test_the_cache_keeps_guests_apart_and_serves_those_with_equal_rules(world: G
     assert same.is_cached
     assert same.cache_key == first.cache_key
     assert len({first.cache_key, other.cache_key, admin.cache_key}) == 3
-    assert not other.is_cached
+    assert other.data != first.data
 
 
 # ------------------------------------------------------------------------------------------------- embedded dashboards

@@ -44,7 +44,7 @@ def test_rounding_up_is_the_least_moment_not_before(source: str, moment: datetim
     assert ceiled is not None
     assert ceiled >= moment
     assert parsed.floor(ceiled) == ceiled
-    assert parsed.floor(ceiled - timedelta(microseconds=1)) < moment or ceiled == moment
+    assert ceiled == moment or parsed.floor(ceiled - timedelta(microseconds=1)) < moment
 
 
 def test_rounding_up_beyond_the_calendar_is_none() -> None:
