@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 import pandas as pd
@@ -40,6 +40,8 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
             table = _METHODS[options.method](table, interval)
         except (pd.errors.OutOfBoundsDatetime, OverflowError):
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
+    else:
+        table = table.copy(deep=False)
     return table if options.fill_value is None else _filled(table, options.fill_value)
 
 
@@ -50,7 +52,7 @@ def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
             "Resample operation requires DatetimeIndex: the index of the frame must hold moments; pivot with the time "
             f"column as index first. The columns are: {listed(labels(frame))}"
         )
-    table = frame[index.notna()] if index.hasnans else frame.copy(deep=False)
+    table = frame[index.notna()] if index.hasnans else frame
     return table if table.index.is_monotonic_increasing else table.sort_index(kind="stable")
 
 
@@ -58,7 +60,7 @@ def _in_fine_units(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return the table with moments that can tell the steps of the grid apart."""
     if not isinstance(interval, pd.offsets.Tick):
         return table
-    index, unit = pd.DatetimeIndex(table.index), pd.Timedelta(interval).unit
+    index, unit = cast("pd.DatetimeIndex", table.index), pd.Timedelta(interval).unit
     return table if _UNITS.index(index.unit) >= _UNITS.index(unit) else table.set_axis(index.as_unit(unit))
 
 
@@ -160,13 +162,13 @@ def _fillable(table: pd.DataFrame) -> pd.DataFrame:
     Raises:
         PostProcessingError: a column holds complex numbers.
     """
-    result = table.copy(deep=False)
-    for place, dtype in enumerate(table.dtypes):
-        if pd.api.types.is_complex_dtype(dtype):
+    unfit = [(place, dtype) for place, dtype in enumerate(table.dtypes) if dtype.kind == "c" or dtype == np.float16]
+    result = table.copy(deep=False) if unfit else table
+    for place, dtype in unfit:
+        if dtype.kind == "c":
             refuse_column(table, labels(table)[place], option="method")
-        if dtype == np.float16:
-            column: Any = table.iloc[:, place].astype(np.float32)
-            result.isetitem(place, column)
+        column: Any = table.iloc[:, place].astype(np.float32)
+        result.isetitem(place, column)
     return result
 
 
