@@ -219,7 +219,9 @@ class MariadbServer(PrivateServer):
 
     @classmethod
     def initialise(cls, folder: Path, binaries: Mapping[str, str]) -> None:
-        """Make the data folder with the grant tables."""
+        """Make the data folder with the grant tables, and one for the server's own temporary files."""
+        (folder / "tmp").mkdir()
+        _give_to_server_user(folder / "tmp")
         options = ["--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
         data = f"--datadir={folder / 'data'}"
         _run_as_server_user([binaries["mariadb-install-db"], "--no-defaults", data, *options], folder=folder)
@@ -231,6 +233,7 @@ class MariadbServer(PrivateServer):
             binaries["mariadbd"],
             "--no-defaults",
             f"--datadir={folder / 'data'}",
+            f"--tmpdir={folder / 'tmp'}",
             f"--socket={folder / 'socket'}",
             f"--pid-file={folder / 'pid'}",
             f"--port={port}",
