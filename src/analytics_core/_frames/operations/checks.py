@@ -28,7 +28,7 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
         PostProcessingError: a name is no column of the frame, or several columns share it.
     """
     wanted = tuple(names)
-    if not wanted:
+    if not wanted or _are_among(wanted, frame.columns):
         return
     present = labels(frame)
     known = set(present)
@@ -40,6 +40,11 @@ def require_columns(frame: pd.DataFrame, names: Iterable[Hashable], *, option: s
                 f"{option}: {present.count(name)} columns are called {name!r}; rename one. "
                 f"The columns are: {listed(present)}"
             )
+
+
+def _are_among(names: Iterable[Hashable], columns: pd.Index[Any]) -> bool:
+    """Tell the common case at once: all names are among columns that are different texts."""
+    return isinstance(columns.dtype, pd.StringDtype) and columns.is_unique and all(name in columns for name in names)
 
 
 def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
