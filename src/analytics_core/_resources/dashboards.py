@@ -19,7 +19,7 @@ from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
 from analytics_core._resources.dashboard_changes import changed_dashboard, is_slug, new_dashboard
-from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
+from analytics_core._resources.dashboard_checks import check_roles, placed_charts
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
@@ -30,6 +30,7 @@ from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import CHARTS, OWNERS, ROLES, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
@@ -157,7 +158,9 @@ class Dashboards:
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
-    def update(self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | None = None) -> DashboardGet:
+    def update(
+        self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> DashboardGet:
         """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
 
         A layout decides the charts as in `create`. With `unchanged_since`, the `changed_on` of the dashboard that the
