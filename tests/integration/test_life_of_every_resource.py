@@ -221,6 +221,29 @@ def test_a_guest_makes_sees_and_changes_nothing(people: People, name: str) -> No
     assert life.read(people.maker(life), key) == "first"
 
 
+@pytest.mark.parametrize("name", ["charts", "dashboards", "datasets"])
+def test_what_another_system_manages_changes_only_for_that_system(people: People, name: str) -> None:
+    first = {
+        "charts": chart("first", 1, QUERY),
+        "dashboards": dashboard("first", 1),
+        "datasets": {"database": 1, "table_name": "first", "sql": "SELECT city FROM sales"},
+    }[name]
+    life, owner, admin = LIVES[name], people.owner, people.world.admin
+    address = "https://elsewhere.example/1"
+    key = getattr(owner, name).create({**first, "is_managed_externally": True, "external_url": address}).id
+    with owner._runtime.store.unit_of_work() as unit:
+        assert getattr(unit, name).get(key).external_url == address
+    assert getattr(owner, name).get(key).is_managed_externally
+    for core in (owner, admin):
+        for act in (life.change, life.delete):
+            assert refused(OwnershipError, act, core, key)
+    admin.users.update(1, {"attributes": {"manages_externally": "true"}})
+    life.change(admin, key)
+    assert life.read(owner, key) == "second"
+    life.delete(admin, key)
+    assert key not in life.listed(owner)
+
+
 def refused(error: type[AnalyticsError], act: Callable[..., Any], *arguments: Any) -> bool:
     """Tell that the act raises this very error."""
     with pytest.raises(error) as refusal:
