@@ -349,6 +349,16 @@ def test_a_warm_up_of_many_streams_and_survives_single_failures(shop: SmallCore)
     assert [one.chart_id for one in shop.core.cache.warm_up_many(dashboard_id=on)] == [ids[2]]
 
 
+def test_a_warm_up_of_a_hundred_charts_goes_through_all_of_them(shop: SmallCore) -> None:
+    ids = [chart(shop.core, context(row_limit=number + 1) if number % 10 else None) for number in range(100)]
+    progress = shop.core.cache.warm_up_many()
+    assert next(progress).chart_id == ids[0]
+    assert not is_cached(shop.core, ids[99])  # it is told before the others are done
+    statuses = [one.viz_status for one in progress]
+    assert (len(statuses), statuses.count("failed")) == (99, 9)
+    assert all(is_cached(shop.core, key) for number, key in enumerate(ids) if number % 10)
+
+
 def test_a_warm_up_does_not_reach_what_the_actor_may_not_read(shop: SmallCore) -> None:
     made = chart(shop.core, context())
     on = board(shop, made)

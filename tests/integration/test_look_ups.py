@@ -11,7 +11,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.people import User
-from analytics_core.errors import PayloadSchemaError, UnknownNameError
+from analytics_core.errors import AccessError, PayloadSchemaError, UnknownNameError
 
 
 @pytest.fixture
@@ -95,6 +95,41 @@ def test_distinct_values_are_those_of_what_one_may_read(shop: SmallCore) -> None
     assert texts(reader.logs.distinct("action")) == ["a.view"]
     assert {"a.view", "chart.create"} <= set(texts(shop.core.logs.distinct("action")))
     assert texts(reader.logs.related("user")) == ["Reader"]
+
+
+def test_choices_and_values_of_dashboards_are_those_that_one_may_see(shop: SmallCore) -> None:
+    reader, stranger = shop.reader(("dataset", 1)), shop.reader(username="stranger")
+    chart(shop.core, "open")
+    chart(shop.core, "secret", dataset=2)
+    shop.core.dashboards.create({"dashboard_title": "a", "slug": "draft", "certified_by": "Eve"})
+    shop.core.dashboards.create({"dashboard_title": "b", "slug": "shown", "certified_by": "Bob", "published": True})
+    admin = shop.core.dashboards
+    assert texts(admin.related("charts")) == ["open", "secret"]
+    assert texts(reader.dashboards.related("charts")) == ["open"]
+    assert texts(admin.related("roles", filter="role of r")) == ["role of reader"]
+    assert texts(stranger.dashboards.related("roles")) == ["role of stranger"]
+    for field in ("owners", "created_by", "changed_by"):
+        assert texts(admin.related(field)) == ["Ada Admin", "Reader", "Stranger"]
+        assert texts(reader.dashboards.related(field)) == ["Ada Admin", "Reader"]
+    assert texts(admin.distinct("certified_by")) == ["Bob", "Eve"]
+    assert texts(reader.dashboards.distinct("certified_by")) == ["Bob"]
+    assert texts(admin.distinct("slug", filter="RAF")) == ["draft"]
+    assert texts(reader.dashboards.distinct("slug")) == ["shown"]
+
+
+def test_choices_of_row_rules_are_for_whom_the_rules_are(shop: SmallCore) -> None:
+    reader = shop.reader(("dataset", 1))
+    rules = shop.core.row_level_security
+    rule = {"name": "r", "clause": "amount > 1", "filter_type": "Regular", "roles": [2], "tables": [1]}
+    rules.create(rule)
+    assert texts(rules.related("tables")) == ["orders", "people"]
+    assert texts(rules.related("tables", filter="PEO")) == ["people"]
+    assert texts(rules.related("roles")) == ["Administrators", "role of reader"]
+    assert texts(rules.related("created_by")) == ["Ada Admin", "Reader"]
+    with pytest.raises(UnknownNameError, match="tables"):
+        rules.related("table")
+    with pytest.raises(AccessError):
+        reader.row_level_security.related("tables")
 
 
 @pytest.mark.parametrize("text", ["%", "_", "' OR 1=1 --", "\\"])

@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._security.policy import Policy
 from analytics_core.testing.clock import FixedClock
 
 KEY = "k3y-of-the-embedding-host-0123456789"
@@ -74,13 +75,17 @@ class GuestWorld:
 
 
 @contextmanager
-def guest_world(url: str, *, metadata_url: str = "sqlite://", **settings: Any) -> Iterator[GuestWorld]:
+def guest_world(
+    url: str, *, metadata_url: str = "sqlite://", policy: Policy | None = None, **settings: Any
+) -> Iterator[GuestWorld]:
     """Fill the database of `url` and give the world over it."""
     fill(url)
     clock = FixedClock(NOW)
     choices = Settings(**{"secret_key": KEY, "metadata_freshness_s": 0, **settings})
     file = url.partition(":///")[2]
-    with AnalyticsCore(choices, metadata_url=metadata_url, clock=clock, allowed_files=[file] if file else []) as host:
+    with AnalyticsCore(
+        choices, metadata_url=metadata_url, clock=clock, policy=policy, allowed_files=[file] if file else []
+    ) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})
         dataset = admin.datasets.create({"database": 1, "table_name": "sales"})

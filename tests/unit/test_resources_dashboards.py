@@ -483,7 +483,7 @@ def test_a_flood_of_problems_is_told_in_a_short_message(shop: SmallCore) -> None
 def test_what_was_read_is_named_by_a_moment(shop: SmallCore) -> None:
     made = add_dashboard(shop.core)
     with pytest.raises(PayloadSchemaError, match="unchanged_since: must be a moment"):
-        shop.core.dashboards.update(made.id, {"css": "x"}, unchanged_since="2024-01-01")  # type: ignore[arg-type]
+        shop.core.dashboards.update(made.id, {"css": "x"}, unchanged_since="2024-01-01")
 
 
 @pytest.mark.parametrize("value", [timedelta(1), {1, 2}, {(1, 2): 3}, object()])

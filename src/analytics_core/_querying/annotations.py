@@ -26,7 +26,7 @@ from analytics_core._querying.reading import stored_context
 from analytics_core._querying.totals import totals_source
 from analytics_core._records.annotation import Annotation
 from analytics_core._records.chart import Chart
-from analytics_core._security.policy import Act, Policy
+from analytics_core._security.policy import Policy
 from analytics_core.errors import AnalyticsError, LimitError, QueryError
 from analytics_core.models.annotation_layer import AnnotationLayer, AnnotationSource, AnnotationType
 from analytics_core.models.enums import ResultFormat, ResultType
@@ -111,7 +111,7 @@ class Annotator:
 
     # ------------------------------------------------------------------------------------------------ native layers
     def _native(self, layer: AnnotationLayer, layer_id: int, host: Host) -> _Shown:
-        self._policy.require(Act.READ_ANNOTATIONS, host.call.actor)
+        self._policy.require_show_annotations(host.call.actor)
         overrides = layer.overrides or {}
         since, until = self._range(overrides, host)
         stored = self._reader.native(layer_id, since=since, until=until)

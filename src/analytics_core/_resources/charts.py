@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -20,6 +21,7 @@ from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
@@ -178,12 +180,13 @@ class Charts:
         items = (chart_item(chart, around=around, people=people, readable=readable) for chart in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
-    def update(self, chart_id: int, payload: Payload) -> ChartGet:
+    def update(self, chart_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
 
         `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. With
         `query_context_generation` true a query context was made by a system: it does not replace one that a person
-        wrote, and does not count as saving the chart.
+        wrote, and does not count as saving the chart. With `unchanged_since`, the `changed_on_utc` of the list that the
+        caller read, a change that somebody else made since is not overwritten.
 
         Raises:
             PayloadError: the payload breaks the shape.
@@ -197,7 +200,9 @@ class Charts:
 
         def change() -> tuple[Chart, Around]:
             with self._runtime.store.unit_of_work() as unit:
-                after = self._changed(unit, self._writable(unit, chart_id), put, owners)
+                before = self._writable(unit, chart_id)
+                refuse_later_change(before, unchanged_since)
+                after = self._changed(unit, before, put, owners)
                 stored = unit.charts.update(after, actor_id=self._actor.id)
                 details = self._placed(unit, chart_id, put.dashboards)
                 act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from datetime import UTC, datetime
 
-from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.visibility import datasets_of
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.errors import PayloadSchemaError, Problem
 
 
 def check_roles(unit: UnitOfWork, role_ids: Iterable[int], *, shape: str) -> None:
@@ -51,15 +49,3 @@ def placed_charts(
     for chart in new:
         policy.require_read_chart(actor, chart, datasets.get(chart.id))
     return tuple(chart_id for chart_id in wanted if chart_id in charts)
-
-
-def refuse_later_change(dashboard: Dashboard, unchanged_since: object) -> None:
-    """Raise StaleVersionError when the dashboard has changed since this moment; a naive one is UTC."""
-    if unchanged_since is not None and not isinstance(unchanged_since, datetime):
-        problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
-        raise PayloadSchemaError(shape="dashboards.update", problems=[problem])
-    changed_on = dashboard.audit.changed_on
-    if unchanged_since is None or changed_on is None:
-        return
-    if changed_on > (unchanged_since if unchanged_since.tzinfo else unchanged_since.replace(tzinfo=UTC)):
-        raise StaleVersionError("dashboard", dashboard.id)

@@ -13,13 +13,13 @@ from analytics_core._querying.call import Call
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
 from analytics_core._resources.dashboard_changes import changed_dashboard, is_slug, new_dashboard
-from analytics_core._resources.dashboard_checks import check_roles, placed_charts, refuse_later_change
+from analytics_core._resources.dashboard_checks import check_roles, placed_charts
 from analytics_core._resources.dashboard_content import charts_in, checked_content
 from analytics_core._resources.dashboard_copies import copied_dashboard, with_charts_of_its_own
 from analytics_core._resources.dashboard_datasets import dashboard_dataset
@@ -30,7 +30,9 @@ from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, OWNERS, ROLES, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
@@ -51,6 +53,7 @@ from analytics_core.models.dashboard import (
 )
 from analytics_core.models.dataset_description import DashboardDataset
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
@@ -74,6 +77,15 @@ LISTING = Listing(
         "charts": ColumnKind.LINKS,
     },
     stored_as={"owners": "owner_ids", "roles": "role_ids", "tags": "tag_ids", "charts": "chart_ids"},
+)
+
+LOOK_UPS = LookUps(
+    shape="dashboard",
+    repository=lambda unit: unit.dashboards,
+    scope=lambda unit, policy, actor: ListQuery(ids=visible_dashboards(unit, policy, actor)),
+    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    records={"charts": CHARTS, "roles": ROLES},
+    distinct={"certified_by": "certified_by", "slug": "slug"},
 )
 
 _POST, _PUT, _COPY = "DashboardRestApi.post", "DashboardRestApi.put", "DashboardCopySchema"
@@ -146,7 +158,9 @@ class Dashboards:
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
-    def update(self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | None = None) -> DashboardGet:
+    def update(
+        self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> DashboardGet:
         """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
 
         A layout decides the charts as in `create`. With `unchanged_since`, the `changed_on` of the dashboard that the
@@ -179,6 +193,34 @@ class Dashboards:
             self._writable(unit, dashboard_id)
             unit.dashboards.delete(dashboard_id)
             act.log(unit, dashboard_id=dashboard_id)
+
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles` or `charts`.
+
+        The arguments are those of `charts.related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+
+    def distinct(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
+
+        The arguments are those of `charts.related`.
+        """
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: Payload) -> DashboardGet:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -25,6 +26,7 @@ from analytics_core._resources.dataset_copies import copied_dataset, without_col
 from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, OWNERS, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
@@ -177,8 +179,11 @@ class Datasets:
         )
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
-    def update(self, dataset_id: int, payload: Payload) -> DatasetGet:
+    def update(self, dataset_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> DatasetGet:
         """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
+
+        With `unchanged_since`, the `changed_on` of the dataset that the caller read, a change that somebody else made
+        since is not overwritten.
 
         Raises:
             PayloadError: the payload breaks the shape.
@@ -192,6 +197,7 @@ class Datasets:
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
+            refuse_later_change(before, unchanged_since)
             after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
             database = unit.databases.get(after.database_id)
         if reads_elsewhere(before, after):

@@ -14,6 +14,7 @@ from analytics_core._records.repositories import ListQuery, Repository, UnitOfWo
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATASETS, ROLES, LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable
 from analytics_core._runtime import Runtime
@@ -23,6 +24,7 @@ from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet
 from analytics_core.models.references import RoleReference
+from analytics_core.models.related import RelatedResponse
 from analytics_core.models.row_level_security import (
     RowRuleGet,
     RowRuleListItem,
@@ -51,6 +53,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={"roles": "role_ids", "tables": "dataset_ids"},
+)
+
+LOOK_UPS = LookUps(
+    shape="row rule",
+    repository=lambda unit: unit.row_rules,
+    scope=lambda _unit, _policy, _actor: ListQuery(),
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={"roles": ROLES, "tables": DATASETS},
+    distinct={},
 )
 
 
@@ -126,6 +137,18 @@ class RowLevelSecurity:
             count, found = unit.row_rules.list(query)
             named = _named(unit, found)
         return Page(count=count, result=tuple(only(_item(rule, named, readable), fields) for rule in found))
+
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def update(self, rule_id: int, payload: Payload) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).

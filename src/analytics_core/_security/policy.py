@@ -116,7 +116,7 @@ RULES: Rules = MappingProxyType(
         Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
         Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
-        Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
+        Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN, GUEST}),
         Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
         Act.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Standing.CREATOR}),
@@ -300,6 +300,15 @@ class Policy:
         """Raise AccessError unless the actor may do an act that no record is needed to decide about."""
         if not self.allows(act, _signed_in_standings(actor)):
             raise AccessError(f"you may not {act.value}; ask an administrator")
+
+    def require_show_annotations(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may see stored annotations in the answer of a chart.
+
+        Guests ask the charts of their dashboards as they are stored, so they see the layers that its owners put there.
+        """
+        standings = _signed_in_standings(actor) if actor.guest is None else _guest_standings(is_named=True)
+        if not self.allows(Act.READ_ANNOTATIONS, standings):
+            raise AccessError(f"you may not {Act.READ_ANNOTATIONS.value}; ask an administrator")
 
     def can_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> bool:
         """Tell whether the actor may change or delete the layer, or add annotations to it."""

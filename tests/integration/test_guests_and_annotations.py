@@ -1,0 +1,90 @@
+"""What a guest sees of the annotation layers of a stored chart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.guests import QUERY, GuestWorld, chart, context, guest_world
+
+from analytics_core import errors
+from analytics_core._security.policy import RULES, Act, Policy, Standing
+
+NATIVE = {
+    "name": "Events",
+    "annotationType": "EVENT",
+    "sourceType": "NATIVE",
+    "value": 1,
+    "show": True,
+    "showMarkers": False,
+    "style": "solid",
+}
+COLUMNS = {"timeColumn": "id", "titleColumn": "city", "descriptionColumns": [], "intervalEndColumn": ""}
+SHOWN = {**NATIVE, "name": "Sales", "sourceType": "table", "value": 2, **COLUMNS}
+HIDDEN = {**SHOWN, "name": "Secrets", "value": 3, "timeColumn": "word", "titleColumn": "word"}
+
+
+@pytest.fixture
+def world(tmp_path: Path, metadata_url: str) -> Iterator[GuestWorld]:
+    with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=metadata_url) as made:
+        layer = made.admin.annotation_layers.create({"name": "Releases"})
+        day = "2024-02-01T00:00:00Z"
+        event = {"start_dttm": day, "end_dttm": day, "short_descr": "2.0"}
+        made.admin.annotations.create(layer.id, event)
+        yield made
+
+
+def show(world: GuestWorld, *layers: dict[str, Any]) -> None:
+    """Store layers in chart 1, which is on the guest's dashboard."""
+    stored = chart("by city", 1, {**QUERY, "annotation_layers": list(layers)})
+    world.admin.charts.update(1, {"query_context": stored["query_context"]})
+
+
+@pytest.mark.parametrize("by_id", [True, False])
+def test_a_guest_sees_the_stored_annotations_of_a_chart(world: GuestWorld, by_id: bool) -> None:
+    show(world, NATIVE)
+    asked = context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1})
+    result = world.guest().charts.data(1 if by_id else asked).results[0]
+    assert {row["city"] for row in result.data} == {"Bonn", "Kiel"}
+    assert [item["short_descr"] for item in result.annotations[0].records] == ["2.0"]
+
+
+def test_a_layer_that_is_a_chart_of_the_dashboard_shows_the_rows_of_the_guest_only(world: GuestWorld) -> None:
+    show(world, SHOWN)
+    everybody = world.admin.charts.data(1).results[0].annotations[0].records
+    assert {row["city"] for row in everybody} == {"Bonn", "Kiel"}  # two rows of all, which fill the cache
+    globex = world.guest("globex").charts.data(1).results[0].annotations[0].records
+    assert {row["city"] for row in globex} == {"Oslo", "Rome"}
+
+
+def test_a_layer_that_is_a_chart_elsewhere_is_refused_without_data(world: GuestWorld) -> None:
+    show(world, HIDDEN)
+    assert b"hidden-word" in world.admin.charts.data(1).to_json()
+    answer = world.guest().charts.data(1)
+    failure = answer.results[0].failure
+    assert isinstance(failure, errors.ChartAccessError)
+    assert "Secrets" in str(failure)
+    assert b"hidden-word" not in answer.to_json()
+
+
+def test_a_guest_cannot_bring_layers_or_read_them_elsewhere(world: GuestWorld) -> None:
+    guest = world.guest()
+    with pytest.raises(errors.GuestAccessError, match="annotation_layers"):
+        guest.charts.data(context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1}))
+    show(world, NATIVE)
+    with pytest.raises(errors.GuestAccessError, match="annotation_layers"):
+        guest.charts.data(context({**QUERY, "annotation_layers": [{**NATIVE, "value": 2}]}, form_data={"slice_id": 1}))
+    for call in (lambda: guest.annotation_layers.get(1), lambda: guest.annotations.list(1)):
+        with pytest.raises(errors.GuestAccessError):
+            call()
+
+
+def test_a_host_may_keep_stored_annotations_from_guests(tmp_path: Path) -> None:
+    own = Policy({**RULES, Act.READ_ANNOTATIONS: frozenset({Standing.ADMINISTRATOR, Standing.SIGNED_IN})})
+    with guest_world(f"sqlite:///{tmp_path}/shop.db", policy=own) as world:
+        world.admin.annotation_layers.create({"name": "Releases"})
+        show(world, NATIVE)
+        assert world.admin.charts.data(1).results[0].failure is None
+        assert isinstance(world.guest().charts.data(1).results[0].failure, errors.AccessError)
