@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dtype, frames_of_k_x_y, picture
 from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, options_of
 
+from analytics_core._frames.operations.base import Noted
 from analytics_core._frames.operations.flatten import flattened_for_output
 from analytics_core._frames.pandas_frames import from_pandas
 from analytics_core._frames.pipeline import read_options
@@ -69,7 +70,8 @@ def check(name: str, table: pd.DataFrame, options: dict[str, Any]) -> bool:
     before = picture(table)
     try:
         read = read_options(OPERATIONS[name], options, place=name)
-        result = OPERATIONS[name].apply(table, read)
+        applied = OPERATIONS[name].apply(table, read)
+        result = applied.frame if isinstance(applied, Noted) else applied
         shown = flattened_for_output(result)
     except (PostProcessingError, LimitError) as error:
         made, told = False, error.message
