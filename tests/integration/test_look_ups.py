@@ -132,6 +132,20 @@ def test_choices_of_row_rules_are_for_whom_the_rules_are(shop: SmallCore) -> Non
         reader.row_level_security.related("tables")
 
 
+@pytest.mark.parametrize(
+    ("namespace", "payload"),
+    [("annotation_layers", {"name": "x"}), ("css_templates", {"template_name": "x"}), ("tags", {"name": "x"})],
+)
+def test_who_made_shared_content_may_be_chosen(shop: SmallCore, namespace: str, payload: dict[str, Any]) -> None:
+    maker, reader = shop.reader(username="maker"), shop.reader()
+    assert texts(getattr(reader, namespace).related("created_by")) == ["Reader"]
+    getattr(maker, namespace).create(payload)
+    assert texts(getattr(reader, namespace).related("created_by")) == ["Maker", "Reader"]
+    assert texts(getattr(reader, namespace).related("created_by", filter="MAK")) == ["Maker"]
+    with pytest.raises(UnknownNameError, match="created_by"):
+        getattr(reader, namespace).related("creator")
+
+
 @pytest.mark.parametrize("text", ["%", "_", "' OR 1=1 --", "\\"])
 def test_a_searched_text_is_only_text(shop: SmallCore, text: str) -> None:
     assert shop.core.charts.related("datasets", filter=text).count == 0

@@ -8,8 +8,10 @@ from typing import Any
 
 from analytics_core._querying.annotation_reader import remember_deleted_layer
 from analytics_core._records.annotation import AnnotationLayer
+from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -23,6 +25,7 @@ from analytics_core.models.annotation import (
     AnnotationLayerPut,
 )
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="annotation layer",
@@ -37,6 +40,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+LOOK_UPS = LookUps(
+    shape="annotation layer",
+    repository=lambda unit: unit.annotation_layers,
+    scope=lambda _unit, _policy, _actor: ListQuery(),
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={},
+    distinct={},
 )
 
 
@@ -90,6 +102,18 @@ class AnnotationLayers:
         people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(layer, people, readable), fields) for layer in found))
+
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def update(self, layer_id: int, payload: Payload) -> AnnotationLayerGet:
         """Change a layer's name or description; only its creator and administrators may.

@@ -7,9 +7,11 @@ from dataclasses import replace
 from typing import Any
 
 from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -18,6 +20,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="CSS template",
@@ -32,6 +35,15 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+LOOK_UPS = LookUps(
+    shape="CSS template",
+    repository=lambda unit: unit.css_templates,
+    scope=lambda _unit, _policy, _actor: ListQuery(),
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={},
+    distinct={},
 )
 
 
@@ -85,6 +97,18 @@ class CssTemplates:
         people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
+        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def update(self, template_id: int, payload: Payload) -> CssTemplateGet:
         """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`)."""

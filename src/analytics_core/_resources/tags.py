@@ -13,6 +13,7 @@ from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -25,6 +26,7 @@ from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersio
 from analytics_core.models.enums import TagType
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
+from analytics_core.models.related import RelatedResponse
 from analytics_core.models.tag import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 
 LISTING = Listing(
@@ -42,6 +44,15 @@ LISTING = Listing(
     stored_as={},
 )
 TAGGED = Listing(shape="tagged record", item=TaggedRecord, columns={}, stored_as={})
+
+LOOK_UPS = LookUps(
+    shape="tag",
+    repository=lambda unit: unit.tags,
+    scope=lambda _unit, _policy, _actor: ListQuery(),
+    people={"created_by": "created_by"},
+    records={},
+    distinct={},
+)
 
 
 class Tags:
@@ -83,6 +94,17 @@ class Tags:
             count, found = unit.tags.list(query)
         people = read_people(self._runtime.people, (person for tag in found for person in _people_of(tag)))
         return Page(count=count, result=tuple(only(self._shown(tag, people), fields) for tag in found))
+
+    def related(
+        self,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return the people that may be chosen for `created_by`, as `charts.related` does."""
+        wanted = Wanted(text=filter, page=page, page_size=page_size)
+        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
     def update(self, tag_id: int, payload: Payload) -> TagGet:
         """Rename or describe a tag; only who made it and administrators may."""
