@@ -10,10 +10,6 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-
-pytest.importorskip("fastapi")
-pytest.importorskip("httpx2")
-
 from fastapi.testclient import TestClient
 
 APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
