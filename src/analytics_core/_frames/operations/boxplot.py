@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
+from analytics_core._frames.operations.assembly import table_of
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import Array, is_numeric, labels, numbers, refuse_column
 from analytics_core._frames.operations.column_maps import only_column
@@ -18,6 +19,8 @@ from analytics_core.models.postprocessing import BoxplotOptions, WhiskerType
 
 _REACH: Final = 1.5
 """How many heights of the box a tukey whisker reaches at most."""
+_BOX: Final = (25.0, 50.0, 75.0)
+"""The percentiles of a box; they are found midway between two values."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,12 +59,13 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     statistics = {
         metric: _statistics(sample_of(_metric(frame, metric), groups), options) for metric in _metrics(frame, options)
     }
-    columns: dict[Hashable, Any] = {
-        name: groups.key_array(key) for name, key in zip(options.groupby, keys, strict=True)
+    held = {name: groups.key_array(key) for name, key in zip(options.groupby, keys, strict=True)}
+    made = {
+        f"{metric}__{name}": found[name]
+        for name in next(iter(statistics.values()), ())
+        for metric, found in statistics.items()
     }
-    for name in next(iter(statistics.values()), ()):
-        columns |= {f"{metric}__{name}": made[name] for metric, made in statistics.items()}
-    return pd.DataFrame(columns, index=pd.RangeIndex(groups.size), copy=False)
+    return table_of(held, made, rows=groups.size)
 
 
 def _require_percentiles(options: BoxplotOptions) -> None:
@@ -117,7 +121,7 @@ def sample_of(values: Array, groups: Groups) -> Sample:
 def _statistics(sample: Sample, options: BoxplotOptions) -> Mapping[str, Any]:
     """Return the statistics by name, in the order of the columns."""
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        first, middle, third, *ends = percentiles(sample, *_wanted(options))
+        first, middle, third, *ends = percentiles(sample, _wanted(options), midway=len(_BOX))
         low, high = ends or _whiskers(sample, options, first, third)
         return {
             "mean": _means(sample),
@@ -131,24 +135,26 @@ def _statistics(sample: Sample, options: BoxplotOptions) -> Mapping[str, Any]:
         }
 
 
-def _wanted(options: BoxplotOptions) -> tuple[Array, Array]:
-    """Return the percentiles to find, and of each whether it lies midway: the box, then the ends of its whiskers."""
-    quartiles = [25.0, 50.0, 75.0]
+def _wanted(options: BoxplotOptions) -> Array:
+    """Return the percentiles to find: those of the box, then the ends of its whiskers."""
     ends = options.percentiles if options.whisker_type is WhiskerType.PERCENTILE else None
-    return np.array([*quartiles, *(ends or ())]), np.arange(3 + len(ends or ())) < len(quartiles)
+    return np.array((*_BOX, *(ends or ())))
 
 
-def percentiles(sample: Sample, qs: Array, midway: Array) -> Array:
-    """Return a row for each percentile with that of each group.
+def percentiles(sample: Sample, qs: Array, *, midway: int) -> Array:
+    """Return a row for each percentile with that of each group; the first `midway` of them lie in the middle.
 
     It lies on the line between the two nearest values, or midway between them.
     """
     place = np.maximum(sample.sizes - 1, 0) * (qs[:, None] / 100)
-    below, above = np.floor(place).astype(np.int64), np.ceil(place).astype(np.int64)
-    low, high = (_at(sample, sample.starts + offset).astype(np.float64) for offset in (below, above))
-    share = np.where(midway[:, None], 0.5 * (above > below), place - below)
+    below = place.astype(np.int64)
+    share = place - below
+    spots = sample.starts + below
+    low, high = _at(sample, np.array((spots, spots + (share > 0)))).astype(np.float64, copy=False)
+    share[:midway] = 0.5 * (share[:midway] > 0)
     # From the nearer end, as NumPy does it: so the ends themselves come out exact.
-    result: Array = np.where(share < 0.5, low + (high - low) * share, high - (high - low) * (1 - share))
+    rise = high - low
+    result: Array = np.where(share < 0.5, low + rise * share, high - rise * (1 - share))
     return np.where(low == high, low, result)
 
 
@@ -195,8 +201,9 @@ def _outliers(sample: Sample, low: Array, high: Array) -> Array:
     """Return a list for each group, in the order of the rows: what lies above its whiskers, then what lies below."""
     result = np.empty(len(sample.sizes), dtype=object)
     below, above = _beyond(sample, low, high)
-    for group, parts in enumerate(zip(_by_group(sample, above), _by_group(sample, below), strict=True)):
-        result[group] = parts[0] + parts[1]
+    result[:] = [
+        [*upper, *lower] for upper, lower in zip(_by_group(sample, above), _by_group(sample, below), strict=True)
+    ]
     return result
 
 
