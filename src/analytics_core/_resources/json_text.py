@@ -12,7 +12,7 @@ _DEEPEST: Final = 64
 def json_object(text: str | None) -> dict[str, Any]:
     """Return the object that a JSON text holds; empty when it holds anything else, or nests deeper than answers may."""
     try:
-        content = json.loads(text, parse_constant=_nothing) if text else {}
+        content = _DECODER.decode(text) if text else {}
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) and not _is_too_deep(content, text or "") else {}
@@ -20,6 +20,9 @@ def json_object(text: str | None) -> dict[str, Any]:
 
 def _nothing(_name: str) -> None:
     """Stand for NaN and infinity, which are not JSON."""
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_nothing)
 
 
 def _is_too_deep(content: Any, text: str) -> bool:

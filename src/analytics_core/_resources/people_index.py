@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
@@ -16,9 +16,10 @@ _MOST_OWNERS = 1_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeopleIndex:
-    """Users by id; somebody who was deleted is left out."""
+    """Users by id; somebody who was deleted is left out. The reference to a user is made once for a whole page."""
 
     users: Mapping[int, User]
+    _references: dict[int, UserReference] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def names(self, user_id: int | None) -> UserNames | None:
         """Return a user's names."""
@@ -33,7 +34,11 @@ class PeopleIndex:
     def reference(self, user_id: int | None) -> UserReference | None:
         """Return a reference to a user."""
         user = self.users.get(user_id) if user_id is not None else None
-        return UserReference(id=user.id, first_name=user.first_name, last_name=user.last_name) if user else None
+        if user is None:
+            return None
+        if user.id not in self._references:
+            self._references[user.id] = UserReference(id=user.id, first_name=user.first_name, last_name=user.last_name)
+        return self._references[user.id]
 
     def first_name(self, user_id: int | None) -> UserFirstName | None:
         """Return a user by id and first name."""

@@ -36,13 +36,16 @@ class Readable:
     now: datetime
     settings: Settings
     markdown: MarkdownToHtml = field(default_factory=MarkdownToHtml)
+    _deltas: dict[datetime, str] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def delta(self, moment: datetime | None) -> str | None:
         """Return how long ago a moment was, for example `3 hours ago`; None for no moment."""
         if moment is None:
             return None
-        elapsed = self.now - moment
-        return "now" if abs(elapsed.total_seconds()) < 1 else humanize.naturaltime(elapsed)
+        if moment not in self._deltas:  # most records were made and changed at the same moment
+            elapsed = self.now - moment
+            self._deltas[moment] = "now" if abs(elapsed.total_seconds()) < 1 else humanize.naturaltime(elapsed)
+        return self._deltas[moment]
 
     def utc(self, moment: datetime | None) -> str | None:
         """Return a moment as ISO 8601 text in UTC."""

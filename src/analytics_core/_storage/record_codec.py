@@ -11,13 +11,13 @@ from sqlalchemy import RowMapping
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.secret import Secret
-from analytics_core._storage.record_kinds import Record, RecordKind
+from analytics_core._storage.record_kinds import AUDIT_COLUMNS, Record, RecordKind
 from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import SecretBox
 
-_AUDIT = ("created_on", "changed_on", "created_by", "changed_by", "version")
-_GIVEN_BY_STORE = frozenset(("id", *_AUDIT))
+_NONE_HELD = "[]"
+_GIVEN_BY_STORE = frozenset(("id", *AUDIT_COLUMNS))
 
 
 def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
@@ -46,7 +46,7 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
 
 def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any], box: SecretBox) -> Record:
     """Return the record of a row and its parts; StoredDataError when a stored value does not decode."""
-    values = {column.name: row[column.name] for column in kind.table.columns if column.name not in _AUDIT}
+    values = {name: row[name] for name in kind.read_columns}
     for name in kind.blank_for_none:
         values[name] = values[name] or None
     for name in kind.pairs:
@@ -57,7 +57,7 @@ def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any
         values[name] = _read_enum(enum, values[name], place=f"{kind.noun} {row['id']}")
     for name in kind.sealed:
         values[name] = _opened(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
-    audit = Audit(**{name: row[name] for name in _AUDIT})
+    audit = Audit(**{name: row[name] for name in AUDIT_COLUMNS})
     return kind.record_type(**values, **parts, audit=audit)
 
 
@@ -70,6 +70,8 @@ def _opened(sealed: str | None, *, context: str, box: SecretBox) -> Secret | Non
 
 
 def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
+    if text == _NONE_HELD:  # most often
+        return ()
     try:
         return tuple((str(name), str(value)) for name, value in json.loads(text))
     except (ValueError, TypeError):
@@ -77,6 +79,8 @@ def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
 
 
 def _read_texts(text: str, *, place: str) -> tuple[str, ...]:
+    if text == _NONE_HELD:  # most often
+        return ()
     try:
         return tuple(map(str, json.loads(text)))
     except (ValueError, TypeError):

@@ -19,6 +19,9 @@ from analytics_core._storage import content_tables, tables
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
+AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
+"""What the store itself keeps of every record: who made and changed it, when, and how often."""
+
 
 class StoredRecord(Protocol):
     """What all records have."""
@@ -77,7 +80,8 @@ class RecordKind(Generic[Record]):
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     is_journal: bool = False
-    # Statements that run all the time are built once.
+    # What is used all the time is built once: the columns that a record's fields are read from, and statements.
+    read_columns: tuple[str, ...] = field(init=False)
     version_statement: Select[Any] = field(init=False)
     get_statement: Select[Any] = field(init=False)
     get_many_statement: Select[Any] = field(init=False)
@@ -87,6 +91,8 @@ class RecordKind(Generic[Record]):
     def __post_init__(self) -> None:
         table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
         among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
+        names = tuple(column.name for column in table.columns if column.name not in AUDIT_COLUMNS)
+        object.__setattr__(self, "read_columns", names)
         object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
         object.__setattr__(self, "get_statement", sa.select(table).where(by_id))
         object.__setattr__(self, "get_many_statement", sa.select(table).where(among).order_by(table.c.id))
