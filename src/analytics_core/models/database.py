@@ -17,6 +17,7 @@ from analytics_core.models.base import (
     Moment,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Text250,
     Text255,
@@ -91,7 +92,7 @@ class DatabaseTestConnection(StrictShape):
     ssh_tunnel: SshTunnel | None = None
 
 
-class DatabaseGet(Answer):
+class DatabaseGet(StampedAnswer):
     """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
 
     id: Whole = 0
