@@ -177,22 +177,28 @@ class Databases:
         self._runtime.connector.dispose(database_id)
 
     # --------------------------------------------------------------------------------------------- what it holds
-    def schemas(self, database_id: int) -> tuple[str, ...]:
-        """Return the schemas of a database whose tables the actor may read, sorted."""
-        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id))
+    def schemas(self, database_id: int, *, force: bool = False) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read, sorted.
 
-    def tables(self, database_id: int, schema: str | None = None) -> tuple[DatabaseTable, ...]:
+        They are kept for `metadata_cache_timeout.schema_cache_timeout` seconds of the database's `extra` (unset: not at
+        all, 0: for ever), until the database is changed, or asked with `force`.
+        """
+        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id), force=force)
+
+    def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
 
         Args:
             database_id: the database.
             schema: None for the default one, which takes a grant on the whole database.
+            force: ask the database, although `metadata_cache_timeout.table_cache_timeout` of its `extra` keeps the
+                names (as `schema_cache_timeout` does in `schemas`).
 
         Raises:
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
-        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema)
+        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
         return tuple(
             DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
         )
