@@ -105,3 +105,19 @@ def metadata_url(request: pytest.FixtureRequest) -> str:
     url: str = request.getfixturevalue("postgres_store_url")
     empty_store(url)
     return url
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        "sqlite",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ],
+)
+def module_store_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty metadata store that a module's tests share: in memory, on PostgreSQL, on MariaDB."""
+    if request.param == "sqlite":
+        return "sqlite://"
+    url: str = request.getfixturevalue(f"make_{request.param}_database")()
+    return url

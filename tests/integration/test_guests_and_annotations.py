@@ -26,9 +26,11 @@ SHOWN = {**NATIVE, "name": "Sales", "sourceType": "table", "value": 2, **COLUMNS
 HIDDEN = {**SHOWN, "name": "Secrets", "value": 3, "timeColumn": "word", "titleColumn": "word"}
 
 
-@pytest.fixture
-def world(tmp_path: Path, metadata_url: str) -> Iterator[GuestWorld]:
-    with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=metadata_url) as made:
+@pytest.fixture(scope="module")
+def world(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[GuestWorld]:
+    """A world in each kind of store, with one stored layer; each test begins by what chart 1 shows."""
+    shop = tmp_path_factory.mktemp("guests") / "shop.db"
+    with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as made:
         layer = made.admin.annotation_layers.create({"name": "Releases"})
         day = "2024-02-01T00:00:00Z"
         event = {"start_dttm": day, "end_dttm": day, "short_descr": "2.0"}
@@ -70,6 +72,7 @@ def test_a_layer_that_is_a_chart_elsewhere_is_refused_without_data(world: GuestW
 
 
 def test_a_guest_cannot_bring_layers_or_read_them_elsewhere(world: GuestWorld) -> None:
+    show(world)
     guest = world.guest()
     with pytest.raises(errors.GuestAccessError, match="annotation_layers"):
         guest.charts.data(context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1}))

@@ -1,4 +1,4 @@
-"""Every resource from its creation to its deletion: its owner, a reader, a stranger and a guest, in two kinds of store.
+"""Every resource from its creation to its deletion: its owner, a reader, a stranger and a guest, in each kind of store.
 
 The owner and the reader may query database 1, the stranger has no grant, the guest holds a token of dashboard 1.
 """
@@ -6,148 +6,16 @@ The owner and the reader may query database 1, the stranger has no grant, the gu
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.guests import NOW, QUERY, GuestWorld, chart, dashboard, guest_world
+from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world
+from tests.support.lives import LIVES, Key, Life
 
 from analytics_core import AnalyticsCore
-from analytics_core.errors import (
-    AccessError,
-    AnalyticsError,
-    ChartAccessError,
-    DashboardAccessError,
-    DatabaseAccessError,
-    DatasetAccessError,
-    GuestAccessError,
-    NotFoundError,
-    OwnershipError,
-)
-
-Key = Any
-Refusal = type[AnalyticsError] | None
-EVENT = {"start_dttm": NOW.isoformat(), "end_dttm": NOW.isoformat(), "short_descr": "first"}
-RULE = {"name": "first", "clause": "amount > 1", "filter_type": "Regular", "roles": [2], "tables": [1]}
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Life:
-    """How one resource is made, read, listed, changed and deleted, and what others meet.
-
-    `reader`, `stranger` and `guest` say what reading it raises for them (None: they read it), `maker` who makes it.
-    """
-
-    make: Callable[[AnalyticsCore], Key]
-    read: Callable[[AnalyticsCore, Key], Any]
-    change: Callable[[AnalyticsCore, Key], Any]
-    delete: Callable[[AnalyticsCore, Key], Any]
-    listed: Callable[[AnalyticsCore], set[Key]]
-    maker: str = "owner"
-    reader: Refusal = None
-    stranger: Refusal = None
-    guest: Refusal = GuestAccessError
-
-
-def plain(namespace: str, first: dict[str, Any], field: str, **more: Any) -> Life:
-    """Return the life of a resource with the usual five methods, whose `field` is changed."""
-    return Life(
-        make=lambda core: getattr(core, namespace).create(first).id,
-        read=lambda core, key: getattr(getattr(core, namespace).get(key), field),
-        change=lambda core, key: getattr(core, namespace).update(key, {field: "second"}),
-        delete=lambda core, key: getattr(core, namespace).delete(key),
-        listed=lambda core: {item.id for item in getattr(core, namespace).list(page_size=100)},
-        **more,
-    )
-
-
-def _annotation(core: AnalyticsCore) -> Key:
-    layer = core.annotation_layers.create({"name": "a layer"})
-    return layer.id, core.annotations.create(layer.id, EVENT).id
-
-
-def _embedded(core: AnalyticsCore) -> Key:
-    made = core.dashboards.create(dashboard("first", 1))
-    core.embedded.create(made.id, {"allowed_domains": ["https://first.example"]})
-    return made.id
-
-
-LIVES = {
-    "databases": plain(
-        "databases",
-        {"database_name": "first", "orm_uri": "sqlite://"},
-        "database_name",
-        maker="admin",
-        reader=DatabaseAccessError,
-        stranger=DatabaseAccessError,
-    ),
-    "datasets": plain(
-        "datasets",
-        {"database": 1, "table_name": "first", "sql": "SELECT city FROM sales"},
-        "table_name",
-        stranger=DatasetAccessError,
-    ),
-    "charts": plain(
-        "charts",
-        chart("first", 1, QUERY),
-        "slice_name",
-        stranger=ChartAccessError,
-        guest=ChartAccessError,
-    ),
-    "dashboards": plain(
-        "dashboards",
-        dashboard("first", 1),
-        "dashboard_title",
-        stranger=DashboardAccessError,
-        guest=DashboardAccessError,
-    ),
-    "annotation_layers": plain("annotation_layers", {"name": "first"}, "name"),
-    "annotations": Life(
-        make=_annotation,
-        read=lambda core, key: core.annotations.get(*key).short_descr,
-        change=lambda core, key: core.annotations.update(*key, {"short_descr": "second"}),
-        delete=lambda core, key: core.annotations.delete(*key),
-        listed=lambda core: {
-            (layer.id, item.id) for layer in core.annotation_layers.list() for item in core.annotations.list(layer.id)
-        },
-    ),
-    "css_templates": plain("css_templates", {"template_name": "first", "css": "a {}"}, "template_name"),
-    "tags": plain("tags", {"name": "first"}, "name"),
-    "row_level_security": plain(
-        "row_level_security",
-        RULE,
-        "name",
-        maker="admin",
-        reader=AccessError,
-        stranger=AccessError,
-    ),
-    "embedded": Life(
-        make=_embedded,
-        read=lambda core, key: core.embedded.get(key).allowed_domains[0].removeprefix("https://").split(".")[0],
-        change=lambda core, key: core.embedded.update(key, {"allowed_domains": ["https://second.example"]}),
-        delete=lambda core, key: core.embedded.delete(key),
-        listed=lambda core: {int(item.dashboard_id or 0) for item in core.embedded.list()},
-        reader=OwnershipError,
-        stranger=OwnershipError,
-    ),
-    "users": plain(
-        "users",
-        {"username": "new", "first_name": "first"},
-        "first_name",
-        maker="admin",
-        reader=AccessError,
-        stranger=AccessError,
-    ),
-    "roles": plain(
-        "roles",
-        {"name": "first"},
-        "name",
-        maker="admin",
-        reader=AccessError,
-        stranger=AccessError,
-    ),
-}
+from analytics_core.errors import AccessError, AnalyticsError, GuestAccessError, NotFoundError, OwnershipError
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -164,9 +32,10 @@ class People:
         return self.world.admin if life.maker == "admin" else self.owner
 
 
-@pytest.fixture
-def people(tmp_path: Path, metadata_url: str) -> Iterator[People]:
-    with guest_world(f"sqlite:///{tmp_path}/shop.db", metadata_url=metadata_url) as world:
+@pytest.fixture(scope="module")
+def people(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[People]:
+    shop = tmp_path_factory.mktemp("life") / "shop.db"
+    with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
         role = world.admin.roles.create({"name": "analysts"})
         world.admin.roles.grant(role, on=("database", 1))
         roles = {"owner": [role.id], "reader": [role.id], "stranger": []}
@@ -175,12 +44,28 @@ def people(tmp_path: Path, metadata_url: str) -> Iterator[People]:
         yield People(world=world, guest=world.guest(), **cores)
 
 
+@pytest.fixture
+def make(people: People) -> Iterator[Callable[[Life], Key]]:
+    """Make a record as who makes such records; it is gone after the test."""
+    made: list[tuple[Life, Key]] = []
+
+    def make(life: Life) -> Key:
+        key = life.make(people.maker(life))
+        made.append((life, key))
+        return key
+
+    yield make
+    for life, key in made:
+        with suppress(NotFoundError):
+            life.delete(people.maker(life), key)
+
+
 @pytest.mark.parametrize("name", LIVES)
-def test_who_made_it_reads_changes_and_deletes_it(people: People, name: str) -> None:
+def test_who_made_it_reads_changes_and_deletes_it(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
     core = people.maker(life)
     before = life.listed(core)
-    key = life.make(core)
+    key = make(life)
     assert life.read(core, key) == "first"
     assert life.listed(core) - before == {key}
     life.change(core, key)
@@ -193,9 +78,11 @@ def test_who_made_it_reads_changes_and_deletes_it(people: People, name: str) -> 
 
 
 @pytest.mark.parametrize("name", LIVES)
-def test_others_see_what_the_policy_lets_them_see_and_change_nothing(people: People, name: str) -> None:
+def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
+    people: People, make: Callable[[Life], Key], name: str
+) -> None:
     life = LIVES[name]
-    key = life.make(people.maker(life))
+    key = make(life)
     for core, refusal in ((people.reader, life.reader), (people.stranger, life.stranger)):
         if refusal is None:
             assert life.read(core, key) == "first"
@@ -209,9 +96,9 @@ def test_others_see_what_the_policy_lets_them_see_and_change_nothing(people: Peo
 
 
 @pytest.mark.parametrize("name", LIVES)
-def test_a_guest_makes_sees_and_changes_nothing(people: People, name: str) -> None:
+def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
-    key = life.make(people.maker(life))
+    key = make(life)
     assert refused(GuestAccessError, life.make, people.guest)
     assert life.guest is not None
     assert refused(life.guest, life.read, people.guest, key)
@@ -230,10 +117,10 @@ def test_what_another_system_manages_changes_only_for_that_system(people: People
     }[name]
     life, owner, admin = LIVES[name], people.owner, people.world.admin
     address = "https://elsewhere.example/1"
-    key = getattr(owner, name).create({**first, "is_managed_externally": True, "external_url": address}).id
+    key = (getattr(owner, name).create({**first, "is_managed_externally": True, "external_url": address}).id,)
     with owner._runtime.store.unit_of_work() as unit:
-        assert getattr(unit, name).get(key).external_url == address
-    assert getattr(owner, name).get(key).is_managed_externally
+        assert getattr(unit, name).get(*key).external_url == address
+    assert life.get(owner, key).is_managed_externally
     for core in (owner, admin):
         for act in (life.change, life.delete):
             assert refused(OwnershipError, act, core, key)
@@ -241,6 +128,7 @@ def test_what_another_system_manages_changes_only_for_that_system(people: People
     life.change(admin, key)
     assert life.read(owner, key) == "second"
     life.delete(admin, key)
+    admin.users.update(1, {"attributes": {}})
     assert key not in life.listed(owner)
 
 

@@ -23,7 +23,9 @@ from tests.support.execution import LIMITS, REGISTRY, database, make_sqlite_file
 from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import Statement
 from analytics_core._compile.templates import TemplateRenderer
@@ -34,6 +36,7 @@ from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
+from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset
@@ -312,10 +315,12 @@ def test_probes_ask_as_the_user_where_the_database_impersonates(tmp_path: Path, 
     make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
     real = SqlAlchemyConnector(settings=settings(tmp_path), specs=REGISTRY.get)
     connector = SeenIdentities(real)
+    reflector = Reflector(connector)
     probes = Probes(
         policy=Policy(),
         registry=REGISTRY,
-        reflector=Reflector(connector),
+        reflector=reflector,
+        names=KeptNames(reflector, MemoryCache(max_bytes=1_000_000, clock=SystemClock())),
         runner=StatementRunner(connector),
         row_security=RowSecurity(
             books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)

@@ -2,26 +2,18 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.doors import GUESTS_MAY, NAMESPACES, closed_doors, methods
 from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.row_filter import RowFilter
-
-GUESTS_MAY = {
-    "charts": {"get", "list", "data"},
-    "dashboards": {"get", "list", "charts", "datasets", "filter_values"},
-}
-NAMESPACES = sorted(
-    name for name, member in vars(AnalyticsCore).items() if isinstance(member, property) and not name.startswith("_")
-)
 
 
 @pytest.fixture(scope="module")
@@ -35,18 +27,6 @@ def guest(world: GuestWorld) -> AnalyticsCore:
     return world.host.as_guest(world.token("acme", life_s=9_999))
 
 
-def methods(world: GuestWorld, namespace: str) -> list[str]:
-    found = getattr(world.admin, namespace)
-    return sorted(n for n in dir(type(found)) if not n.startswith("_") and callable(getattr(found, n)))
-
-
-def anything(method: Any) -> tuple[list[Any], dict[str, Any]]:
-    """Return arguments that a method can be called with."""
-    parameters = [p for p in inspect.signature(method).parameters.values() if p.default is inspect.Parameter.empty]
-    named = {p.name: 1 for p in parameters if p.kind is inspect.Parameter.KEYWORD_ONLY}
-    return [1 for p in parameters if p.kind is inspect.Parameter.POSITIONAL_OR_KEYWORD], named
-
-
 def test_the_walk_meets_the_namespaces_that_there_are() -> None:
     assert {"charts", "dashboards", "databases", "datasets", "embedded", "users", "roles", "tags"} <= set(NAMESPACES)
 
@@ -55,12 +35,8 @@ def test_the_walk_meets_the_namespaces_that_there_are() -> None:
 def test_a_guest_is_refused_everywhere_but_where_it_is_allowed(
     world: GuestWorld, guest: AnalyticsCore, namespace: str
 ) -> None:
-    allowed = GUESTS_MAY.get(namespace, set())
-    assert allowed <= set(methods(world, namespace))
-    for name in methods(world, namespace):
-        if name in allowed:
-            continue
-        positional, named = anything(getattr(getattr(world.admin, namespace), name))
+    assert GUESTS_MAY.get(namespace, set()) <= set(methods(world.admin, namespace))
+    for name, positional, named in closed_doors(world.admin, namespace):
         with pytest.raises(errors.GuestAccessError) as refusal:
             getattr(getattr(guest, namespace), name)(*positional, **named)
         assert refusal.value.status == 403

@@ -16,6 +16,7 @@ from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
+from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.annotation_reader import AnnotationReader
@@ -105,10 +106,12 @@ def build_runtime(parts: Parts) -> Runtime:
 
 
 def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Probes:
+    reflector = Reflector(parts.connector, specs=parts.registry.get)
     return Probes(
         policy=parts.policy,
         registry=parts.registry,
-        reflector=Reflector(parts.connector, specs=parts.registry.get),
+        reflector=reflector,
+        names=KeptNames(reflector, parts.cache),
         runner=statements,
         row_security=row_security,
     )

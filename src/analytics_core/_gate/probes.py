@@ -16,6 +16,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.relations import refuse_revealing
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
@@ -46,12 +47,14 @@ class Probes:
         policy: Policy,
         registry: EngineRegistry,
         reflector: Reflector,
+        names: KeptNames,
         runner: StatementRunner,
         row_security: RowSecurity,
     ) -> None:
         self._policy = policy
         self._registry = registry
         self._reflector = reflector
+        self._names = names
         self._runner = runner
         self._row_security = row_security
 
@@ -95,26 +98,28 @@ class Probes:
         _refuse_twins((column.name for column in columns), place)
         return columns
 
-    def schemas_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
-        """Return the schemas of a database whose tables the actor may read.
+    def schemas_of(self, actor: Actor, database: Database, *, force: bool = False) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read; `force` passes the cache over.
 
         Raises:
             DatabaseAccessError: the actor may not see the database.
             DatabaseError: the database cannot be reached.
         """
         self._policy.require_read_database(actor, database)
-        found = self._reflector.schemas(database, identity=actor.identity_on(database))
+        found = self._names.schemas(database, identity=actor.identity_on(database), force=force)
         return tuple(name for name in found if self._policy.can_read_tables(actor, database, schema=name))
 
-    def tables_of(self, actor: Actor, database: Database, *, schema: str | None) -> tuple[ReflectedTable, ...]:
-        """Return the tables and views of a schema (None: the default one).
+    def tables_of(
+        self, actor: Actor, database: Database, *, schema: str | None, force: bool = False
+    ) -> tuple[ReflectedTable, ...]:
+        """Return the tables and views of a schema (None: the default one); `force` passes the cache over.
 
         Raises:
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
         self._policy.require_read_table(actor, database, schema=schema)
-        return self._reflector.tables(database, schema, identity=actor.identity_on(database))
+        return self._names.tables(database, schema, identity=actor.identity_on(database), force=force)
 
     def functions_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
         """Return the names of the functions that SQL on the database may call, sorted.

@@ -80,7 +80,10 @@ class Repository(Protocol[Record]):
         """Store a new record without reading it back and return its id; AlreadyExistsError as in `add`."""
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
-        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""
+        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one.
+
+        Its `audit.changed_on` becomes later than it was, also when the clock has not moved on.
+        """
 
     def delete(self, record_id: int) -> None:
         """Remove the record and what belongs to it alone; NotFoundError when there is none."""

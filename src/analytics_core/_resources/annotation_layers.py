@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from analytics_core._querying.annotation_reader import remember_deleted_layer
 from analytics_core._records.annotation import AnnotationLayer
 from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
@@ -115,18 +117,25 @@ class AnnotationLayers:
         wanted = Wanted(text=filter, page=page, page_size=page_size)
         return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def update(self, layer_id: int, payload: Payload) -> AnnotationLayerGet:
+    def update(
+        self, layer_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> AnnotationLayerGet:
         """Change a layer's name or description; only its creator and administrators may.
+
+        With `unchanged_since`, the `changed_on` of the layer that the caller read (a field of lists, an attribute of
+        `get`), a change that somebody else made since is not overwritten; changes of its annotations do not count.
 
         Raises:
             OwnershipError: somebody else made the layer.
             AlreadyExistsError: the name is taken.
+            StaleVersionError: somebody else changed it meanwhile.
         """
         put = parse(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put")
         act = begin_act(self._runtime, self._actor, "annotation_layer.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, before)
+            refuse_later_change(before, unchanged_since)
             stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"layer": layer_id})
         return _answer(stored)
@@ -146,7 +155,7 @@ class AnnotationLayers:
 
 
 def _answer(layer: AnnotationLayer) -> AnnotationLayerGet:
-    return AnnotationLayerGet(**_stored(layer))
+    return AnnotationLayerGet(**_stored(layer)).stamped(layer.audit.changed_on)
 
 
 def _item(layer: AnnotationLayer, people: PeopleIndex, readable: Readable) -> AnnotationLayerListItem:

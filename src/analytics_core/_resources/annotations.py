@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.annotation_changes import changed_annotation, new_annotation
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -102,18 +104,30 @@ class Annotations:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
 
-    def update(self, layer_id: int, annotation_id: int, payload: Payload) -> AnnotationGet:
+    def update(
+        self,
+        layer_id: int,
+        annotation_id: int,
+        payload: Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
+    ) -> AnnotationGet:
         """Change an annotation; its creator, the creator of its layer and administrators may.
+
+        With `unchanged_since`, the `changed_on` of the annotation that the caller read (an attribute: the contract has
+        no field for it), a change that somebody else made since is not overwritten.
 
         Raises:
             OwnershipError: the actor is none of these.
             PayloadError: the payload breaks the shape, or the annotation would end before it starts.
+            StaleVersionError: somebody else changed it meanwhile.
         """
         put = parse(AnnotationPut, payload, shape="AnnotationRestApi.put")
         act = begin_act(self._runtime, self._actor, "annotation.update")
         with self._runtime.store.unit_of_work() as unit:
             before, layer = _found(unit, layer_id, annotation_id)
             self._runtime.policy.require_write_annotation(self._actor, before, layer)
+            refuse_later_change(before, unchanged_since)
             stored = unit.annotations.update(changed_annotation(before, put), actor_id=self._actor.id)
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
         return _answer(stored, layer)
@@ -138,21 +152,23 @@ def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotat
 
 
 def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
-    return AnnotationGet(
+    answer = AnnotationGet(
         **_stored(annotation),
         json_metadata=annotation.json_metadata,
         layer=LayerOfAnnotation(id=layer.id, name=layer.name),
     )
+    return answer.stamped(annotation.audit.changed_on)
 
 
 def _item(annotation: Annotation, people: PeopleIndex, readable: Readable) -> AnnotationListItem:
     audit = annotation.audit
-    return AnnotationListItem(
+    item = AnnotationListItem(
         **_stored(annotation),
         created_by=people.first_name(audit.created_by),
         changed_by=people.first_name(audit.changed_by),
         changed_on_delta_humanized=readable.delta(audit.changed_on),
     )
+    return item.stamped(audit.changed_on)
 
 
 def _stored(annotation: Annotation) -> dict[str, Any]:

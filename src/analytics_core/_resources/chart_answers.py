@@ -31,7 +31,7 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
         DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
         for d in around.dashboards_of(chart)
     )
-    return ChartGet(
+    answer = ChartGet(
         **_stored(chart),
         query_context=chart.query_context,
         dashboards=tuple(dashboards),
@@ -41,6 +41,7 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
         thumbnail_url=readable.url("chart_thumbnail", {"id": chart.id}),
         url=readable.url("chart", {"id": chart.id}),
     )
+    return answer.stamped(chart.audit.changed_on)
 
 
 def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartListItem:

@@ -185,8 +185,8 @@ class Charts:
 
         `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. With
         `query_context_generation` true a query context was made by a system: it does not replace one that a person
-        wrote, and does not count as saving the chart. With `unchanged_since`, the `changed_on_utc` of the list that the
-        caller read, a change that somebody else made since is not overwritten.
+        wrote, and does not count as saving the chart. With `unchanged_since`, the `changed_on` of the chart that the
+        caller read (`changed_on_utc` of a list), a change that somebody else made since is not overwritten.
 
         Raises:
             PayloadError: the payload breaks the shape.

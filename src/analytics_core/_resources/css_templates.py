@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
@@ -110,14 +112,26 @@ class CssTemplates:
         wanted = Wanted(text=filter, page=page, page_size=page_size)
         return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def update(self, template_id: int, payload: Payload) -> CssTemplateGet:
-        """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`)."""
+    def update(
+        self, template_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> CssTemplateGet:
+        """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`).
+
+        With `unchanged_since`, the `changed_on` of the template that the caller read (an attribute: the contract has no
+        field for it), a change that somebody else made since is not overwritten.
+
+        Raises:
+            PayloadError: as in `create`.
+            OwnershipError: somebody else made the template.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
         put = parse(CssTemplatePut, payload, shape="CssTemplateRestApi.put")
         changes = _checked(put.given(), shape="CssTemplateRestApi.put")
         act = begin_act(self._runtime, self._actor, "css_template.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.css_templates.get(template_id)
             self._runtime.policy.require_write_css_template(self._actor, before)
+            refuse_later_change(before, unchanged_since)
             stored = unit.css_templates.update(replace(before, **changes), actor_id=self._actor.id)
             act.log(unit, details={"css_template": template_id})
         return self._answer(stored)
@@ -132,7 +146,7 @@ class CssTemplates:
 
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
         people = read_people(self._runtime.people, (template.audit.created_by,))
-        return CssTemplateGet(**_stored(template, people))
+        return CssTemplateGet(**_stored(template, people)).stamped(template.audit.changed_on)
 
 
 def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
@@ -142,12 +156,13 @@ def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
 
 def _item(template: CssTemplate, people: PeopleIndex, readable: Readable) -> CssTemplateListItem:
     audit = template.audit
-    return CssTemplateListItem(
+    item = CssTemplateListItem(
         **_stored(template, people),
         created_on=audit.created_on,
         changed_by=people.reference(audit.changed_by),
         changed_on_delta_humanized=readable.delta(audit.changed_on),
     )
+    return item.stamped(audit.changed_on)
 
 
 def _stored(template: CssTemplate, people: PeopleIndex) -> dict[str, Any]:

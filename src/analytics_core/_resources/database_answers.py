@@ -18,7 +18,7 @@ _FILE_ENGINES = frozenset({"sqlite", "duckdb"})
 
 def database_get(database: Database) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
-    return DatabaseGet(
+    answer = DatabaseGet(
         **_flags(database),
         id=database.id,
         uuid=database.uuid,
@@ -32,6 +32,7 @@ def database_get(database: Database) -> DatabaseGet:
         driver=database.driver,
         engine_information=_engine_information(database),
     )
+    return answer.stamped(database.audit.changed_on)
 
 
 def database_item(database: Database, *, spec: EngineSpec, people: PeopleIndex, readable: Readable) -> DatabaseListItem:

@@ -8,6 +8,7 @@ from typing import Any
 
 from analytics_core._execution.connection_uri import mask_options, merge_masked
 from analytics_core._execution.uri_policy import CheckedUri, check_engine_params
+from analytics_core._gate.kept_names import timeout_problems
 from analytics_core._records.database import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem
@@ -23,6 +24,7 @@ _COPIED = _CLEARED_BY_NULL | {
     "database_name",
     "expose_in_sqllab",
     "impersonate_user",
+    "is_managed_externally",
     "uuid",
 }
 
@@ -100,6 +102,8 @@ def _check_options(payload: DatabasePost | DatabasePut, checked: CheckedUri) -> 
     """Refuse options that the driver may not have, secrets outside the URI, and tunnels, which nothing here opens."""
     check_engine_params(payload.extra, checked.spec)
     options = json.loads(payload.extra or "{}")
+    if problems := timeout_problems(payload.extra):
+        raise PayloadSchemaError(shape="database extra", problems=problems)
     if mask_options(options) != options:
         raise ConnectionUriError("extra holds what looks like a secret; secrets belong into the connection URI")
     if payload.ssh_tunnel is not None:

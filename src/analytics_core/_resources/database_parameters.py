@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.uri_policy import check_engine_params
+from analytics_core._gate.kept_names import timeout_problems
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, Problem, UnknownEngineError
 from analytics_core.models.database_answers import DatabaseValidateParameters
@@ -41,3 +43,5 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
         check_engine_params(given.extra, spec)
     except ConnectionUriError as refusal:
         yield Problem(path="extra", message=refusal.message)
+    for problem in timeout_problems(given.extra):
+        yield replace(problem, path=f"extra.{problem.path}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
@@ -14,6 +15,7 @@ from analytics_core._resources.database_changes import changed_database, new_dat
 from analytics_core._resources.database_parameters import parameter_problems
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, LookUps, Wanted, distinct, related
 from analytics_core._resources.page import Page
@@ -137,16 +139,26 @@ class Databases:
         items = (database_item(d, spec=specs[d.engine], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
-    def update(self, database_id: int, payload: Payload) -> DatabaseGet:
+    def update(
+        self, database_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> DatabaseGet:
         """Change a database and close its connections (contract, `DatabaseRestApi.put`).
 
-        A URI with the password masked keeps the stored password, as long as server and user stay the same.
+        A URI with the password masked keeps the stored password, as long as server and user stay the same. With
+        `unchanged_since`, the `changed_on` of the database that the caller read (a field of lists, an attribute of
+        `get`), a change that somebody else made since is not overwritten.
+
+        Raises:
+            PayloadError, ConnectionUriError, AlreadyExistsError: as in `create`.
+            DatabaseNotFoundError, DatabaseAccessError, OwnershipError: unknown, or not for this actor to change.
+            StaleVersionError: somebody else changed it meanwhile.
         """
         act = begin_act(self._runtime, self._actor, "database.update")
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
             self._runtime.policy.require_write(self._actor, stored)
+            refuse_later_change(stored, unchanged_since)
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)
@@ -165,22 +177,28 @@ class Databases:
         self._runtime.connector.dispose(database_id)
 
     # --------------------------------------------------------------------------------------------- what it holds
-    def schemas(self, database_id: int) -> tuple[str, ...]:
-        """Return the schemas of a database whose tables the actor may read, sorted."""
-        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id))
+    def schemas(self, database_id: int, *, force: bool = False) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read, sorted.
 
-    def tables(self, database_id: int, schema: str | None = None) -> tuple[DatabaseTable, ...]:
+        They are kept for `metadata_cache_timeout.schema_cache_timeout` seconds of the database's `extra` (unset: not at
+        all, 0: for ever), until the database is changed, or asked with `force`.
+        """
+        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id), force=force)
+
+    def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
 
         Args:
             database_id: the database.
             schema: None for the default one, which takes a grant on the whole database.
+            force: ask the database, although `metadata_cache_timeout.table_cache_timeout` of its `extra` keeps the
+                names (as `schema_cache_timeout` does in `schemas`).
 
         Raises:
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
-        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema)
+        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
         return tuple(
             DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
         )

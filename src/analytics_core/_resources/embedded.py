@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
+from datetime import datetime
 from uuid import uuid4
 
 from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
@@ -13,6 +14,7 @@ from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.finding import find_embedded
 from analytics_core._resources.guest_minting import AllRows, Minting
 from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -59,11 +61,43 @@ class Embedded:
             NotFoundError: there is no such dashboard.
             OwnershipError: the actor does not own it.
         """
-        return self._store(dashboard_id, payload, begin_act(self._runtime, self._actor, "embedded.create"), adds=True)
+        act = begin_act(self._runtime, self._actor, "embedded.create")
+        domains = _read_domains(payload)
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            before = unit.embedded.find(dashboard_id=dashboard_id)
+            if before is not None:
+                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
+            else:
+                record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
+                stored = unit.embedded.add(record, actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id)
+        return self._answer(stored)
 
-    def update(self, dashboard_id: int, payload: Payload) -> EmbeddedDashboardGet:
-        """Change the domains of an embedded dashboard; its uuid stays. The errors are those of `create`."""
-        return self._store(dashboard_id, payload, begin_act(self._runtime, self._actor, "embedded.update"), adds=False)
+    def update(
+        self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+    ) -> EmbeddedDashboardGet:
+        """Change the domains of an embedded dashboard; its uuid stays.
+
+        With `unchanged_since`, the `changed_on` of the embedding that the caller read, a change that somebody else made
+        since is not overwritten; changes of the dashboard itself do not count.
+
+        Raises:
+            PayloadError, OwnershipError: as in `create`.
+            NotFoundError: there is no such dashboard, or it is not embedded.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        act = begin_act(self._runtime, self._actor, "embedded.update")
+        domains = _read_domains(payload)
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            before = unit.embedded.find(dashboard_id=dashboard_id)
+            if before is None:
+                raise NotFoundError("embedded dashboard", dashboard_id)
+            refuse_later_change(before, unchanged_since)
+            stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id)
+        return self._answer(stored)
 
     def get(self, key: int | str) -> EmbeddedDashboardGet:
         """Return how a dashboard is embedded, by the dashboard's id or the uuid of the embedding.
@@ -155,22 +189,6 @@ class Embedded:
         until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
 
     # ------------------------------------------------------------------------------------------------------ inside
-    def _store(self, dashboard_id: int, payload: Payload, act: Act, *, adds: bool) -> EmbeddedDashboardGet:
-        config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
-        domains = _checked_domains(config.allowed_domains)
-        with self._runtime.store.unit_of_work() as unit:
-            self._owned(unit, dashboard_id)
-            before = unit.embedded.find(dashboard_id=dashboard_id)
-            if before is not None:
-                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
-            elif adds:
-                record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
-                stored = unit.embedded.add(record, actor_id=self._actor.id)
-            else:
-                raise NotFoundError("embedded dashboard", dashboard_id)
-            act.log(unit, dashboard_id=dashboard_id)
-        return self._answer(stored)
-
     def _cut_off(self, act: Act, dashboard_id: int | None, subject: str | None) -> None:
         """Move the cut-off to now; it never moves back."""
         with self._runtime.store.unit_of_work() as unit:
@@ -215,8 +233,10 @@ class Embedded:
         return _shown(record, read_people(self._runtime.people, (record.audit.changed_by,)))
 
 
-def _checked_domains(domains: Sequence[str]) -> tuple[str, ...]:
-    origins = [read_origin(domain) for domain in domains]
+def _read_domains(payload: Payload) -> tuple[str, ...]:
+    """Return the domains of a payload as origins, each once."""
+    config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
+    origins = [read_origin(domain) for domain in config.allowed_domains]
     problems = [
         Problem(
             path=f"allowed_domains.{position}",

@@ -2,31 +2,73 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Role, User
+from analytics_core._records.row_rule import RowRule
+from analytics_core._records.tag import Tag
 from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
 
+Changeable = (
+    Annotation
+    | AnnotationLayer
+    | Chart
+    | CssTemplate
+    | Dashboard
+    | Database
+    | Dataset
+    | EmbeddedDashboard
+    | Role
+    | RowRule
+    | Tag
+    | User
+)
 
-def refuse_later_change(record: Chart | Dashboard | Dataset, unchanged_since: object) -> None:
-    """Raise StaleVersionError when the record has changed since this moment; a naive one is UTC, None asks nothing."""
+_NAMES: Mapping[type[Changeable], tuple[str, str]] = {
+    Annotation: ("annotation", "annotations"),
+    AnnotationLayer: ("annotation layer", "annotation_layers"),
+    Chart: ("chart", "charts"),
+    CssTemplate: ("CSS template", "css_templates"),
+    Dashboard: ("dashboard", "dashboards"),
+    Database: ("database", "databases"),
+    Dataset: ("dataset", "datasets"),
+    EmbeddedDashboard: ("embedded dashboard", "embedded"),
+    Role: ("role", "roles"),
+    RowRule: ("row rule", "row_level_security"),
+    Tag: ("tag", "tags"),
+    User: ("user", "users"),
+}
+"""What a record is called, and the namespace whose `update` changes it."""
+
+
+def refuse_later_change(record: Changeable, unchanged_since: object) -> None:
+    """Raise StaleVersionError when the record has changed since this moment; a naive one is UTC, None asks nothing.
+
+    The store gives each version of a record a later moment than the one before, also where the clock does not move on:
+    the moment of a version tells it from all others.
+    """
     if unchanged_since is None:
         return
-    kind = type(record).__name__.lower()
-    read_on = _moment(unchanged_since, kind)
+    noun, namespace = _NAMES[type(record)]
+    read_on = _moment(unchanged_since, namespace)
     changed_on = record.audit.changed_on
     if changed_on is not None and changed_on > read_on:
-        raise StaleVersionError(kind, record.id)
+        raise StaleVersionError(noun, record.dashboard_id if isinstance(record, EmbeddedDashboard) else record.id)
 
 
-def _moment(value: object, kind: str) -> datetime:
+def _moment(value: object, namespace: str) -> datetime:
     """Return a moment, or the ISO 8601 text of one, as lists give it; a day alone is no moment."""
     read = _from_text(value) if isinstance(value, str) else value
     if not isinstance(read, datetime):
         problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
-        raise PayloadSchemaError(shape=f"{kind}s.update", problems=[problem])
+        raise PayloadSchemaError(shape=f"{namespace}.update", problems=[problem])
     return read if read.tzinfo else read.replace(tzinfo=UTC)
 
 

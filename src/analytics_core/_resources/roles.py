@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
@@ -72,14 +74,25 @@ class Roles:
             count, found = unit.roles.list(query)
         return Page(count=count, result=tuple(only(_answer(role), fields) for role in found))
 
-    def update(self, role_id: int, payload: Payload) -> RoleGet:
-        """Change a role's name or rank; its grants stay."""
+    def update(self, role_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RoleGet:
+        """Change a role's name or rank; its grants stay.
+
+        With `unchanged_since`, the `changed_on` of the role that the caller read, a change that somebody else made
+        since is not overwritten; a grant that was given or taken is a change, too.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            AccessError, NotFoundError: only administrators manage roles; there is no such role.
+            AlreadyExistsError: the name is taken.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
         act = begin_act(self._runtime, self._actor, "role.update")
         put = parse(RolePut, payload, shape="role payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            changed = replace(unit.roles.get(role_id), **put.given())
-            stored = unit.roles.update(changed, actor_id=self._actor.id)
+            before = unit.roles.get(role_id)
+            refuse_later_change(before, unchanged_since)
+            stored = unit.roles.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"role_id": role_id})
         return _answer(stored)
 
@@ -160,4 +173,4 @@ def _described(grant: Grant) -> dict[str, Any]:
 def _answer(role: Role) -> RoleGet:
     ordered = sorted(role.grants, key=lambda grant: (grant.target.value, grant.target_id, grant.schema or ""))
     grants = tuple(GrantGet(on=grant.target.value, id=grant.target_id, schema_name=grant.schema) for grant in ordered)
-    return RoleGet(id=role.id, name=role.name, is_admin=role.is_admin, grants=grants)
+    return RoleGet(id=role.id, name=role.name, is_admin=role.is_admin, grants=grants, changed_on=role.audit.changed_on)

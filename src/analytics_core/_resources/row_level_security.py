@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TypeVar
 
 from analytics_core._querying.simulation import RowSecurityReport
@@ -13,6 +14,7 @@ from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATASETS, ROLES, LookUps, Wanted, related
 from analytics_core._resources.page import Page
@@ -150,8 +152,11 @@ class RowLevelSecurity:
         wanted = Wanted(text=filter, page=page, page_size=page_size)
         return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def update(self, rule_id: int, payload: Payload) -> RowRuleGet:
+    def update(self, rule_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).
+
+        With `unchanged_since`, the `changed_on` of the rule that the caller read (an attribute: the contract has no
+        field for it), a change that somebody else made since is not overwritten.
 
         Raises:
             StaleVersionError: somebody else changed it meanwhile.
@@ -161,7 +166,9 @@ class RowLevelSecurity:
         self._runtime.policy.require_manage_row_rules(self._actor)
         act = begin_act(self._runtime, self._actor, "row_level_security.update")
         with self._runtime.store.unit_of_work() as unit:
-            rule = _changed(unit.row_rules.get(rule_id), put)
+            before = unit.row_rules.get(rule_id)
+            refuse_later_change(before, unchanged_since)
+            rule = _changed(before, put)
             self._check_clause(unit, rule)
             stored = unit.row_rules.update(rule, actor_id=self._actor.id)
             act.log(unit, details={"row_rule_id": stored.id})
@@ -246,12 +253,13 @@ def _by_ids(repository: Repository[Record], ids: set[int]) -> Sequence[Record]:
 
 
 def _answer(rule: RowRule, named: _Named) -> RowRuleGet:
-    return RowRuleGet.model_validate(_fields(rule, named))
+    return RowRuleGet.model_validate(_fields(rule, named)).stamped(rule.audit.changed_on)
 
 
 def _item(rule: RowRule, named: _Named, readable: Readable) -> RowRuleListItem:
     delta = readable.delta(rule.audit.changed_on)
-    return RowRuleListItem.model_validate({**_fields(rule, named), "changed_on_delta_humanized": delta})
+    item = RowRuleListItem.model_validate({**_fields(rule, named), "changed_on_delta_humanized": delta})
+    return item.stamped(rule.audit.changed_on)
 
 
 def _fields(rule: RowRule, named: _Named) -> dict[str, object]:

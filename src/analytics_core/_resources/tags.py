@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import datetime
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
@@ -12,6 +13,7 @@ from analytics_core._records.tag import Tag
 from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import LookUps, Wanted, related
 from analytics_core._resources.page import Page
@@ -106,13 +108,24 @@ class Tags:
         wanted = Wanted(text=filter, page=page, page_size=page_size)
         return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def update(self, tag_id: int, payload: Payload) -> TagGet:
-        """Rename or describe a tag; only who made it and administrators may."""
+    def update(self, tag_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> TagGet:
+        """Rename or describe a tag; only who made it and administrators may.
+
+        With `unchanged_since`, the `changed_on` of the tag that the caller read, a change that somebody else made since
+        is not overwritten; putting the tag on records does not change it.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError, OwnershipError: there is no such tag, or somebody else made it.
+            AlreadyExistsError: there is a tag of this name.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
         act = begin_act(self._runtime, self._actor, "tag.update")
         put = parse(TagPut, payload, shape="tag payload")
         with self._runtime.store.unit_of_work() as unit:
-            changed = replace(self._writable(unit, tag_id), **put.given())
-            stored = unit.tags.update(changed, actor_id=self._actor.id)
+            before = self._writable(unit, tag_id)
+            refuse_later_change(before, unchanged_since)
+            stored = unit.tags.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"tag": tag_id})
         return self._answer(stored)
 
@@ -255,6 +268,7 @@ class Tags:
             description=tag.description,
             created_by=people.reference(audit.created_by),
             changed_by=people.reference(audit.changed_by),
+            changed_on=audit.changed_on,
             created_on_delta_humanized=readable.delta(audit.created_on),
             changed_on_delta_humanized=readable.delta(audit.changed_on),
         )

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import ROLES, LookUps, Wanted, related
 from analytics_core._resources.page import Page
@@ -114,15 +116,26 @@ class Users:
         wanted = Wanted(text=filter, page=page, page_size=page_size)
         return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def update(self, user_id: int, payload: Payload) -> UserGet:
-        """Change a user; `roles` and `attributes` replace the stored ones."""
+    def update(self, user_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> UserGet:
+        """Change a user; `roles` and `attributes` replace the stored ones.
+
+        With `unchanged_since`, the `changed_on` of the user that the caller read, a change that somebody else made
+        since is not overwritten.
+
+        Raises:
+            PayloadError: the payload breaks the shape or names an unknown role.
+            AccessError, NotFoundError: only administrators manage users; there is no such user.
+            AlreadyExistsError: the user name is taken.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
         act = begin_act(self._runtime, self._actor, "user.update")
         put = parse(UserPut, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, put.roles or ())
-            changed = _changed_user(unit.users.get(user_id), put)
-            stored = unit.users.update(changed, actor_id=self._actor.id)
+            before = unit.users.get(user_id)
+            refuse_later_change(before, unchanged_since)
+            stored = unit.users.update(_changed_user(before, put), actor_id=self._actor.id)
             act.log(unit, details={"user_id": user_id})
             return _answer(unit, stored)
 
@@ -202,4 +215,5 @@ def _user_get(user: User, roles: Sequence[Role]) -> UserGet:
         active=user.active,
         roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles if role.id in user.role_ids),
         attributes=_values_by_name(user.attributes),
+        changed_on=user.audit.changed_on,
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime, timedelta
 from typing import Any, Generic, NoReturn, cast
 
 import sqlalchemy as sa
@@ -28,6 +29,9 @@ from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import fits_integer
 from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
+
+_RESOLUTION = timedelta(microseconds=1)
+"""The least by which moments in the store differ, on every kind of store."""
 
 
 class SqlRepository(Generic[Record]):
@@ -111,8 +115,11 @@ class SqlRepository(Generic[Record]):
         return record_id
 
     def update(self, record: Record, *, actor_id: int | None) -> Record:
-        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one."""
-        kind, now = self._kind, self._session.clock.now()
+        """Store a changed record; StaleVersionError when its `audit.version` is no longer the stored one.
+
+        Its `changed_on` is later than that of the version before, so that it tells the versions apart.
+        """
+        kind, now = self._kind, self._later_than(record.audit.changed_on)
         row = to_row(kind, record, self._session.secret_box)
         audit = {"changed_on": now, "changed_by": actor_id, "version": record.audit.version + 1}
         same = (self._has_id(record.id), kind.table.c.version == record.audit.version)
@@ -141,6 +148,11 @@ class SqlRepository(Generic[Record]):
                 self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id)))
         except DBAPIError as error:
             self._explain_delete(error, record_id)
+
+    def _later_than(self, before: datetime | None) -> datetime:
+        """Return the moment of a change: now, or just after the last change when the clock has not moved past it."""
+        now = self._session.clock.now()
+        return now if before is None else max(now, before + _RESOLUTION)
 
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
         return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()

@@ -15,6 +15,7 @@ from analytics_core.models.base import (
     Moment,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Text250,
     Text500,
@@ -40,7 +41,7 @@ class AnnotationLayerPut(StrictShape):
     descr: Omittable[str] = None
 
 
-class AnnotationLayerGet(Answer):
+class AnnotationLayerGet(StampedAnswer):
     """One annotation layer (contract, `AnnotationLayerRestApi.get`)."""
 
     id: Whole = 0
@@ -48,9 +49,12 @@ class AnnotationLayerGet(Answer):
     descr: str | None = None
 
 
-class AnnotationLayerListItem(AnnotationLayerGet):
+class AnnotationLayerListItem(Answer):
     """One annotation layer of a list (contract, `AnnotationLayerRestApi.get_list`)."""
 
+    id: Whole = 0
+    name: Text250 | None = None
+    descr: str | None = None
     created_on: Moment | None = None
     changed_on: Moment | None = None
     created_by: UserNames | None = None
@@ -85,7 +89,7 @@ class LayerOfAnnotation(Answer):
     name: Text250 | None = None
 
 
-class AnnotationGet(Answer):
+class AnnotationGet(StampedAnswer):
     """One annotation with its layer (contract, `AnnotationRestApi.get`)."""
 
     id: Whole = 0
@@ -97,7 +101,7 @@ class AnnotationGet(Answer):
     layer: LayerOfAnnotation
 
 
-class AnnotationListItem(Answer):
+class AnnotationListItem(StampedAnswer):
     """One annotation of a list (contract, `AnnotationRestApi.get_list`)."""
 
     id: Whole = 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -17,6 +17,7 @@ from pydantic import (
     ConfigDict,
     Field,
     GetCoreSchemaHandler,
+    PrivateAttr,
     Strict,
     StringConstraints,
 )
@@ -61,6 +62,25 @@ class Answer(StrictShape):
     def to_payload(self) -> dict[str, Any]:
         """Return the answer as the contract writes it: JSON values under the contract's names."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+class StampedAnswer(Answer):
+    """An answer whose shape in the contract does not tell when the record was changed last; the attribute does.
+
+    It is no field: no schema and no payload shows it.
+    """
+
+    _changed_on: datetime | None = PrivateAttr(default=None)
+
+    @property
+    def changed_on(self) -> datetime | None:
+        """When the record was changed last, for `unchanged_since`; None in a list of chosen columns."""
+        return self._changed_on
+
+    def stamped(self, moment: datetime | None) -> Self:
+        """Return this very answer with the moment of its record's last change."""
+        self._changed_on = moment
+        return self
 
 
 class AnswerWithSchema(Answer):

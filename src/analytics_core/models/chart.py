@@ -14,6 +14,7 @@ from analytics_core.models.base import (
     Moment,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Text250,
     Title250,
@@ -78,7 +79,7 @@ class ChartPut(StrictShape):
     tags: tuple[TagReference, ...] | None = None
 
 
-class ChartGet(Answer):
+class ChartGet(StampedAnswer):
     """One chart (contract, `ChartRestApi.get`)."""
 
     id: Whole = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core.models.base import Answer, Moment, ReadOnly, StrictShape, Text250, Whole
+from analytics_core.models.base import Moment, ReadOnly, StampedAnswer, StrictShape, Text250, Whole
 from analytics_core.models.references import UserReference
 
 
@@ -20,7 +20,7 @@ class CssTemplatePut(StrictShape):
     css: str | None = None
 
 
-class CssTemplateGet(Answer):
+class CssTemplateGet(StampedAnswer):
     """One CSS template (contract, `CssTemplateRestApi.get`)."""
 
     id: Whole = 0

@@ -1,7 +1,7 @@
 """Shapes of database connections (contract, section Database connection).
 
-Beyond the contract, payloads take the older name `sqlalchemy_uri`, and `impersonate_user` and `force_ctas_schema`,
-which the contract shows in answers and gives no other way to set.
+Beyond the contract, payloads take the older name `sqlalchemy_uri`, and `impersonate_user`, `force_ctas_schema` and
+`is_managed_externally`, which the contract shows in answers and gives no other way to set.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from analytics_core.models.base import (
     Moment,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Text250,
     Text255,
@@ -63,6 +64,7 @@ class _DatabaseOptions(StrictShape):
     ssh_tunnel: SshTunnel | None = None
     uuid: Omittable[UuidText] = None
     external_url: str | None = None
+    is_managed_externally: Omittable[Bool] = None
 
 
 class DatabasePost(_DatabaseOptions):
@@ -91,7 +93,7 @@ class DatabaseTestConnection(StrictShape):
     ssh_tunnel: SshTunnel | None = None
 
 
-class DatabaseGet(Answer):
+class DatabaseGet(StampedAnswer):
     """One database (contract, `DatabaseRestApi.get`); it shows no URI."""
 
     id: Whole = 0

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from analytics_core.models.base import Answer, Bool, Ids, Omittable, StrictShape, Text64, Text255, Whole
+from analytics_core.models.base import Answer, Bool, Ids, Moment, Omittable, StrictShape, Text64, Text255, Whole
 from analytics_core.models.references import RoleReference
 
 Attributes = dict[str, str | tuple[str, ...]]
@@ -50,6 +50,7 @@ class UserGet(Answer):
     active: Bool
     roles: tuple[RoleReference, ...] = ()
     attributes: Attributes = Field(default_factory=dict)
+    changed_on: Moment | None = None
 
 
 class RolePost(StrictShape):
@@ -81,3 +82,4 @@ class RoleGet(Answer):
     name: Text64
     is_admin: Bool
     grants: tuple[GrantGet, ...] = ()
+    changed_on: Moment | None = None

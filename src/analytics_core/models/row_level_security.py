@@ -8,11 +8,11 @@ from typing import Annotated
 from pydantic import ConfigDict, Field
 
 from analytics_core.models.base import (
-    Answer,
     AnswerWithSchema,
     Ids,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
     Title255,
     Whole,
@@ -60,7 +60,7 @@ class TableReference(AnswerWithSchema):
     table_name: str | None = None
 
 
-class RowRuleGet(Answer):
+class RowRuleGet(StampedAnswer):
     """One rule (contract, `RLSRestApi.get`)."""
 
     id: Whole = 0

@@ -7,7 +7,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from analytics_core.models.base import Answer, Omittable, ReadOnly, StrictShape, Text250, Title250, Whole
+from analytics_core.models.base import Answer, Moment, Omittable, ReadOnly, StrictShape, Text250, Title250, Whole
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import UserReference
 
@@ -42,6 +42,7 @@ class TagGet(Answer):
     description: str | None = None
     created_by: UserReference | None = None
     changed_by: UserReference | None = None
+    changed_on: Moment | None = None
     created_on_delta_humanized: ReadOnly[str] = None
     changed_on_delta_humanized: ReadOnly[str] = None
 

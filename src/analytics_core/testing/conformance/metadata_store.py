@@ -181,6 +181,23 @@ class MetadataStoreConformance:
         assert (changed.audit.created_on, changed.audit.created_by) == (START, 7)
         assert (changed.audit.changed_on, changed.audit.changed_by, changed.audit.version) == (later, 8, 2)
 
+    @pytest.mark.parametrize("step_s", [0, -60])
+    def test_a_version_is_later_than_the_one_before_whatever_the_clock_says(
+        self, store: MetadataStore, clock: FixedClock, step_s: int
+    ) -> None:
+        """`changed_on` tells versions apart, also when two changes are quick or the clock is put back."""
+        with store.unit_of_work() as unit:
+            seen = [unit.charts.add(a_chart(), actor_id=None)]
+        for _ in range(3):
+            clock.advance(timedelta(seconds=step_s))
+            with store.unit_of_work() as unit:
+                unit.charts.update(seen[-1], actor_id=None)
+            with store.unit_of_work() as unit:
+                seen.append(unit.charts.get(seen[-1].id))
+        moments = [chart.audit.changed_on for chart in seen if chart.audit.changed_on is not None]
+        assert len(moments) == 4
+        assert moments == sorted(set(moments))
+
     def test_a_change_of_an_old_version_is_refused_and_changes_nothing(self, store: MetadataStore) -> None:
         """The second writer learns that somebody was faster."""
         with store.unit_of_work() as unit:

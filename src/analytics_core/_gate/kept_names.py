@@ -1,0 +1,116 @@
+"""Keeps the names of schemas and tables for as long as a database's `metadata_cache_timeout` says."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any, Final
+
+from analytics_core._execution.connection_uri import masked
+from analytics_core._execution.reflection import ReflectedTable, Reflector
+from analytics_core._records.database import Database
+from analytics_core.errors import Problem
+from analytics_core.ports import Cache
+
+Rows = list[list[Any]]
+Form = tuple[type, ...]
+"""The types of what stands in a row."""
+
+_OPTION: Final = "metadata_cache_timeout"
+_TIMEOUTS: Final = ("schema_cache_timeout", "table_cache_timeout")
+_LONGEST_S: Final = 2**31 - 1
+
+
+class KeptNames:
+    """Asks databases for their schemas and tables, or the cache where `extra` of the database lets it keep them.
+
+    A list belongs to one version of a database, one schema and, where the database impersonates, one user: a changed
+    database is asked anew. Errors are never kept. Whether somebody may see the names is for the caller to decide.
+    """
+
+    def __init__(self, reflector: Reflector, cache: Cache) -> None:
+        self._reflector = reflector
+        self._cache = cache
+
+    def schemas(self, database: Database, *, identity: str | None, force: bool) -> tuple[str, ...]:
+        """Return the schema names, sorted; `force` asks the database and keeps its answer."""
+
+        def ask() -> Rows:
+            return [[name] for name in self._reflector.schemas(database, identity=identity)]
+
+        key = _key("schemas", database, identity)
+        rows = self._rows(key, _timeout(database, "schema_cache_timeout"), ask, form=(str,), force=force)
+        return tuple(row[0] for row in rows)
+
+    def tables(
+        self, database: Database, schema: str | None, *, identity: str | None, force: bool
+    ) -> tuple[ReflectedTable, ...]:
+        """Return tables and views of a schema, sorted by name; `force` asks the database and keeps its answer."""
+
+        def ask() -> Rows:
+            found = self._reflector.tables(database, schema, identity=identity)
+            return [[table.name, table.is_view] for table in found]
+
+        key = _key("tables", database, identity, schema)
+        rows = self._rows(key, _timeout(database, "table_cache_timeout"), ask, form=(str, bool), force=force)
+        return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
+
+    def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, form: Form, force: bool) -> Rows:
+        """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
+        if timeout_s is None:
+            return ask()
+        kept = None if force else _read(self._cache.get(key), key, form)
+        if kept is not None:
+            return kept
+        rows = ask()
+        self._cache.set(key, json.dumps([key, rows]).encode(), timeout_s=timeout_s or None)
+        return rows
+
+
+def timeout_problems(extra: str | None) -> tuple[Problem, ...]:
+    """Return what is wrong with `metadata_cache_timeout` in the JSON text `extra`; null stands for unset."""
+    found = _timeouts(extra)
+    if found is not None and not isinstance(found, dict):
+        return (Problem(path=_OPTION, message=f"must be an object with {' and '.join(_TIMEOUTS)}"),)
+    message = "must be a whole number of seconds, 0 for names that are kept for ever"
+    return tuple(
+        Problem(path=f"{_OPTION}.{name}", message=message)
+        for name in _TIMEOUTS
+        if found and found.get(name) is not None and _seconds(found[name]) is None
+    )
+
+
+def _timeouts(extra: str | None) -> Any:
+    try:
+        options = json.loads(extra or "{}")
+    except (ValueError, RecursionError):
+        return None
+    return options.get(_OPTION) if isinstance(options, dict) else None
+
+
+def _timeout(database: Database, name: str) -> int | None:
+    """Return seconds; None where nothing is kept: unset, or not what may be set (older hosts may have stored it)."""
+    found = _timeouts(database.extra)
+    return _seconds(found.get(name)) if isinstance(found, dict) else None
+
+
+def _seconds(value: Any) -> int | None:
+    return value if type(value) is int and 0 <= value <= _LONGEST_S else None
+
+
+def _key(kind: str, database: Database, identity: str | None, schema: str | None = None) -> str:
+    """Return the key of a list; the address, without its secrets, keeps stores apart that share uuids and a cache."""
+    acting = identity if database.impersonate_user else None
+    parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
+    return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
+
+
+def _read(kept: bytes | None, key: str, form: Form) -> Rows | None:
+    """Return the rows of an entry; what does not read as one of this key and form is a miss."""
+    try:
+        stored_key, rows = json.loads(kept or b"null")
+        is_well = stored_key == key and all(tuple(map(type, row)) == form for row in rows)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return rows if is_well else None

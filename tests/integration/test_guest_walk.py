@@ -1,0 +1,124 @@
+"""A guest walks through logs, stored form data, permalinks and the cache of a store with content, and all else.
+
+What is refused here works for an administrator with the same arguments, and nothing in the store changes by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support.doors import NAMESPACES, closed_doors, methods
+from tests.support.guests import GuestWorld, guest_world
+
+from analytics_core import AnalyticsCore
+from analytics_core._storage.tables import METADATA
+from analytics_core.errors import ErrorType, GuestAccessError
+
+FORM = {"datasource_id": 1, "datasource_type": "table", "chart_id": 1, "form_data": '{"viz_type": "table"}'}
+EXPLORED = {"formData": {"datasource": "1__table", "slice_id": 1, "viz_type": "table"}}
+FILTERED = {"dataMask": {"NATIVE_FILTER-city": {"filterState": {"value": ["Bonn"]}}}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kept:
+    """A world in whose store an administrator keeps things about the guest's dashboard and chart."""
+
+    world: GuestWorld
+    guest: AnalyticsCore
+    form: str
+    chart_link: str
+    dashboard_link: str
+
+    @property
+    def admin(self) -> AnalyticsCore:
+        return self.world.admin
+
+
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Kept]:
+    shop = tmp_path_factory.mktemp("walk") / "shop.db"
+    with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
+        yield Kept(
+            world=world,
+            guest=world.guest(),
+            form=world.admin.explore.create_form_data(FORM),
+            chart_link=world.admin.permalinks.create_for_chart(EXPLORED).key,
+            dashboard_link=world.admin.permalinks.create_for_dashboard(1, FILTERED).key,
+        )
+
+
+def rows(kept: Kept) -> dict[str, list[Any]]:
+    """Return everything that is in the store."""
+    with kept.admin._runtime.store._engine.connect() as connection:
+        tables = sorted(METADATA.tables.values(), key=lambda table: table.name)
+        return {table.name: sorted(map(repr, connection.execute(sa.select(table)))) for table in tables}
+
+
+Call = Callable[[AnalyticsCore, Kept], Any]
+CALLS: dict[str, Call] = {
+    "logs.create": lambda core, _kept: core.logs.create({"action": "dashboard.view", "dashboard_id": 1}),
+    "logs.get": lambda core, _kept: core.logs.get(1),
+    "logs.list": lambda core, _kept: core.logs.list(),
+    "logs.recent_activity": lambda core, _kept: core.logs.recent_activity(),
+    "logs.prune": lambda core, _kept: core.logs.prune(30),
+    "logs.related": lambda core, _kept: core.logs.related("user"),
+    "logs.distinct": lambda core, _kept: core.logs.distinct("action"),
+    "explore.create_form_data": lambda core, _kept: core.explore.create_form_data(FORM),
+    "explore.get_form_data": lambda core, kept: core.explore.get_form_data(kept.form),
+    "explore.update_form_data": lambda core, kept: core.explore.update_form_data(kept.form, FORM),
+    "explore.delete_form_data": lambda core, kept: core.explore.delete_form_data(kept.form),
+    "explore.advanced_data_types": lambda core, _kept: core.explore.advanced_data_types,
+    "explore.advanced_data_type": lambda core, _kept: core.explore.advanced_data_type("port", ["80"]),
+    "explore.context": lambda core, kept: core.explore.context(permalink_key=kept.chart_link),
+    "permalinks.create_for_chart": lambda core, _kept: core.permalinks.create_for_chart(EXPLORED),
+    "permalinks.get_for_chart": lambda core, kept: core.permalinks.get_for_chart(kept.chart_link),
+    "permalinks.create_for_dashboard": lambda core, _kept: core.permalinks.create_for_dashboard(1, FILTERED),
+    "permalinks.get_for_dashboard": lambda core, kept: core.permalinks.get_for_dashboard(kept.dashboard_link),
+    "cache.invalidate": lambda core, _kept: core.cache.invalidate({"datasource_uids": ["1__table"]}),
+    "cache.warm_up_chart": lambda core, _kept: core.cache.warm_up_chart({"chart_id": 1}),
+    "cache.warm_up_dataset": lambda core, _kept: core.cache.warm_up_dataset({"db_name": "shop", "table_name": "sales"}),
+    "cache.warm_up_many": lambda core, _kept: core.cache.warm_up_many([1]),
+}
+
+
+def test_every_method_of_these_namespaces_is_walked(kept: Kept) -> None:
+    namespaces = ("logs", "explore", "permalinks", "cache")
+    found = {f"{name}.{method}" for name in namespaces for method in methods(kept.admin, name)}
+    assert found == CALLS.keys() - {"explore.advanced_data_types"}  # an attribute
+
+
+@pytest.mark.parametrize("name", CALLS)
+def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None:
+    before = rows(kept)
+    with pytest.raises(GuestAccessError) as refusal:
+        CALLS[name](kept.guest, kept)
+    assert (refusal.value.status, refusal.value.error_type) == (403, ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR)
+    assert rows(kept) == before
+    if name != "explore.delete_form_data":  # the one whose record the others need
+        CALLS[name](kept.admin, kept)
+
+
+def test_the_whole_walk_leaves_the_store_as_it_was(kept: Kept) -> None:
+    before, walked = rows(kept), 0
+    for namespace in NAMESPACES:
+        for name, positional, named in closed_doors(kept.admin, namespace):
+            with pytest.raises(GuestAccessError):
+                getattr(getattr(kept.guest, namespace), name)(*positional, **named)
+            walked += 1
+    assert walked > 100
+    assert rows(kept) == before
+
+
+def test_what_a_guest_may_do_writes_nothing_either(kept: Kept) -> None:
+    before, guest = rows(kept), kept.guest
+    assert {row["city"] for row in guest.charts.data(1).raise_for_error().results[0].data} == {"Bonn", "Kiel"}
+    assert guest.dashboards.filter_values(1, "NATIVE_FILTER-city")
+    for answer in (guest.charts.get(1), guest.dashboards.get(1), *guest.charts.list(), *guest.dashboards.list()):
+        assert answer.to_payload()
+    assert guest.dashboards.charts(1)
+    assert guest.dashboards.datasets(1)
+    assert rows(kept) == before

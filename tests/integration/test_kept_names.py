@@ -1,0 +1,190 @@
+"""`metadata_cache_timeout` of a database: how long the names of its schemas and tables are kept, and for whom."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.guests import NOW
+from tests.support.small_core import SmallCore, small_core
+
+from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core.errors import DatabaseAccessError, DatabaseError, PayloadSchemaError
+from analytics_core.testing.clock import FixedClock
+
+
+class OpenCache(MemoryCache):
+    """A cache that a test may look into and write to."""
+
+    def __init__(self, clock: FixedClock) -> None:
+        super().__init__(max_bytes=1_000_000, clock=clock)
+        self.kept: dict[str, bytes] = {}
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        self.kept[key] = value
+        super().set(key, value, timeout_s=timeout_s)
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    return FixedClock(NOW)
+
+
+@pytest.fixture
+def cache(clock: FixedClock) -> OpenCache:
+    return OpenCache(clock)
+
+
+@pytest.fixture
+def shop(tmp_path: Path, clock: FixedClock, cache: OpenCache) -> Iterator[SmallCore]:
+    with small_core(tmp_path, ports={"clock": clock, "cache": cache}) as made:
+        yield made
+
+
+def keep(shop: SmallCore, **timeouts: Any) -> None:
+    """Set how long names are kept; None: not said."""
+    shop.core.databases.update(1, {"extra": json.dumps({"metadata_cache_timeout": timeouts})})
+
+
+def names(shop: SmallCore, **options: Any) -> list[str | None]:
+    return [table.value for table in shop.core.databases.tables(1, "main", **options)]
+
+
+def test_tables_are_kept_as_long_as_the_database_says(shop: SmallCore, clock: FixedClock) -> None:
+    keep(shop, table_cache_timeout=60)
+    assert names(shop) == ["orders", "people"]
+    shop.run("CREATE TABLE later (id INTEGER); CREATE VIEW seen AS SELECT 1 AS a")
+    clock.advance(timedelta(seconds=59))
+    assert names(shop) == ["orders", "people"]
+    clock.advance(timedelta(seconds=1))
+    tables = {table.value: table.type for table in shop.core.databases.tables(1, "main")}
+    assert tables == {"later": "table", "orders": "table", "people": "table", "seen": "view"}
+    shop.run("DROP TABLE later")
+    kept = {table.value: table.type for table in shop.core.databases.tables(1, "main")}
+    assert kept == tables  # views are still views
+
+
+@pytest.mark.parametrize("timeouts", [{}, {"schema_cache_timeout": 60}, {"table_cache_timeout": None}])
+def test_what_is_unset_is_not_kept(shop: SmallCore, cache: OpenCache, timeouts: dict[str, Any]) -> None:
+    keep(shop, **timeouts)
+    names(shop)
+    shop.run("CREATE TABLE later (id INTEGER)")
+    assert "later" in names(shop)
+    assert cache.kept == {}
+
+
+def test_nought_keeps_for_ever_and_force_asks_anew(shop: SmallCore, clock: FixedClock) -> None:
+    keep(shop, table_cache_timeout=0)
+    names(shop)
+    shop.run("CREATE TABLE later (id INTEGER)")
+    clock.advance(timedelta(days=10_000))
+    assert "later" not in names(shop)
+    assert "later" in names(shop, force=True)
+    shop.run("DROP TABLE later")
+    assert "later" in names(shop)  # force has kept what it found
+
+
+def test_a_changed_database_is_asked_anew(shop: SmallCore) -> None:
+    keep(shop, table_cache_timeout=0)
+    names(shop)
+    shop.run("CREATE TABLE later (id INTEGER)")
+    shop.core.databases.update(1, {"allow_dml": True})
+    assert "later" in names(shop)
+
+
+def test_schemas_are_kept_and_each_actor_sees_their_own(shop: SmallCore, cache: OpenCache) -> None:
+    shop.orders()
+    keep(shop, schema_cache_timeout=60)
+    assert shop.core.databases.schemas(1) == ("main",)
+    (key,) = cache.kept
+    cache.set(key, json.dumps([key, [["main"], ["stage"]]]).encode(), timeout_s=60)
+    assert shop.core.databases.schemas(1) == ("main", "stage")  # it is read from the cache
+    assert shop.reader(("schema", 1, "stage")).databases.schemas(1) == ("stage",)
+    with pytest.raises(DatabaseAccessError):
+        shop.reader(("dataset", 1), username="stranger").databases.schemas(1)
+    assert shop.core.databases.schemas(1, force=True) == ("main",)
+
+
+def test_who_may_not_read_a_schema_gets_nothing_out_of_the_cache(shop: SmallCore) -> None:
+    keep(shop, table_cache_timeout=0)
+    names(shop)
+    elsewhere = shop.reader(("schema", 1, "elsewhere"))
+    with pytest.raises(DatabaseAccessError):
+        elsewhere.databases.tables(1, "main")
+    with pytest.raises(DatabaseAccessError):
+        elsewhere.databases.tables(1, "main", force=True)
+
+
+def test_errors_and_other_schemas_are_not_mixed_up(shop: SmallCore, cache: OpenCache) -> None:
+    keep(shop, table_cache_timeout=0)
+    with pytest.raises(DatabaseError):
+        shop.core.databases.tables(1, "nosuch")
+    assert cache.kept == {}
+    assert names(shop) == [table.value for table in shop.core.databases.tables(1)]
+    assert len(cache.kept) == 2
+
+
+@pytest.mark.parametrize("impersonates", [True, False])
+def test_people_share_names_unless_the_database_impersonates(
+    shop: SmallCore, cache: OpenCache, *, impersonates: bool
+) -> None:
+    keep(shop, schema_cache_timeout=0)
+    shop.core.databases.update(1, {"impersonate_user": impersonates})
+    cache.kept.clear()
+    for name in ("anna", "bert"):
+        shop.reader(("database", 1), username=name).databases.schemas(1)
+    assert len(cache.kept) == (2 if impersonates else 1)
+
+
+def test_no_address_or_password_is_in_a_key(shop: SmallCore, cache: OpenCache) -> None:
+    keep(shop, table_cache_timeout=0)
+    names(shop)
+    assert all(str(shop.file) not in key + value.decode() for key, value in cache.kept.items())
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda _key: b"",
+        lambda _key: b"\xff\x00",
+        lambda _key: b"[1, 2]",
+        lambda _key: json.dumps(["another key", [["x", False]]]).encode(),
+        lambda key: json.dumps([key, [["x"]]]).encode(),
+        lambda key: json.dumps([key, [["x", 1]]]).encode(),
+        lambda key: json.dumps([key, 5]).encode(),
+        lambda _key: b"[" * 100_000,
+    ],
+)
+def test_a_spoilt_entry_is_a_miss(shop: SmallCore, cache: OpenCache, spoil: Any) -> None:
+    keep(shop, table_cache_timeout=0)
+    names(shop)
+    (key,) = cache.kept
+    cache.set(key, spoil(key), timeout_s=None)
+    assert names(shop) == ["orders", "people"]
+
+
+@pytest.mark.parametrize(
+    ("given", "path"),
+    [
+        (5, "metadata_cache_timeout"),
+        (["x"], "metadata_cache_timeout"),
+        ({"schema_cache_timeout": "60"}, "metadata_cache_timeout.schema_cache_timeout"),
+        ({"table_cache_timeout": -1}, "metadata_cache_timeout.table_cache_timeout"),
+        ({"table_cache_timeout": True}, "metadata_cache_timeout.table_cache_timeout"),
+        ({"table_cache_timeout": 1.5}, "metadata_cache_timeout.table_cache_timeout"),
+        ({"table_cache_timeout": 2**31}, "metadata_cache_timeout.table_cache_timeout"),
+    ],
+)
+def test_a_timeout_that_cannot_be_is_refused_with_its_place(shop: SmallCore, given: Any, path: str) -> None:
+    extra = json.dumps({"metadata_cache_timeout": given})
+    with pytest.raises(PayloadSchemaError) as refusal:
+        shop.core.databases.update(1, {"extra": extra})
+    assert [problem.path for problem in refusal.value.problems] == [path]
+    parameters = {"configuration_method": "orm_form", "engine": "sqlite", "database_name": "new", "extra": extra}
+    with pytest.raises(PayloadSchemaError) as refusal:
+        shop.core.databases.validate_parameters(parameters)
+    assert [problem.path for problem in refusal.value.problems] == [f"extra.{path}"]
