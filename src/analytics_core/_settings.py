@@ -41,7 +41,7 @@ class Settings:
     """What a host may choose. Times end in `_s` (seconds), sizes in `_bytes`; every limit may be lowered or raised.
 
     Args:
-        secret_key: seals stored secrets and signs tokens; at least 16 characters, not a well-known one.
+        secret_key: seals stored secrets and cache entries and signs tokens; at least 16 characters, not a well-known one.
         previous_secret_keys: keys that still open what they sealed (rotation).
         default_row_limit: rows of a query that names none (`row_limit` null).
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
