@@ -31,6 +31,8 @@ def _checked_key(key: str | Secret | None, name: str) -> Secret:
     text = key.reveal() if isinstance(key, Secret) else key
     if not text:
         raise SettingsError(f"Settings.{name} is required; make one with secrets.token_urlsafe(32)")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise SettingsError(f"Settings.{name} is not valid Unicode; make one with secrets.token_urlsafe(32)")
     if len(text) < _SHORTEST_KEY or text.casefold() in _WELL_KNOWN_KEYS or len(set(text)) < 6:
         raise SettingsError(f"Settings.{name} is weak; make one with secrets.token_urlsafe(32)")
     return Secret(text)

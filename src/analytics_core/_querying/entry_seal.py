@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from typing import Final
+from typing import Final, NoReturn
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers import Cipher
@@ -49,6 +49,9 @@ class EntrySeal:
         except InvalidTag:
             return False
         return True
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("the seal of the cache holds a key and is never pickled")
 
     def _signing_key(self, key: str) -> bytes:
         return hashlib.blake2b(key.encode(), key=self._key, digest_size=32).digest()

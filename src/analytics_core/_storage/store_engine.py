@@ -41,15 +41,21 @@ def is_memory(engine: Engine) -> bool:
 
 
 def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        raise SettingsError("metadata_url is not a URL; for example sqlite:///meta.db") from None
+    parsed = _read(url)
+    if parsed is None:  # not raised where it failed: what is chained there may quote a part of the password
+        raise SettingsError("metadata_url is not a URL; for example sqlite:///meta.db")
     kind, _, driver = parsed.drivername.partition("+")
     if kind not in _DRIVERS or driver not in {"", _DRIVERS[kind]}:
         known = ", ".join(f"{name}+{driver}" for name, driver in _DRIVERS.items())
         raise SettingsError(f"metadata_url names {parsed.drivername!r}, which cannot keep metadata; use one of {known}")
     return parsed.set(drivername=f"{kind}+{_DRIVERS[kind]}")
+
+
+def _read(url: str) -> URL | None:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        return None
 
 
 def _sqlite_engine(url: URL) -> Engine:
