@@ -12,6 +12,8 @@ import pytest
 from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
 from tests.support.stores import empty_store
 
+pytest_plugins = ["tests.support.secret_watch"]
+
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
 

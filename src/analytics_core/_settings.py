@@ -27,13 +27,22 @@ _WELL_KNOWN_KEYS = frozenset(
 _SHORTEST_KEY = 16
 
 
-def _checked_key(key: str | Secret | None) -> Secret:
+def _checked_key(key: str | Secret | None, name: str) -> Secret:
     text = key.reveal() if isinstance(key, Secret) else key
     if not text:
-        raise SettingsError("Settings.secret_key is required; make one with secrets.token_urlsafe(32)")
+        raise SettingsError(f"Settings.{name} is required; make one with secrets.token_urlsafe(32)")
+    if any("\ud800" <= character <= "\udfff" for character in text):
+        raise SettingsError(f"Settings.{name} is not valid Unicode; make one with secrets.token_urlsafe(32)")
     if len(text) < _SHORTEST_KEY or text.casefold() in _WELL_KNOWN_KEYS or len(set(text)) < 6:
-        raise SettingsError("Settings.secret_key is weak; make one with secrets.token_urlsafe(32)")
+        raise SettingsError(f"Settings.{name} is weak; make one with secrets.token_urlsafe(32)")
     return Secret(text)
+
+
+def _checked_older_key(key: str | Secret | None) -> Secret:
+    """Return a previous key: whoever guesses one signs guest tokens, so it must be as strong as the present one."""
+    if not (key.reveal() if isinstance(key, Secret) else key):
+        raise SettingsError("Settings.previous_secret_keys holds an empty key; leave it out")
+    return _checked_key(key, "previous_secret_keys")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +50,8 @@ class Settings:
     """What a host may choose. Times end in `_s` (seconds), sizes in `_bytes`; every limit may be lowered or raised.
 
     Args:
-        secret_key: seals stored secrets and signs tokens; at least 16 characters, not a well-known one.
-        previous_secret_keys: keys that still open what they sealed (rotation).
+        secret_key: seals stored secrets and cache entries, signs tokens; at least 16 characters, not a well-known one.
+        previous_secret_keys: keys that still open what they sealed and signed (rotation); as strong as `secret_key`.
         default_row_limit: rows of a query that names none (`row_limit` null).
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
         samples_row_limit: rows of `samples` when none is named (`drill_detail` has the default of every query).
@@ -110,8 +119,8 @@ class Settings:
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "secret_key", _checked_key(self.secret_key))
-        older = tuple(k if isinstance(k, Secret) else Secret(k) for k in self.previous_secret_keys)
+        object.__setattr__(self, "secret_key", _checked_key(self.secret_key, "secret_key"))
+        older = tuple(map(_checked_older_key, self.previous_secret_keys))
         object.__setattr__(self, "previous_secret_keys", older)
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),

@@ -418,6 +418,7 @@ def test_errors_are_diagnosed_without_the_drivers_words(
     assert SECRET not in f"{caught.value!r} {caught.value.to_payload()}"
 
 
+@pytest.mark.logs_secrets("the test's own engine makes the user, and its statement is logged")
 @pytest.mark.parametrize(
     ("change", "error_type"),
     [
@@ -448,6 +449,7 @@ def test_connection_failures_are_diagnosed_and_tell_no_password(
     assert not [text for text in texts if SECRET in text]
 
 
+@pytest.mark.logs_secrets("the test's own engine makes the user, and its statement is logged")
 def test_a_table_without_a_grant_is_a_permission_error(server: Server) -> None:
     user = "analyst_pg" if server.name == "postgresql" else "analyst_my"
     url = sa.make_url(server.shop.record.uri.reveal()).set(username=user, password=SECRET)

@@ -75,6 +75,7 @@ def server_url(engine: str, request: pytest.FixtureRequest) -> str:
     return url.set(username="joe", password=PASSWORD).render_as_string(hide_password=False)
 
 
+@pytest.mark.logs_secrets("the test's own engine makes the user; what comes after it is searched by the test itself")
 @pytest.mark.parametrize(
     "engine",
     [
@@ -248,9 +249,23 @@ def of_another_version(entry: bytes) -> bytes:
 
 
 def with_other_facts(entry: bytes) -> bytes:
-    """Change a fact and make the checksum right again, as a forger would."""
+    """Change a fact, length for length, as somebody would who may write to the cache and has no key."""
     changed = entry.replace(b'"status":"success"', b'"status":"unknown"')
-    return changed[:8] + struct.pack(">I", zlib.crc32(changed[12:])) + changed[12:]
+    assert changed != entry
+    return changed
+
+
+def with_other_rows(entry: bytes) -> bytes:
+    """Change the rows that an answer would show."""
+    at = entry.rindex(b"count")
+    return entry[:at] + b"COUNT" + entry[at + 5 :]
+
+
+def of_the_format_before(entry: bytes) -> bytes:
+    """Return the rows in the format that had a checksum and no seal."""
+    parts = (b"key", b"{}", b"", entry[-20:])
+    rest = struct.pack(">QQQQ", *map(len, parts)) + b"".join(parts)
+    return b"ACQR\x00\x00\x00\x02" + zlib.crc32(rest).to_bytes(4, "big") + rest
 
 
 def test_poisoned_entries_are_misses(tmp_path: Path) -> None:
@@ -262,7 +277,8 @@ def test_poisoned_entries_are_misses(tmp_path: Path) -> None:
         key = next(key for key in cache.kept if key == honest.cache_key)
         entry, foreign = cache.kept[key], next(value for name, value in cache.kept.items() if name != key)
         poisons = [foreign, entry[: len(entry) // 2], entry + b"x", b"", entry[:8], of_another_version(entry)]
-        poisons += [with_other_facts(entry), b"\x80\x05cos\nsystem\n(S'touch loot'\ntR.", b"!!python/object:x {}"]
+        poisons += [with_other_facts(entry), with_other_rows(entry), of_the_format_before(entry)]
+        poisons += [b"\x80\x05cos\nsystem\n(S'touch loot'\ntR.", b"!!python/object:x {}"]
         for poison in poisons:
             cache.kept[key] = poison
             result = anna.charts.data(query).results[0]

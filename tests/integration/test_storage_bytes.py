@@ -45,7 +45,26 @@ def test_no_row_of_the_store_holds_a_secret(request, make):
 
 
 def test_no_log_record_holds_a_secret_or_a_seal(caplog):
-    with caplog.at_level(logging.DEBUG), open_store("sqlite://", FixedClock(START)) as store:
-        store_secrets(store)
+    # SQLAlchemy's loggers keep a level of their own: the root's alone would leave them silent.
+    with (
+        caplog.at_level(logging.DEBUG),
+        caplog.at_level(logging.DEBUG, logger="sqlalchemy"),
+        open_store("sqlite://", FixedClock(START)) as store,
+    ):
+        stored = store_secrets(store)
+        with store.unit_of_work() as unit:
+            assert unit.databases.get(stored.id).uri == Secret(URI)
+    assert any("INSERT INTO ac_databases" in record.getMessage() for record in caplog.records)
     assert "s3cr3t" not in caplog.text
     assert "ac1." not in caplog.text
+    assert stored.uuid not in caplog.text
+
+
+def test_a_host_that_gives_the_stores_logger_a_level_sees_rows(caplog):
+    with (
+        caplog.at_level(logging.DEBUG, logger="sqlalchemy.engine.Engine.analytics_core.store"),
+        open_store("sqlite://", FixedClock(START)) as store,
+    ):
+        stored = store_secrets(store)
+    assert stored.uuid in caplog.text
+    assert "s3cr3t" not in caplog.text

@@ -1,10 +1,10 @@
-"""Cache entries: typed, versioned, checked; whatever is not one is a miss."""
+"""Cache entries: typed, versioned, sealed; whatever is not one is a miss."""
 
 from __future__ import annotations
 
 import json
 import pickle
-import zlib
+import struct
 from dataclasses import replace
 from datetime import UTC, date, datetime, time
 from decimal import Decimal
@@ -18,12 +18,15 @@ from tests.support.frames import frame_of
 
 from analytics_core._frames.frame_bytes import frame_from_bytes
 from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result
-from analytics_core._querying.cache_entry import MAGIC, decode_entry, encode_entry
+from analytics_core._querying.cache_entry import MAGIC, MOST_BYTES, decode_entry, encode_entry
 from analytics_core._querying.client_processing import client_processed
+from analytics_core._querying.entry_seal import EntrySeal
 from analytics_core._querying.result_rows import ResultRows
+from analytics_core._records.secret import Secret
 from analytics_core.errors import QueryError, StoredDataError
 from analytics_core.models.enums import ResultType
 
+SEAL = EntrySeal(Secret("k3y-of-the-cache-0123456789"))
 COLUMNS: dict[str, list[Any]] = {
     "i": [1, None, 2**40],
     "big": [2**70, 1, None],
@@ -67,18 +70,18 @@ def full() -> QueryResult:
 
 
 def entry(key: str = "key") -> bytes:
-    data = encode_entry(full(), key=key)
+    data = encode_entry(full(), key=key, seal=SEAL)
     assert data is not None
     return data
 
 
 def test_a_stored_result_comes_back_with_every_field() -> None:
-    found = decode_entry(entry(), key="key")
+    found = decode_entry(entry(), key="key", seal=SEAL)
     assert found == replace(FULL, cache_key="key", is_cached=True)
 
 
 def test_a_hit_gives_the_same_json_csv_and_data_as_the_first_answer() -> None:
-    found = decode_entry(entry(), key="key")
+    found = decode_entry(entry(), key="key", seal=SEAL)
     assert found is not None
     first, again = (ChartData(results=(r,)) for r in (replace(full(), cache_key="key", is_cached=True), found))
     assert json.loads(again.to_json()) == json.loads(first.to_json())
@@ -87,7 +90,7 @@ def test_a_hit_gives_the_same_json_csv_and_data_as_the_first_answer() -> None:
 
 
 def test_typed_columns_come_back_typed() -> None:
-    found = decode_entry(entry(), key="key")
+    found = decode_entry(entry(), key="key", seal=SEAL)
     assert found is not None
     held = {column.name: column.to_list() for column in found.frame.columns}
     assert {name: held[name] for name in "ifsbdtyc"} == {name: COLUMNS[name] for name in "ifsbdtyc"}
@@ -98,38 +101,46 @@ def test_typed_columns_come_back_typed() -> None:
 
 def test_a_processed_result_comes_back_with_its_map() -> None:
     processed = client_processed(full(), form_data={"viz_type": "table"})
-    data = encode_entry(processed, key="key")
+    data = encode_entry(processed, key="key", seal=SEAL)
     assert data is not None
-    found = decode_entry(data, key="key")
+    found = decode_entry(data, key="key", seal=SEAL)
     assert found is not None
     assert found.data == processed.data
 
 
 def test_the_json_of_a_hit_is_the_stored_text_and_the_frame_is_not_decoded() -> None:
     rows = ResultRows(frame_of({"a": [1]}), encoded=b'[{"a":"stored"}]')
-    data = encode_entry(QueryResult(rows=rows), key="key")
+    data = encode_entry(QueryResult(rows=rows), key="key", seal=SEAL)
     assert data is not None
-    found = decode_entry(data, key="key")
+    found = decode_entry(data, key="key", seal=SEAL)
     assert found is not None
     assert b'"data":[{"a":"stored"}]' in ChartData(results=(found,)).to_json()
 
 
 def test_failed_results_are_not_kept() -> None:
-    assert encode_entry(failed_result(QueryError("no")), key="key") is None
+    assert encode_entry(failed_result(QueryError("no")), key="key", seal=SEAL) is None
 
 
 def test_a_result_larger_than_the_bound_is_not_kept() -> None:
-    assert encode_entry(full(), key="key", most_bytes=len(entry())) is not None
-    assert encode_entry(full(), key="key", most_bytes=len(entry()) - 1) is None
+    assert encode_entry(full(), key="key", seal=SEAL, most_bytes=len(entry())) is not None
+    assert encode_entry(full(), key="key", seal=SEAL, most_bytes=len(entry()) - 1) is None
 
 
 @pytest.mark.parametrize("key", ["other", "", "key ", "KEY", "keykey", "ke"])
 def test_an_entry_of_another_key_is_a_miss(key: str) -> None:
-    assert decode_entry(entry("key"), key=key) is None
+    assert decode_entry(entry("key"), key=key, seal=SEAL) is None
+    assert decode_entry(entry(key), key=key, seal=SEAL) is not None
+
+
+@pytest.mark.parametrize("secret", ["k3y-of-the-cache-012345678", "K3y-of-the-cache-0123456789", ""])
+def test_an_entry_of_another_secret_key_is_a_miss(secret: str) -> None:
+    assert decode_entry(entry(), key="key", seal=EntrySeal(Secret(secret))) is None
+    assert decode_entry(entry(), key="key", seal=EntrySeal(Secret("k3y-of-the-cache-0123456789"))) is not None
 
 
 def test_an_entry_of_another_version_is_a_miss() -> None:
-    assert decode_entry(MAGIC[:-1] + b"\x01" + entry()[len(MAGIC) :], key="key") is None
+    for version in (0, 1, 2, 4, 255):
+        assert decode_entry(MAGIC[:-1] + bytes([version]) + entry()[len(MAGIC) :], key="key", seal=SEAL) is None
 
 
 @given(st.data())
@@ -137,27 +148,103 @@ def test_any_changed_byte_is_a_miss(data: st.DataObject) -> None:
     held = bytearray(entry())
     position = data.draw(st.integers(0, len(held) - 1))
     held[position] ^= data.draw(st.integers(1, 255))
-    assert decode_entry(bytes(held), key="key") is None
+    assert decode_entry(bytes(held), key="key", seal=SEAL) is None
 
 
 @given(st.integers(0, 400))
 def test_an_entry_that_was_cut_or_grew_is_a_miss(length: int) -> None:
-    assert decode_entry(entry()[:length], key="key") is None
-    assert decode_entry(entry() + b"x" * (length + 1), key="key") is None
+    assert decode_entry(entry()[:length], key="key", seal=SEAL) is None
+    assert decode_entry(entry() + b"x" * (length + 1), key="key", seal=SEAL) is None
 
 
 @pytest.mark.parametrize(
-    "junk", [b"", b"x" * 500, MAGIC, MAGIC + b"\xff" * 100, pickle.dumps({"a": 1}), b"{}"], ids=len
+    "junk",
+    [b"", b"x" * 500, MAGIC, MAGIC + b"\xff" * 100, MAGIC + bytes(100), pickle.dumps({"a": 1}), b"{}", "text", None, 7],
+    ids=repr,
 )
-def test_bytes_that_are_no_entry_are_a_miss(junk: bytes) -> None:
-    assert decode_entry(junk, key="key") is None
+def test_what_is_no_entry_is_a_miss(junk: Any) -> None:
+    assert decode_entry(junk, key="key", seal=SEAL) is None
 
 
-@pytest.mark.parametrize("facts", [b"", b"[]", b"{}", b"not json", b'{"status":"success"}', b"null"])
+def sealed(facts: bytes, *, frame: bytes = b"", records: bytes = b"[]", lengths: tuple[int, ...] = ()) -> bytes:
+    """Return an entry that somebody with the secret key made; `lengths` are what it says of its parts."""
+    head = struct.pack(">QQQ", *(lengths or (len(facts), len(frame), len(records))))
+    parts = (head, facts, frame, records)
+    return b"".join((MAGIC, SEAL.made("key", parts), *parts))
+
+
+def facts_of(data: bytes) -> dict[str, Any]:
+    start = len(MAGIC) + 28 + 24
+    length = struct.unpack_from(">Q", data, start - 24)[0]
+    found: dict[str, Any] = json.loads(data[start : start + length])
+    return found
+
+
+def test_an_entry_made_by_hand_opens_so_the_others_are_misses_for_their_own_reason() -> None:
+    found = decode_entry(sealed(json.dumps(facts_of(entry())).encode()), key="key", seal=SEAL)
+    assert found is not None
+    assert found.colnames == tuple(COLUMNS)
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [
+        b"",
+        b"[]",
+        b"{}",
+        b"not json",
+        b'{"status":"success"}',
+        b"null",
+        b"!!python/object/apply:os.system [touch loot]",
+        b'{"py/object": "os.system"}',
+        b"[" * 100_000,
+    ],
+    ids=lambda facts: facts[:20],
+)
 def test_facts_of_another_shape_are_a_miss(facts: bytes) -> None:
-    parts = (b"key", facts, b"", b"[]")
-    rest = b"".join(len(part).to_bytes(8, "big") for part in parts) + b"".join(parts)
-    assert decode_entry(MAGIC + zlib.crc32(rest).to_bytes(4, "big") + rest, key="key") is None
+    assert decode_entry(sealed(facts), key="key", seal=SEAL) is None
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"status": "fine"},
+        {"result_type": "query; drop"},
+        {"label_map": []},
+        {"label_map": {"a": None}},
+        {"colnames": None},
+        {"limits": [{"limit": "row_limit"}]},
+        {"limits": ["row_limit"]},
+    ],
+    ids=repr,
+)
+def test_a_fact_of_another_kind_is_a_miss(changes: dict[str, Any]) -> None:
+    assert decode_entry(sealed(json.dumps({**facts_of(entry()), **changes}).encode()), key="key", seal=SEAL) is None
+
+
+@pytest.mark.parametrize("lengths", [(2**63, 0, 2), (0, 0, 0), (2**64 - 1, 1, 2), (1, 1, 1), (0, 2**62, 2)])
+def test_lengths_that_lie_are_a_miss(lengths: tuple[int, ...]) -> None:
+    facts = json.dumps(facts_of(entry())).encode()
+    assert decode_entry(sealed(facts, lengths=lengths), key="key", seal=SEAL) is None
+
+
+def test_an_entry_that_says_it_is_larger_than_the_bound_is_not_made() -> None:
+    assert MOST_BYTES < 2**31
+    assert encode_entry(full(), key="key", seal=SEAL, most_bytes=0) is None
+
+
+def test_two_entries_of_one_result_are_not_alike_and_both_open() -> None:
+    first, second = entry(), entry()
+    assert first != second
+    assert decode_entry(first, key="key", seal=SEAL) == decode_entry(second, key="key", seal=SEAL)
+
+
+def test_the_seal_of_one_entry_holds_for_no_other() -> None:
+    start, end = len(MAGIC), len(MAGIC) + 28
+    other = encode_entry(QueryResult(rows=ResultRows(frame_of({"a": [1]}))), key="key", seal=SEAL)
+    assert other is not None
+    assert decode_entry(other[:start] + entry()[start:end] + other[end:], key="key", seal=SEAL) is None
+    assert decode_entry(other, key="key", seal=SEAL) is not None
 
 
 @pytest.mark.parametrize("junk", [b"", b"x" * 100, b"ARROW1" * 20])

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
 import pytest
+from python_calamine import CalamineWorkbook
 from tests.support.frames import frame_of
 
 from analytics_core._querying.answer import ChartData, QueryResult
 from analytics_core._querying.client_processing import client_processed
+from analytics_core._querying.formulas import begins_like_formula
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core.errors import QueryError, ResultTooLargeError, UnknownNameError
 
@@ -208,3 +212,28 @@ def test_a_pivot_that_would_fill_the_memory_is_a_typed_error() -> None:
     frame = frame_of({"a": list(range(3_000)), "b": list(range(3_000)), "num": [1] * 3_000})
     with pytest.raises(ResultTooLargeError, match="cells"):
         processed(frame, viz_type="pivot_table_v2", groupbyRows=["a"], groupbyColumns=["b"], metrics=["num"])
+
+
+@pytest.mark.parametrize("text", ["=1+1", "＋1", "\t@x", "-cmd"])
+@pytest.mark.parametrize(
+    "form_data",
+    [
+        {"viz_type": "table"},
+        {"viz_type": "pivot_table_v2", "groupbyRows": ["state"], "groupbyColumns": ["gender"]},
+        {"viz_type": "pivot_table_v2", "groupbyColumns": ["state"], "groupbyRows": ["gender"], "combineMetric": True},
+        {"viz_type": "pivot_table_v2", "groupbyColumns": ["state"], "transposePivot": True},
+    ],
+)
+def test_labels_of_a_processed_table_are_neutralised_in_files(text: str, form_data: dict[str, Any]) -> None:
+    frame = frame_of({"state": [text, "a=1"], "gender": [text, "x"], text: [-1, 2]})
+    answer = ChartData(results=(processed(frame, **{"metrics": [text], **form_data}),))
+    fields = [
+        field for row in csv.reader(io.StringIO(answer.to_csv().decode("utf-8-sig"), newline="")) for field in row
+    ]
+    book = CalamineWorkbook.from_filelike(io.BytesIO(answer.to_xlsx()))
+    cells = [cell for row in book.get_sheet_by_index(0).to_python() for cell in row]
+    for shown in (fields, [cell for cell in cells if isinstance(cell, str)]):
+        assert [field for field in shown if begins_like_formula(field) and field != "-1"] == []
+        assert any(field.startswith(("'" + text, "'" + text.strip())) for field in shown)
+    assert -1 in cells
+    assert "-1" in fields

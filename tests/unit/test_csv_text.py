@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
+import unicodedata
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from typing import Any
@@ -12,55 +14,11 @@ import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
 from analytics_core._querying.csv_text import BYTE_ORDER_MARK, csv_bytes
 from analytics_core._querying.formulas import begins_like_formula, neutral_text
-
-HOSTILE = [
-    "=1+1",
-    "+1+1",
-    "-1+1",
-    "-a",
-    "@SUM(A1)",
-    "|calc",
-    "%0A",
-    "=cmd|' /C calc'!A0",
-    " =1",
-    "\t=1",
-    "\r\n=1",
-    "\x00=1",
-    "\u00a0=1",
-    "\u200b=1",
-    "\ufeff=1",
-    '""=1',
-    '"=1',
-    "＝1",
-    "＋1",
-    "－1",
-    "＠x",
-    "\u3000＝1",
-    "−1+1",
-    "-1-2",
-    "-2+3+cmd|' /C calc'!A0",
-    "--1",
-]
-HARMLESS = [
-    "",
-    "a=1",
-    "1+1",
-    "-10.5",
-    "-3",
-    "-1e-7",
-    "100%",
-    "user@example.org",
-    "a|b",
-    "'=1",
-    "é=",
-    "(=1)",
-    "#=1",
-    "x -1",
-]
 
 
 def lines(frame: Any, **options: Any) -> list[list[str]]:
@@ -76,6 +34,28 @@ def test_text_that_begins_like_a_formula_is_neutralised(text: str) -> None:
 @pytest.mark.parametrize("text", HARMLESS, ids=ascii)
 def test_text_that_only_looks_like_a_formula_is_left_alone(text: str) -> None:
     assert neutral_text(text) == text
+
+
+def test_every_form_of_a_sign_that_normalising_makes_a_sign_is_one() -> None:
+    forms = [
+        character
+        for character in map(chr, range(sys.maxunicode + 1))
+        if unicodedata.normalize("NFKC", character).lstrip()[:1] in set("=+-@|%−")
+        and unicodedata.category(character) != "Cs"
+        and character.strip()
+    ]
+    assert {*"=+-@|%", "＝", "﬩", "⩵"} <= set(forms)
+    assert [form for form in forms if neutral_text(f"{form}1+1") != f"'{form}1+1"] == []
+
+
+@pytest.mark.parametrize("category", ["Cc", "Cf", "Zs", "Zl", "Zp"])
+def test_no_white_space_or_control_character_hides_a_sign(category: str) -> None:
+    hiding = [c for c in map(chr, range(0x30000)) if unicodedata.category(c) == category]
+    assert hiding
+    for character in hiding:
+        assert neutral_text(f"{character}=1") == f"'{character}=1", ascii(character)
+        assert neutral_text(f"{character} {character}＝1") == f"'{character} {character}＝1", ascii(character)
+        assert neutral_text(f"{character}a=1") == f"{character}a=1", ascii(character)
 
 
 @given(st.text())

@@ -11,6 +11,9 @@ import pytest
 from tests.support.guests import QUERY, RULE, GuestWorld, asked, chart, context, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, errors
+from analytics_core._resources.guest_requests import StoredQuestion, answerable
+from analytics_core.models.parsing import parse_query_context
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 BONN, KIEL = {"city": "Bonn", "revenue": 40}, {"city": "Kiel", "revenue": 20}
 
@@ -215,6 +218,44 @@ def test_any_other_change_of_the_query_is_refused_with_its_place(
 )
 def test_any_other_change_of_the_context_is_refused(guest: AnalyticsCore, changes: dict[str, Any], path: str) -> None:
     assert refusal(guest, {**asked(), **changes}) == path
+
+
+MAY_DIFFER = {"filters", "time_range", "orderby", "row_limit", "row_offset"}
+OF_THE_CONTEXT = {"queries", "form_data", "force", "result_type", "result_format"}  # each is read by rules of its own
+"""What other tests here try; every other field, also one that comes later, must be the stored one."""
+
+
+def question(stored: ChartDataQueryContext) -> StoredQuestion:
+    return StoredQuestion(
+        chart_id=1, context=stored, form_data={}, filters=(), main_columns={}, default_rows=100, most_rows=1_000
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(ChartDataQueryObject.model_fields) - MAY_DIFFER))
+def test_no_field_of_a_query_may_differ_but_the_five(name: str) -> None:
+    stored = parse_query_context(asked())
+    assert answerable(question(stored), stored) == stored
+    changed = stored.queries[0].model_copy(update={name: object()})
+    with pytest.raises(errors.GuestAccessError, match=rf"queries\.0\.{name}"):
+        answerable(question(stored), stored.model_copy(update={"queries": (changed,)}))
+
+
+@pytest.mark.parametrize("name", sorted(set(ChartDataQueryContext.model_fields) - OF_THE_CONTEXT))
+def test_no_field_of_a_context_may_differ_but_those_with_rules(name: str) -> None:
+    stored = parse_query_context(asked())
+    with pytest.raises(errors.GuestAccessError, match=name):
+        answerable(question(stored), stored.model_copy(update={name: object()}))
+
+
+def test_a_field_that_the_stored_chart_has_may_not_be_left_out(own: GuestWorld) -> None:
+    base = {**QUERY, "extras": {"where": "amount > 15"}, "something": {"of": "a client"}}
+    own.admin.charts.update(1, {"query_context": json.dumps(context(base, other=1))})
+    guest = own.guest()
+    assert rows(guest, {**asked(base=base), "other": 1}) == [{"city": "Bonn", "revenue": 30}, KIEL]
+    without = {name: {key: value for key, value in base.items() if key != name} for name in ("extras", "something")}
+    for name, query in without.items():
+        assert refusal(guest, {**asked(base=query), "other": 1}) == f"queries.0.{name}"
+    assert refusal(guest, asked(base=base)) == "other"
 
 
 def test_form_data_as_clients_send_it_is_taken(guest: AnalyticsCore) -> None:

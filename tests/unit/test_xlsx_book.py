@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from python_calamine import CalamineWorkbook
+from tests.support.formulas import HOSTILE
 from tests.support.frames import frame_of
 
 from analytics_core._querying.xlsx_book import MOST_CHARACTERS, Sheet, xlsx_bytes
@@ -34,6 +35,19 @@ def test_no_text_becomes_a_formula(text: str) -> None:
 def test_text_that_begins_like_a_formula_is_neutralised_in_cells_headers_and_verbose_names() -> None:
     rows = cells(frame_of({"=a": ["=1"], "b": ["-10.5"]}), headers={"b": "@b"})
     assert rows == [["'=a", "'@b"], ["'=1", "-10.5"]]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=ascii)
+def test_hostile_text_is_neutralised_wherever_it_stands(text: str) -> None:
+    frame = frame_of({text: [text, None], "b": [text, -1], "c": ["a=1", "-1"]})
+    readable = "'" + "".join("\ufffd" if c in "\x00\x1f" else c for c in text)
+    kept = [[unicode_lines(cell) for cell in row] for row in cells(frame, headers={"b": text})]
+    assert kept == [[unicode_lines(readable)] * 2 + ["c"], [unicode_lines(readable)] * 2 + ["a=1"], ["", -1, "-1"]]
+
+
+def unicode_lines(cell: Any) -> Any:
+    """Return a cell as XML readers give it: a carriage return is a line feed."""
+    return cell.replace("\r\n", "\n").replace("\r", "\n").replace("_x000D_", "") if isinstance(cell, str) else cell
 
 
 @pytest.mark.parametrize("text", ["https://example.org", "mailto:a@example.org", "internal:Sheet1!A1", "12", "TRUE"])

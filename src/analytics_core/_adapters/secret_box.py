@@ -87,10 +87,17 @@ def _bound_data(key_id: str, context: str) -> bytes:
 
 
 def _encoded(text: str) -> bytes:
+    data = _utf8(text)
+    if data is None:  # not raised where it failed: a UnicodeEncodeError holds the whole text
+        raise PayloadFormatError("a secret must be valid Unicode; this one holds half of a surrogate pair")
+    return data
+
+
+def _utf8(text: str) -> bytes | None:
     try:
         return text.encode("utf-8")
     except UnicodeEncodeError:
-        raise PayloadFormatError("a secret must be valid Unicode; this one holds half of a surrogate pair") from None
+        return None
 
 
 def _parsed(sealed: str) -> _Parts:

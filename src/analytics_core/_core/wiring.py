@@ -76,7 +76,7 @@ def build_runtime(parts: Parts) -> Runtime:
         gate=Gate(policy=policy, runner=statements, row_security=row_security),
         preparer=planning,
         templates=templates,
-        results=StoredResults(parts.cache, clock, most_bytes=settings.cache_max_bytes),
+        results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
         operations=installed_operations(),
         annotator=_annotator(parts),

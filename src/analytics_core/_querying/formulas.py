@@ -6,8 +6,8 @@ import re
 import unicodedata
 from typing import Final
 
-SIGNS: Final = frozenset("=+-@|%＝＋－＠｜％﹦﹢﹣﹫﹪⁺₊⁼₌⁻₋−")
-"""What a formula may begin with, full-width, small and raised forms included."""
+SIGNS: Final = frozenset("=+-@|%＝＋－＠｜％﹦﹢﹣﹫﹪⁺₊⁼₌⁻₋−⩵⩶﬩")
+"""What a formula may begin with, and every character that becomes one of these when text is normalised (NFKC)."""
 
 _NEGATIVE_NUMBER: Final = re.compile(r"-\d+(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
 _SKIPPED: Final = frozenset({"Cc", "Cf", "Zs", "Zl", "Zp"})

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
+from types import NoneType
 from typing import Any
 
 from analytics_core._records.key_value import KeyValue
@@ -15,12 +16,14 @@ from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.sources import Source, readable_dataset
+from analytics_core._resources.stored_values import stored_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, OwnershipError
 from analytics_core.models.explore import FormDataPost
 
 KIND = "form_data"
+_STORED = {"id": (int,), "type": (str,), "chart_id": (int, NoneType), "form_data": (str,)}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -127,6 +130,6 @@ def _written(given: StoredFormData) -> str:
 
 
 def _read(record: KeyValue) -> StoredFormData:
-    content = json.loads(record.value)
+    content = stored_object(record, _STORED)
     source = Source(id=content["id"], type=content["type"])
     return StoredFormData(source=source, chart_id=content["chart_id"], text=content["form_data"])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from types import NoneType
 from typing import Any
 
 from analytics_core._records.key_value import KeyValue
@@ -13,6 +15,7 @@ from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_dashboards
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_dataset
+from analytics_core._resources.stored_values import stored_object, stored_shape
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.permalink_keys import permalink_keys
@@ -29,6 +32,10 @@ from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, 
 from analytics_core.models.parsing import Payload, parse
 
 _CHART, _DASHBOARD = "chart_permalink", "dashboard_permalink"
+_STORED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
+    _CHART: {"chart_id": (int, NoneType), "datasource": (str,), "state": (dict,)},
+    _DASHBOARD: {"dashboard_id": (int,), "state": (dict,)},
+}
 
 
 class Permalinks:
@@ -76,13 +83,12 @@ class Permalinks:
             DatasetAccessError, ChartAccessError: dataset or chart are not for this actor.
         """
         with self._runtime.store.unit_of_work() as unit:
-            content = _content(unit, _CHART, key)
+            record, content = _content(unit, _CHART, key)
             source = parse_source(content["datasource"], shape="permalink", place="datasource")
             readable_dataset(unit, self._runtime.policy, self._actor, source)
             chart_id = self._remaining_chart(unit, content["chart_id"])
-        return ExplorePermalink(
-            chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=content["state"]
-        )
+        state = stored_shape(record, ExplorePermalinkState, content["state"])
+        return ExplorePermalink(chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=state)
 
     def create_for_dashboard(self, dashboard_id: int, payload: Payload) -> Permalink:
         """Store the state of a dashboard (contract, `DashboardPermalinkStateSchema`) and return its key and address.
@@ -108,9 +114,10 @@ class Permalinks:
     def get_for_dashboard(self, key: str) -> DashboardPermalink:
         """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
-            content = _content(unit, _DASHBOARD, key)
+            record, content = _content(unit, _DASHBOARD, key)
             self._require_dashboard(unit, content["dashboard_id"])
-        return DashboardPermalink(dashboardId=content["dashboard_id"], state=content["state"])
+        state = stored_shape(record, DashboardPermalinkState, content["state"])
+        return DashboardPermalink(dashboardId=content["dashboard_id"], state=state)
 
     def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: Act, **about: Any) -> str:
         """Return the key of a content, stored now unless it was before."""
@@ -160,9 +167,8 @@ def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:
     return chart_id
 
 
-def _content(unit: UnitOfWork, kind: str, key: str) -> dict[str, Any]:
+def _content(unit: UnitOfWork, kind: str, key: str) -> tuple[KeyValue, Mapping[str, Any]]:
     record = unit.key_values.find(kind=kind, key=key)
     if record is None:
         raise NotFoundError("permalink", key)
-    content: dict[str, Any] = json.loads(record.value)
-    return content
+    return record, stored_object(record, _STORED[kind])

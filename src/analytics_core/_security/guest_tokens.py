@@ -8,12 +8,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import jwt
-from cryptography.hazmat.primitives.hashes import SHA256
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from jwt.types import Options
 
 from analytics_core._records.guest import GuestGrant, GuestRule, GuestValue
-from analytics_core._records.secret import Secret
+from analytics_core._security.derived_keys import Purpose, derived_key
 from analytics_core._settings import Settings
 from analytics_core.errors import GuestTokenError, LimitError, PayloadError
 from analytics_core.models.embedded import GuestClaims, GuestRowRule, GuestTokenCreate, GuestUser
@@ -22,7 +20,6 @@ from analytics_core.ports import Clock
 
 ALGORITHM: Final = "HS256"
 TOKEN_TYPE: Final = "guest"  # noqa: S105 - a kind, not a secret
-_PURPOSE: Final = b"analytics_core/guest-token/v1"
 _CLOCKS_DIFFER_S: Final = 30.0
 _NAMELESS: Final = GuestUser(username="guest_user", first_name="Guest", last_name="User")
 _UNCHECKED: Final[Options] = {"verify_exp": False, "verify_iat": False, "verify_nbf": False}
@@ -35,7 +32,7 @@ class GuestTokens:
     def __init__(self, settings: Settings, clock: Clock) -> None:
         self._settings = settings
         self._clock = clock
-        self._keys = tuple(_derived(key) for key in (settings.key, *settings.older_keys))
+        self._keys = tuple(derived_key(key, Purpose.GUEST_TOKEN) for key in (settings.key, *settings.older_keys))
 
     def sign(
         self,
@@ -172,7 +169,3 @@ def _moment(seconds: float) -> datetime:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, ValueError, OSError):
         raise GuestTokenError("its times are not those of a guest token") from None
-
-
-def _derived(key: Secret) -> bytes:
-    return HKDF(algorithm=SHA256(), length=32, salt=None, info=_PURPOSE).derive(key.reveal().encode("utf-8"))

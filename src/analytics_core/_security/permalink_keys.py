@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 from collections.abc import Sequence
 
 from analytics_core._records.secret import Secret
-
-_PURPOSE = b"analytics_core permalink key 1\x00"
+from analytics_core._security.derived_keys import Purpose, derived_key
 
 
 def permalink_keys(secrets: Sequence[Secret], content: str) -> tuple[str, ...]:
@@ -18,5 +16,5 @@ def permalink_keys(secrets: Sequence[Secret], content: str) -> tuple[str, ...]:
 
 
 def _key(secret: Secret, content: bytes) -> str:
-    digest = hmac.new(secret.reveal().encode(), _PURPOSE + content, hashlib.sha256).digest()
+    digest = hmac.digest(derived_key(secret, Purpose.PERMALINK), content, "sha256")
     return base64.urlsafe_b64encode(digest[:24]).decode("ascii")

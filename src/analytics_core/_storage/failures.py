@@ -10,7 +10,7 @@ from typing import Any, Final
 from sqlalchemy import Table, UniqueConstraint
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
-from analytics_core.errors import StoreUnavailableError
+from analytics_core.errors import AnalyticsError, StoreUnavailableError
 
 
 class Failure(Enum):
@@ -57,15 +57,38 @@ def violated_key(error: DBAPIError, table: Table) -> UniqueConstraint | None:
 
 @contextmanager
 def store_border() -> Iterator[None]:
-    """Turn what SQLAlchemy and the drivers raise into StoreUnavailableError, without their text."""
+    """Turn what SQLAlchemy and the drivers raise into StoreUnavailableError, without their text.
+
+    Errors of ours lose the driver's exception behind them: it quotes values and addresses.
+    """
     try:
         yield
     except SQLAlchemyError as error:
-        code = _code(error) if isinstance(error, DBAPIError) else ""
-        raise StoreUnavailableError(
-            "the metadata store does not answer or refused a statement; check that its server runs or that its folder "
-            f"exists and may be written to ({type(error).__name__}{' ' + code if code else ''})"
-        ) from None
+        unavailable = _unavailable(error)
+        try:
+            raise unavailable from None
+        finally:
+            unavailable.__context__ = None  # a reader of the chain would find it there all the same
+    except AnalyticsError as error:
+        _cut_drivers(error)
+        raise
+
+
+def _unavailable(error: SQLAlchemyError) -> StoreUnavailableError:
+    code = _code(error) if isinstance(error, DBAPIError) else ""
+    return StoreUnavailableError(
+        "the metadata store does not answer or refused a statement; check that its server runs or that its folder "
+        f"exists and may be written to ({type(error).__name__}{' ' + code if code else ''})"
+    )
+
+
+def _cut_drivers(error: BaseException) -> None:
+    """End the chain behind an error before the first exception of SQLAlchemy."""
+    while (behind := error.__cause__ or error.__context__) is not None:
+        if isinstance(behind, SQLAlchemyError):
+            error.__cause__ = error.__context__ = None
+            return
+        error = behind
 
 
 def _code(error: DBAPIError) -> str:

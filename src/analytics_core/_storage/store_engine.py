@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any, Final
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
@@ -13,6 +14,9 @@ from analytics_core.errors import MissingExtraError, SettingsError
 
 SQLITE_BUSY_TIMEOUT_MS: Final = 15_000
 SERVER_LOCK_TIMEOUT_S: Final = 15
+
+LOGGING_NAME: Final = "analytics_core.store"
+"""What SQLAlchemy calls the store's engine in logs: `sqlalchemy.engine.Engine.analytics_core.store`."""
 
 _DRIVERS: Final = {"sqlite": "pysqlite", "postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
 _EXTRAS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
@@ -41,10 +45,9 @@ def is_memory(engine: Engine) -> bool:
 
 
 def _parsed(url: str) -> URL:
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):
-        raise SettingsError("metadata_url is not a URL; for example sqlite:///meta.db") from None
+    parsed = _read(url)
+    if parsed is None:  # not raised where it failed: what is chained there may quote a part of the password
+        raise SettingsError("metadata_url is not a URL; for example sqlite:///meta.db")
     kind, _, driver = parsed.drivername.partition("+")
     if kind not in _DRIVERS or driver not in {"", _DRIVERS[kind]}:
         known = ", ".join(f"{name}+{driver}" for name, driver in _DRIVERS.items())
@@ -52,12 +55,31 @@ def _parsed(url: str) -> URL:
     return parsed.set(drivername=f"{kind}+{_DRIVERS[kind]}")
 
 
+def _read(url: str) -> URL | None:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):
+        return None
+
+
 def _sqlite_engine(url: URL) -> Engine:
     options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": SQLITE_BUSY_TIMEOUT_MS / 1000}}
     if url.database in {None, "", ":memory:"}:
         options["poolclass"] = StaticPool  # one connection; the store lets one thread at a time use it
-    engine = create_engine(url, hide_parameters=True, **options)
+    engine = _quiet_engine(url, **options)
     event.listen(engine, "connect", _prepare_sqlite)
+    return engine
+
+
+def _quiet_engine(url: URL, **options: Any) -> Engine:
+    """Return an engine that logs neither values nor rows: at DEBUG level SQLAlchemy would tell each row that it reads.
+
+    A host that wants the rows gives the engine's own logger a level of its own.
+    """
+    engine = create_engine(url, hide_parameters=True, logging_name=LOGGING_NAME, **options)
+    logger = logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}")
+    if logger.level == logging.NOTSET:
+        logger.setLevel(logging.INFO)
     return engine
 
 
@@ -75,7 +97,7 @@ def _lower(text: object) -> object:
 
 def _server_engine(url: URL) -> Engine:
     # REPEATABLE READ: a record and its parts, read by several statements, are of one moment.
-    engine = create_engine(url, hide_parameters=True, pool_pre_ping=True, isolation_level="REPEATABLE READ")
+    engine = _quiet_engine(url, pool_pre_ping=True, isolation_level="REPEATABLE READ")
     event.listen(engine, "connect", _prepare_postgres if url.get_backend_name() == "postgresql" else _prepare_mysql)
     return engine
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from datetime import datetime
-from typing import TYPE_CHECKING, Annotated, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
 from uuid import UUID
 
 from pydantic import (
@@ -18,6 +18,7 @@ from pydantic import (
     Field,
     GetCoreSchemaHandler,
     PrivateAttr,
+    SecretStr,
     Strict,
     StringConstraints,
 )
@@ -28,11 +29,32 @@ from analytics_core.models.described import DescribedShape
 T = TypeVar("T")
 
 
+class HiddenText(SecretStr):
+    """A secret of a payload: every printed form of it is a mask, and it is never pickled."""
+
+    def __format__(self, _spec: str) -> str:
+        return str(self)
+
+    def __copy__(self) -> Self:
+        return self
+
+    def __deepcopy__(self, _memo: object) -> Self:
+        return self
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("a secret of a payload is never pickled")
+
+
 class LenientShape(DescribedShape):
     """A chart-query shape: keys beyond the contract are kept in `model_extra` (RULINGS.md, Strictness)."""
 
     model_config = ConfigDict(
-        frozen=True, extra="allow", validate_by_alias=True, validate_by_name=True, serialize_by_alias=True
+        frozen=True,
+        extra="allow",
+        validate_by_alias=True,
+        validate_by_name=True,
+        serialize_by_alias=True,
+        hide_input_in_errors=True,
     )
 
 
@@ -40,7 +62,12 @@ class StrictShape(DescribedShape):
     """A payload or an answer of a resource: a key beyond the contract is refused."""
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", validate_by_alias=True, validate_by_name=False, serialize_by_alias=True
+        frozen=True,
+        extra="forbid",
+        validate_by_alias=True,
+        validate_by_name=False,
+        serialize_by_alias=True,
+        hide_input_in_errors=True,
     )
 
     def given(self) -> dict[str, Any]:

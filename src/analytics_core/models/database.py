@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field, SecretStr
+from pydantic import AliasChoices, Field
 
 from analytics_core.models.base import (
     Answer,
     Bool,
+    HiddenText,
     JsonText,
     Moment,
     Omittable,
@@ -28,8 +29,8 @@ from analytics_core.models.base import (
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.references import UserNames
 
-Uri = Annotated[SecretStr, Field(min_length=1, max_length=1_024)]
-UriOrEmpty = Annotated[SecretStr, Field(max_length=1_024)]
+Uri = Annotated[HiddenText, Field(min_length=1, max_length=1_024)]
+UriOrEmpty = Annotated[HiddenText, Field(max_length=1_024)]
 _URI_NAMES = AliasChoices("orm_uri", "sqlalchemy_uri")
 
 
@@ -38,9 +39,9 @@ class SshTunnel(StrictShape):
 
     id: Whole | None = None
     username: Omittable[str] = None
-    password: Omittable[SecretStr] = None
-    private_key: Omittable[SecretStr] = None
-    private_key_password: Omittable[SecretStr] = None
+    password: Omittable[HiddenText] = None
+    private_key: Omittable[HiddenText] = None
+    private_key_password: Omittable[HiddenText] = None
     server_address: Omittable[str] = None
     server_port: Omittable[Whole] = None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from pydantic import ConfigDict, SecretStr
+from pydantic import ConfigDict
 
-from analytics_core.models.base import Moment, Omittable, StrictShape, Whole
+from analytics_core.models.base import HiddenText, Moment, Omittable, StrictShape, Whole
 
 
 class OAuth2ContentType(StrEnum):
@@ -23,7 +23,7 @@ class OAuth2Client(StrictShape):
     """
 
     id: str
-    secret: SecretStr
+    secret: HiddenText
     scope: str
     authorization_request_uri: str
     token_request_uri: str
@@ -34,9 +34,9 @@ class OAuth2Client(StrictShape):
 class OAuth2Token(StrictShape):
     """The tokens of one user for one database (contract, Stored per user and database)."""
 
-    access_token: Omittable[SecretStr] = None
+    access_token: Omittable[HiddenText] = None
     access_token_expiration: Omittable[Moment] = None
-    refresh_token: Omittable[SecretStr] = None
+    refresh_token: Omittable[HiddenText] = None
 
 
 class OAuth2State(StrictShape):
