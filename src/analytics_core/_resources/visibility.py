@@ -7,6 +7,7 @@ asked about each record instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from analytics_core._records.chart import Chart
@@ -131,12 +132,17 @@ def datasets_of(
 
 
 def every(
-    repository: Repository[Record], filters: tuple[ListFilter, ...] = (), *, ids: Visible = None
+    repository: Repository[Record],
+    filters: tuple[ListFilter, ...] = (),
+    *,
+    ids: Visible = None,
+    without: frozenset[str] = frozenset(),
 ) -> Iterator[Record]:
     """Yield all records of a repository that meet the filters and are among `ids` (None: all), batch by batch."""
+    query = ListQuery(filters=filters, ids=ids, page_size=_BATCH, without=without)
     page = 0
     while True:
-        _, records = repository.list(ListQuery(filters=filters, ids=ids, page=page, page_size=_BATCH))
+        _, records = repository.list(replace(query, page=page))
         yield from records
         if len(records) < _BATCH:
             return
