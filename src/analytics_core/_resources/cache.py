@@ -7,10 +7,10 @@ from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.question_filters import given_filters

@@ -11,6 +11,7 @@ from uuid import uuid4
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
@@ -19,7 +20,7 @@ from analytics_core._resources.chart_links import named_tags, place_on_dashboard
 from analytics_core._resources.chart_moves import IdsElsewhere, chart_payload_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
+from analytics_core._resources.finding import find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only

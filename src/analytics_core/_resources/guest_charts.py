@@ -7,7 +7,6 @@ from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
-from analytics_core._querying.guests import dataset_id_of
 from analytics_core._querying.reading import ReadContext, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
@@ -93,7 +92,7 @@ class GuestCharts(GuestDoor):
 
     def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredQuestion:
         sources = (context.datasource, *(query.datasource for query in context.queries))
-        ids = {source.id for source in sources if source is not None} | {dataset_id_of(chart) or 0}
+        ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         settings = self._runtime.settings
         return StoredQuestion(
             chart_id=chart.id,

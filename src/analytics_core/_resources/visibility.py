@@ -19,14 +19,10 @@ from analytics_core._resources.batches import Stored, by_ids, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core._security.scopes import scope_of
-from analytics_core.models.enums import DatasourceType
 
 Record = TypeVar("Record")
 Kept = TypeVar("Kept", bound=Stored)
 Visible = frozenset[int] | Scope | None
-
-DATASET_TYPES = frozenset({None, DatasourceType.TABLE.value, DatasourceType.DATASET.value})
-"""The datasource types of a chart whose `datasource_id` is a dataset's id."""
 
 _BATCH = 500
 _DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
@@ -122,11 +118,7 @@ def datasets_of(
     unit: UnitOfWork, charts: Iterable[Chart], *, without: frozenset[str] = frozenset()
 ) -> Mapping[int, Dataset]:
     """Return the dataset of each chart that has one, by the chart's id; parts of them may be left unread."""
-    sources = {
-        chart.id: chart.datasource_id
-        for chart in charts
-        if chart.datasource_id is not None and chart.datasource_type in DATASET_TYPES
-    }
+    sources = {chart.id: chart.dataset_id for chart in charts if chart.dataset_id is not None}
     datasets = by_ids(unit.datasets, sources.values(), without=without)
     return {chart_id: datasets[source] for chart_id, source in sources.items() if source in datasets}
 
