@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -35,6 +36,7 @@ from analytics_core.models.cache import (
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import Payload, parse
 
+_LOG = logging.getLogger(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"
 _WARM_UP = "ChartCacheWarmUpRequestSchema"
 
@@ -200,7 +202,8 @@ class CacheControl:
             return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
-        except Exception:  # a fault of ours in one chart must not stop the others; its text may hold anything
+        except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything
+            _LOG.error("the warm-up of chart %s ended by an unexpected %s", chart_id, type(error).__name__)
             return _failed(chart_id, "the answer could not be computed")
 
 
