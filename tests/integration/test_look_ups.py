@@ -49,6 +49,11 @@ def chart(core: AnalyticsCore, name: str, dataset: int = 1, viz_type: str = "pie
     return int(core.charts.create(given).id)
 
 
+def names_on(core: AnalyticsCore, op: str, dashboards: Any) -> list[str]:
+    found = core.charts.list([{"col": "dashboards", "op": op, "val": dashboards}], "slice_name")
+    return [item.slice_name for item in found]
+
+
 def texts(answer: Any) -> list[Any]:
     return [item.text for item in answer.result]
 
@@ -180,6 +185,12 @@ def test_dashboards_and_tags_of_charts_are_chosen_among_what_one_may_see(shop: S
     assert texts(reader.charts.related("dashboards")) == ["shown"]
     assert texts(reader.charts.related("dashboards", filter="HOW")) == ["shown"]
     assert reader.charts.related("dashboards", filter="far").count == 0
+    assert names_on(shop.core, "eq", 1) == names_on(shop.core, "in", [1, 2, 99, 2**40]) == ["open"]
+    assert names_on(shop.core, "in", [1, 2, 3]) == ["open", "secret"]
+    assert names_on(reader, "in", [1, 2, 3]) == names_on(reader, "eq", 2) == ["open"]
+    assert names_on(reader, "eq", 1) == []  # they see the chart, not that it is on the draft
+    with pytest.raises(PayloadSchemaError, match="eq or in"):
+        names_on(reader, "gt", 1)
     assert texts(shop.core.charts.related("tags")) == texts(reader.dashboards.related("tags")) == ["blue"]
 
 
@@ -258,7 +269,7 @@ def test_keys_of_groups_of_rules_are_for_whom_the_rules_are(shop: SmallCore) -> 
 
 
 OFFERED_FOR_OTHERS = {
-    "charts": {"datasets", "dashboards"},  # the filters are datasource_id, and dashboards.charts
+    "charts": {"datasets"},  # the filter is datasource_id
     "roles": {"databases", "datasets"},  # what `grant` takes
 }
 

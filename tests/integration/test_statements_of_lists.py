@@ -136,6 +136,13 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     assert len(statements) <= MOST, statements
 
 
+def test_a_filter_by_dashboards_costs_one_statement_more(reader):
+    by_dashboard = [{"col": "dashboards", "op": "in", "val": list(range(1, 90))}]
+    page, statements = cost(reader, "charts", filters=by_dashboard)
+    assert len(page) == 25
+    assert len(statements) <= MOST + 1, statements
+
+
 def test_a_page_beyond_the_last_costs_two_statements(reader):
     page, statements = cost(reader, "charts", page=50)
     assert (len(page), len(statements)) == (0, 2)

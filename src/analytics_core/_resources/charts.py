@@ -29,6 +29,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable_items import by_readable_dashboards
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
@@ -62,8 +63,9 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
         "owners": ColumnKind.LINKS,
         "tags": ColumnKind.LINKS,
+        "dashboards": ColumnKind.LINKS,
     },
-    stored_as={"owners": "owner_ids", "tags": "tag_ids"},
+    stored_as={"owners": "owner_ids", "tags": "tag_ids", "dashboards": "dashboard_ids"},
 )
 
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
@@ -166,13 +168,14 @@ class Charts:
     ) -> Page[ChartListItem]:
         """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
 
-        The filters `owners` and `tags` take ids, with the operators eq and in.
+        The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in.
         """
         fields = LISTING.fields(columns)
         readable = self._readable_texts()
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            query = by_readable_dashboards(unit, self._runtime.policy, self._actor, query)
             count, found = unit.charts.list(query)
             around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))

@@ -15,6 +15,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, Reposito
 from analytics_core._resources.listing import check_page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.visibility import (
+    DASHBOARD_PARTS,
     every,
     visible_charts,
     visible_dashboards,
@@ -196,5 +197,5 @@ DASHBOARDS = RecordChoices(
     repository=lambda unit: unit.dashboards,
     scope=lambda unit, policy, actor: ListQuery(ids=visible_dashboards(unit, policy, actor)),
     text="dashboard_title",
-    without=frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"}),
+    without=DASHBOARD_PARTS,
 )

@@ -25,7 +25,7 @@ Kept = TypeVar("Kept", bound=Stored)
 Visible = frozenset[int] | Scope | None
 
 _BATCH = 500
-_DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
+DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
 
 
 def visible_databases(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
@@ -70,7 +70,7 @@ def readable_dashboards(
         return _asked_dashboards(unit, policy, actor, dashboards)
     if scope.everything or not dashboards:
         return tuple(dashboards)
-    readable = _among(unit.dashboards, scope, {dashboard.id for dashboard in dashboards}, without=_DASHBOARD_PARTS)
+    readable = _among(unit.dashboards, scope, {dashboard.id for dashboard in dashboards}, without=DASHBOARD_PARTS)
     return tuple(dashboard for dashboard in dashboards if dashboard.id in readable)
 
 

@@ -135,7 +135,8 @@ def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
 
 
 def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
-    return {part.attribute: part for part in kind.parts if isinstance(part, ValueParts) and part.is_ids}
+    parts = (*kind.parts, *kind.named_by)
+    return {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
 
 
 def _is_null(column: Column[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:
