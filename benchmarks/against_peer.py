@@ -49,7 +49,8 @@ def _medians(system: System, peer: Peer, context: dict[str, Any], *, rounds: int
     payload = system.payload(context)
     system.json(payload)
     peer.ask(work="json", context=context)
-    ours, theirs = [], []
+    ours: list[float] = []
+    theirs: list[float] = []
     for _ in range(rounds):
         ours.append(getattr(cost_of(lambda: system.json(payload)), by))
         theirs.append(peer.ask(work="json", context=context)[by])

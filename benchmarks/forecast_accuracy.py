@@ -226,7 +226,8 @@ def naive2(y: Floats, season: int, horizon: int) -> Floats:
     means = means / means.mean() if is_factor else means - means.mean()
     coming = means[(y.size + np.arange(horizon)) % season]
     last = means[(y.size - 1) % season]
-    return y[-1] / last * coming if is_factor else y[-1] - last + coming
+    forecast: Floats = y[-1] / last * coming if is_factor else y[-1] - last + coming
+    return forecast
 
 
 def _looks_seasonal(y: Floats, season: int) -> bool:

@@ -76,9 +76,9 @@ def _ratio(peer: Peer, case: str, operation: str, frame: Any, options: Mapping[s
     _turn(work, frame, options, calls=1)
     slow = peer.ask(case=case, rows=rows, calls=1, warm_s=0)["cpu_s"] > _SLOW_S
     calls, warm_s = (1, 0.0) if slow else (CALLS_IN_A_TURN[rows], _WARM_S)
-    turns = {
+    turns: dict[str, Callable[[], float]] = {
         "ours": partial(_turn, work, frame, options, calls=calls, warm_s=warm_s),
-        "theirs": lambda: peer.ask(case=case, rows=rows, calls=calls, warm_s=warm_s)["cpu_s"],
+        "theirs": lambda: float(peer.ask(case=case, rows=rows, calls=calls, warm_s=warm_s)["cpu_s"]),
     }
     taken = _turn_about(turns, calls)
     mine, other = statistics.median(taken["ours"]), statistics.median(taken["theirs"])

@@ -10,7 +10,9 @@ import json
 import sys
 import time
 import warnings
+from collections.abc import Mapping
 from functools import partial
+from typing import Any
 
 sys.path.insert(0, sys.argv[1])
 import workloads
@@ -21,7 +23,7 @@ def main() -> None:
     """Answer each line with the mean cost of its calls, after some that are not measured."""
     warnings.simplefilter("ignore")
     cases = {name: rest for name, *rest in workloads.PP_CASES}
-    frames = {}
+    frames: dict[tuple[str, int], Any] = {}
     for line in sys.stdin:
         request = json.loads(line)
         operation, kind, options, _ = cases[request["case"]]
@@ -37,12 +39,12 @@ def main() -> None:
         print("@@" + json.dumps(means), flush=True)
 
 
-def once(operation, frame, options):
+def once(operation: str, frame: Any, options: Mapping[str, Any]) -> dict[str, float]:
     """Return the cost of a call on copies of frame and options."""
     return cost_of(operation, frame.copy(), copy.deepcopy(options))
 
 
-def cost_of(operation, frame, options):
+def cost_of(operation: str, frame: Any, options: Mapping[str, Any]) -> dict[str, float]:
     """Return the seconds of one call; its result is dropped outside the measured time."""
     cpu, wall = time.process_time(), time.perf_counter()
     result = getattr(pandas_postprocessing, operation)(frame, **options)

@@ -44,7 +44,7 @@ def paired_ratio(
         warm_up: how many pairs run before.
         by: `wall_s` or `cpu_s`.
     """
-    ratios = []
+    ratios: list[float] = []
     gc.collect()
     for number in range(rounds + warm_up):
         call = ours()

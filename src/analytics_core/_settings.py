@@ -67,6 +67,8 @@ class Settings:
         allowed_drivers: exact driver names beyond the built-in list.
         max_fragment_length: characters of one custom SQL field.
         max_in_values: members of one IN list.
+        max_queries_per_context: queries that one query context may hold.
+        max_time_offsets: ranges that one query may be compared with (`time_offsets`); one named twice counts once.
         max_annotation_layers: annotation layers with data that one query may name.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
@@ -103,6 +105,8 @@ class Settings:
     allowed_drivers: frozenset[str] = frozenset()
     max_fragment_length: int = 20_000
     max_in_values: int = 50_000
+    max_queries_per_context: int = 100
+    max_time_offsets: int = 20
     max_annotation_layers: int = 50
     max_annotations: int = 10_000
     job_workers: int = 4
@@ -124,7 +128,7 @@ class Settings:
         object.__setattr__(self, "previous_secret_keys", older)
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
-            *("max_annotations", "form_data_keep_s"),
+            *("max_annotations", "max_queries_per_context", "form_data_keep_s"),
         )
         for name in positive:
             if getattr(self, name) < 1:

@@ -108,7 +108,7 @@ class MetadataStore(Protocol):
         """
 
     def close(self) -> None:
-        """Close the store's connections."""
+        """Close the store's connections; units of work and revisions end in StoreUnavailableError afterwards."""
 
 
 @runtime_checkable

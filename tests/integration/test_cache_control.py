@@ -14,8 +14,12 @@ from tests.support.small_core import KEY, SmallCore, small_core
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListQuery
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     ChartAccessError,
     DashboardAccessError,
@@ -334,6 +338,29 @@ def test_a_dataset_is_warmed_up_by_its_charts(shop: SmallCore) -> None:
     on = board(shop, second)
     answer = shop.core.cache.warm_up_dataset({"db_name": "shop", "table_name": "orders", "dashboard_id": on})
     assert [one.chart_id for one in answer.result] == [second]
+
+
+def test_a_fault_of_a_hosts_part_stops_its_chart_only_and_is_logged_without_its_text(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Faulty(Policy):
+        def require_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> None:
+            if chart.slice_name == "faulty":
+                raise RuntimeError("secret-of-a-row")
+
+    with small_core(tmp_path, policy=Faulty()) as shop:
+        shop.orders()
+        first, second = (chart(shop.core, context(columns=[column])) for column in ("day", "country"))
+        faulty = chart(shop.core, context())
+        shop.core.charts.update(faulty, {"slice_name": "faulty"})
+        answers = warmed(shop.core.cache.warm_up_many([first, faulty, second]))
+    assert [(key, status) for key, _, status in answers] == [
+        (first, "success"),
+        (faulty, "failed"),
+        (second, "success"),
+    ]
+    assert f"the warm-up of chart {faulty} ended by an unexpected RuntimeError" in caplog.text
+    assert "secret-of-a-row" not in caplog.text + str(answers)
 
 
 def test_a_warm_up_of_many_streams_and_survives_single_failures(shop: SmallCore) -> None:

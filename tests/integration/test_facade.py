@@ -199,6 +199,33 @@ def test_closing_twice_is_as_good_as_once(url: str) -> None:
     core.close()
 
 
+NAMESPACES = sorted(name for name, member in vars(AnalyticsCore).items() if isinstance(member, property))
+
+
+def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url: str) -> None:
+    core = orders_core(url, metadata_freshness_s=3600)
+    other = core.as_user(User(id=77, username="of the host", role_names=("Administrators",)))
+    held = {name: getattr(core, name) for name in NAMESPACES}
+    for asked in (core, other):
+        assert rows(asked, COUNT) == [(len(ORDERS),)]
+    core.close()
+    assert len(NAMESPACES) >= 16
+    for asked in (core, other, core.as_of(datetime(2024, 1, 1, tzinfo=UTC))):
+        for name in NAMESPACES:
+            with pytest.raises(errors.StoreUnavailableError, match="closed"):
+                getattr(asked, name)
+    for road in (
+        *(namespace.list for name, namespace in held.items() if hasattr(namespace, "list") and name != "annotations"),
+        lambda: held["charts"].data(context(COUNT)),
+        lambda: held["charts"].explain(context(COUNT)),
+        lambda: held["annotations"].list(1),
+        lambda: core.as_user(1),
+        lambda: core.create_first_administrator("again"),
+    ):
+        with pytest.raises(errors.StoreUnavailableError, match="closed"):
+            road()
+
+
 # ------------------------------------------------------------------------------------------------- no secret in texts
 @pytest.fixture
 def seeded(url: str, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> Iterator[tuple[AnalyticsCore, Path, Any]]:

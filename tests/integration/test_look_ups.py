@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import pytest
@@ -11,7 +13,27 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.people import User
-from analytics_core.errors import AccessError, PayloadSchemaError, UnknownNameError
+from analytics_core._resources import (
+    annotation_layers,
+    annotations,
+    charts,
+    css_templates,
+    dashboards,
+    databases,
+    datasets,
+    embedded,
+    logs,
+    roles,
+    row_level_security,
+    tags,
+    users,
+)
+from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
+
+WITH_LOOK_UPS = (
+    *(annotation_layers, annotations, charts, css_templates, dashboards, databases, datasets),
+    *(embedded, logs, roles, row_level_security, tags, users),
+)
 
 
 @pytest.fixture
@@ -25,6 +47,11 @@ def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
 def chart(core: AnalyticsCore, name: str, dataset: int = 1, viz_type: str = "pie") -> int:
     given = {"slice_name": name, "datasource_id": dataset, "datasource_type": "table", "viz_type": viz_type}
     return int(core.charts.create(given).id)
+
+
+def names_on(core: AnalyticsCore, op: str, dashboards: Any) -> list[str]:
+    found = core.charts.list([{"col": "dashboards", "op": op, "val": dashboards}], "slice_name")
+    return [item.slice_name for item in found]
 
 
 def texts(answer: Any) -> list[Any]:
@@ -144,6 +171,134 @@ def test_who_made_shared_content_may_be_chosen(shop: SmallCore, namespace: str, 
     assert texts(getattr(reader, namespace).related("created_by", filter="MAK")) == ["Maker"]
     with pytest.raises(UnknownNameError, match="created_by"):
         getattr(reader, namespace).related("creator")
+
+
+def test_dashboards_and_tags_of_charts_are_chosen_among_what_one_may_see(shop: SmallCore) -> None:
+    reader = shop.reader(("dataset", 1))
+    open_chart, secret = chart(shop.core, "open"), chart(shop.core, "secret", dataset=2)
+    for title, placed, published in (("draft", open_chart, False), ("shown", open_chart, True), ("far", secret, True)):
+        layout = {"CHART-1": {"type": "CHART", "id": "CHART-1", "children": [], "meta": {"chartId": placed}}}
+        given = {"dashboard_title": title, "published": published, "position_json": json.dumps(layout)}
+        shop.core.dashboards.create(given)
+    reader.tags.create({"name": "blue"})
+    assert texts(shop.core.charts.related("dashboards")) == ["draft", "far", "shown"]
+    assert texts(reader.charts.related("dashboards")) == ["shown"]
+    assert texts(reader.charts.related("dashboards", filter="HOW")) == ["shown"]
+    assert reader.charts.related("dashboards", filter="far").count == 0
+    assert names_on(shop.core, "eq", 1) == names_on(shop.core, "in", [1, 2, 99, 2**40]) == ["open"]
+    assert names_on(shop.core, "in", [1, 2, 3]) == ["open", "secret"]
+    assert names_on(reader, "in", [1, 2, 3]) == names_on(reader, "eq", 2) == ["open"]
+    assert names_on(reader, "eq", 1) == []  # they see the chart, not that it is on the draft
+    with pytest.raises(PayloadSchemaError, match="eq or in"):
+        names_on(reader, "gt", 1)
+    assert texts(shop.core.charts.related("tags")) == texts(reader.dashboards.related("tags")) == ["blue"]
+
+
+def test_people_and_texts_of_annotations_are_those_of_the_layer(shop: SmallCore) -> None:
+    maker, reader = shop.reader(username="maker"), shop.reader()
+    layers = [maker.annotation_layers.create({"name": name}).id for name in ("a", "b")]
+    event = {"start_dttm": "2024-01-01", "end_dttm": "2024-01-01"}
+    for layer, text in ((layers[0], "sale"), (layers[0], "fair"), (layers[0], "sale"), (layers[1], "other")):
+        maker.annotations.create(layer, {**event, "short_descr": text})
+    shop.core.annotations.update(layers[1], 4, {"short_descr": "changed"})
+    assert texts(reader.annotations.distinct(layers[0], "short_descr")) == ["fair", "sale"]
+    assert texts(reader.annotations.distinct(layers[0], "short_descr", filter="SA", page_size=1)) == ["sale"]
+    assert texts(reader.annotations.related(layers[0], "changed_by")) == ["Maker", "Reader"]
+    assert texts(reader.annotations.related(layers[1], "changed_by")) == ["Ada Admin", "Reader"]
+    for ask in (reader.annotations.related, reader.annotations.distinct):
+        with pytest.raises(NotFoundError):
+            ask(77, "short_descr")
+        with pytest.raises(UnknownNameError, match=r"short_descr|created_by"):
+            ask(layers[0], "nothing")
+
+
+def test_owners_choose_among_the_dashboards_that_they_may_embed(shop: SmallCore) -> None:
+    owner, stranger = shop.reader(username="owner"), shop.reader(username="stranger")
+    shop.core.dashboards.create({"dashboard_title": "of the admin", "published": True})
+    made = owner.dashboards.create({"dashboard_title": "own"})
+    owner.embedded.create(made.id, {"allowed_domains": []})
+    assert texts(owner.embedded.related("dashboard")) == ["own"]
+    assert texts(shop.core.embedded.related("dashboard")) == ["of the admin", "own"]
+    assert texts(stranger.embedded.related("dashboard")) == []
+    assert texts(owner.embedded.related("created_by")) == ["Owner"]
+    assert texts(stranger.embedded.related("changed_by")) == ["Stranger"]
+    by_name = [{"col": "dashboard", "op": "eq", "val": made.id}]
+    assert [item.uuid for item in owner.embedded.list(by_name)] == [owner.embedded.get(made.id).uuid]
+    assert len(stranger.embedded.list()) == 0
+
+
+def test_what_a_role_may_be_granted_is_for_administrators(shop: SmallCore) -> None:
+    assert texts(shop.core.roles.related("databases")) == ["shop"]
+    assert texts(shop.core.roles.related("datasets", filter="o")) == ["orders", "people"]
+    with pytest.raises(AccessError):
+        shop.reader(("dataset", 1)).roles.related("datasets")
+    with pytest.raises(UnknownNameError, match="databases"):
+        shop.core.roles.related("database")
+
+
+@pytest.mark.parametrize(
+    ("namespace", "field", "payload"),
+    [
+        ("annotation_layers", "name", {"descr": "d"}),
+        ("css_templates", "template_name", {"css": ""}),
+        ("tags", "name", {"description": "d"}),
+    ],
+)
+def test_distinct_names_of_shared_content_come_once(
+    shop: SmallCore, namespace: str, field: str, payload: dict[str, Any]
+) -> None:
+    reader = shop.reader()
+    for name in ("Beta", "alpha"):
+        getattr(shop.core, namespace).create({**payload, field: name})
+    assert texts(getattr(reader, namespace).distinct(field)) == ["Beta", "alpha"]
+    assert getattr(reader, namespace).distinct(field, filter="PHA").to_payload() == {
+        "count": 1,
+        "result": [{"text": "alpha"}],
+    }
+    with pytest.raises(UnknownNameError, match=field):
+        getattr(reader, namespace).distinct("id")
+
+
+def test_keys_of_groups_of_rules_are_for_whom_the_rules_are(shop: SmallCore) -> None:
+    for name, key in (("a", "region"), ("b", "region"), ("c", None)):
+        rule = {"name": name, "clause": "amount > 1", "filter_type": "Regular", "roles": [1], "tables": [1]}
+        shop.core.row_level_security.create({**rule, "group_key": key})
+    assert texts(shop.core.row_level_security.distinct("group_key")) == ["region"]
+    with pytest.raises(AccessError):
+        shop.reader().row_level_security.distinct("group_key")
+
+
+OFFERED_FOR_OTHERS = {
+    "charts": {"datasets"},  # the filter is datasource_id
+    "roles": {"databases", "datasets"},  # what `grant` takes
+}
+
+
+@pytest.mark.parametrize("module", WITH_LOOK_UPS, ids=lambda module: module.__name__.rpartition(".")[2])
+def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(module: ModuleType) -> None:
+    others = OFFERED_FOR_OTHERS.get(module.__name__.rpartition(".")[2], set())
+    look_ups = module.LOOK_UPS
+    offered = {*look_ups.people, *look_ups.records, *look_ups.distinct}
+    assert offered - set(module.LISTING.columns) == others
+
+
+def test_a_choice_finds_its_records_in_the_list(shop: SmallCore) -> None:
+    maker = shop.reader(("database", 1), username="maker")
+    chart(shop.core, "of the admin")
+    chart(maker, "of the maker")
+    for field in ("owners", "created_by", "changed_by"):
+        chosen = shop.core.charts.related(field, filter="mak").result[0].value
+        found = shop.core.charts.list([{"col": field, "op": "eq", "val": chosen}])
+        assert [item.slice_name for item in found] == ["of the maker"]
+    by_owner = [{"col": "owners", "op": "in", "val": [1]}]
+    assert [item.table_name for item in shop.core.datasets.list(by_owner, "table_name")] == ["orders", "people"]
+    assert len(shop.core.datasets.list([{"col": "database", "op": "eq", "val": 1}])) == 2
+    assert len(shop.core.databases.list([{"col": "created_by", "op": "eq", "val": 1}])) == 1
+    assert len(shop.core.databases.list([{"col": "changed_by", "op": "neq", "val": 1}])) == 0
+    role = shop.core.users.related("roles", filter="maker").result[0].value
+    assert [user.username for user in shop.core.users.list([{"col": "roles", "op": "eq", "val": role}])] == ["maker"]
+    mine = [{"col": "user", "op": "eq", "val": maker.logs.related("user").result[0].value}]
+    assert [entry.action for entry in shop.core.logs.list(mine)] == ["chart.create"]
 
 
 @pytest.mark.parametrize("text", ["%", "_", "' OR 1=1 --", "\\"])

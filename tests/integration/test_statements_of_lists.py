@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import pytest
 from tests.support.many_records import fill_many, statements_of
 
@@ -80,6 +82,50 @@ def test_a_page_for_somebody_without_grants_costs_no_more(guest_of_a_host, name)
     assert len(statements) <= MOST, statements
 
 
+PEOPLE_OF_ALL = ("databases", "datasets", "charts", "dashboards", "tags")
+
+
+@pytest.mark.parametrize("who", ["admin", "reader"])
+@pytest.mark.parametrize(
+    ("name", "field"),
+    [
+        *((name, "created_by") for name in PEOPLE_OF_ALL),
+        *((name, "owners") for name in ("datasets", "charts", "dashboards")),
+        *(("charts", field) for field in ("datasets", "dashboards", "tags")),
+        *(("dashboards", field) for field in ("charts", "roles")),
+        ("datasets", "database"),
+        ("users", "roles"),
+    ],
+)
+def test_choices_cost_few_statements_however_many_records_name_them(admin, reader, who, name, field):
+    asked = getattr({"admin": admin, "reader": reader}[who], name)
+    with statements_of(admin) as seen:
+        found = asked.related(field, page_size=100)
+    assert found.result
+    assert len(seen) <= (1 if field not in ("created_by", "owners") else 3), seen
+
+
+@pytest.mark.parametrize("who", ["admin", "reader"])
+@pytest.mark.parametrize(
+    ("name", "field"), [("charts", "viz_type"), ("dashboards", "slug"), ("datasets", "table_name"), ("tags", "name")]
+)
+def test_distinct_values_cost_two_statements(admin, reader, who, name, field):
+    asked = getattr({"admin": admin, "reader": reader}[who], name)
+    with statements_of(admin) as seen:
+        found = asked.distinct(field, page_size=100)
+    assert found.result
+    assert len(seen) == 2, seen
+
+
+@pytest.mark.parametrize("name", [*LISTS, "annotation_layers", "annotations", "css_templates", "embedded", "logs"])
+def test_every_list_takes_the_same_arguments(admin, name):
+    taken = dict(inspect.signature(getattr(admin, name).list).parameters)
+    taken.pop("layer_id", None)  # annotations are those of a layer
+    of_databases = inspect.signature(admin.databases.list).parameters
+    assert list(taken) == list(of_databases)
+    assert {parameter.kind for parameter in taken.values()} == {inspect.Parameter.POSITIONAL_OR_KEYWORD}
+
+
 def test_filters_order_and_a_later_page_cost_no_more(reader):
     conditions = [
         {"col": "slice_name", "op": "contains", "val": "chart"},
@@ -88,6 +134,13 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     page, statements = cost(reader, "charts", filters=conditions, order_by=["-changed_on", "viz_type"], page=1)
     assert len(page) == 25
     assert len(statements) <= MOST, statements
+
+
+def test_a_filter_by_dashboards_costs_one_statement_more(reader):
+    by_dashboard = [{"col": "dashboards", "op": "in", "val": list(range(1, 90))}]
+    page, statements = cost(reader, "charts", filters=by_dashboard)
+    assert len(page) == 25
+    assert len(statements) <= MOST + 1, statements
 
 
 def test_a_page_beyond_the_last_costs_two_statements(reader):

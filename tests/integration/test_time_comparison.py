@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.shop import ORDERS, SIZE, ask, axis, context, count, orders_core, rows, shop_url
 
-from analytics_core import errors
+from analytics_core import Settings, errors
 from analytics_core.testing.sample_data import make_shop
 
 YEAR = "2024-01-01 : 2025-01-01"
@@ -289,3 +290,27 @@ def test_servers_compare_as_the_embedded_engines_do(server: str, request: pytest
     with orders_core(url) as served:
         for question in questions:
             assert rows(served, question) == rows(core, question)
+
+
+# ------------------------------------------------------------------------------------------------------------ limits
+def test_a_query_is_compared_with_so_many_ranges_at_most_and_one_named_twice_counts_once(tmp_path: Path) -> None:
+    with orders_core(shop_url(tmp_path, "sqlite"), max_time_offsets=2) as core:
+        few = core.charts.data(context(series("P1M", "1 year ago", "1 month ago", "1 year ago"))).results[0]
+        many = core.charts.data(context(series("P1M", "1 year ago", "1 month ago", "1 week ago"))).results[0]
+    assert few.failure is None
+    assert isinstance(many.failure, errors.LimitError)
+    assert "2 ranges at most (Settings.max_time_offsets), not 3" in many.failure.message
+
+
+def test_a_context_holds_so_many_queries_at_most_on_every_road(tmp_path: Path) -> None:
+    with orders_core(shop_url(tmp_path, "sqlite"), max_queries_per_context=2) as core:
+        few, many = ({**context(), "queries": [series("P1M")] * count} for count in (2, 3))
+        assert len(core.charts.data(few).results) == 2
+        for ask in (core.charts.data, core.charts.explain, core.charts.submit):
+            with pytest.raises(errors.LimitError, match="max_queries_per_context"):
+                ask(many)
+
+
+def test_a_core_must_allow_one_query_at_least() -> None:
+    with pytest.raises(errors.SettingsError, match="max_queries_per_context must be at least 1"):
+        Settings(secret_key="a-test-key-that-is-long-enough-9f3a", max_queries_per_context=0)

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Engine, event
 
 from analytics_core import AnalyticsCore
 from analytics_core._storage import content_tables, tables
+from analytics_core._storage.store import SqlMetadataStore
 
 BEGINNING = datetime(2025, 1, 1, tzinfo=UTC)
 PARAMS = json.dumps({"viz_type": "line", "metrics": ["count"], "note": "x" * 600})
@@ -24,8 +25,13 @@ TRANSACTION_CONTROL = re.compile(r"\s*(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\
 
 def engine_of(core: AnalyticsCore) -> Engine:
     """Return the engine of the core's metadata store."""
-    engine: Engine = core._runtime.store._engine
-    return engine
+    return _store_of(core)._engine
+
+
+def _store_of(core: AnalyticsCore) -> SqlMetadataStore:
+    store = core._runtime.store
+    assert isinstance(store, SqlMetadataStore)
+    return store
 
 
 @contextmanager
@@ -64,7 +70,7 @@ def fill_many(
     description, a chart is on up to two dashboards, and of dashboards two in three are published.
     """
     counts = {"people": people, "databases": databases, "datasets": datasets, "tags": tags, "roles": roles}
-    box = core._runtime.store._secret_box
+    box = _store_of(core)._secret_box
     sealed = [_database(n, box.seal("sqlite://", context=f"databases.uri:{_uuid('d', n)}")) for n in range(databases)]
     with engine_of(core).connect() as connection:
         _add(connection, tables.DATABASES, _rows(databases, sealed.__getitem__, people=people))

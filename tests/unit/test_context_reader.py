@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics_core._querying.reading import ContextReader
-from analytics_core.errors import PayloadError
+from analytics_core.errors import LimitError, PayloadError
 from analytics_core.models.parsing import parse_query_context
 
 VALUES = st.recursive(
@@ -35,7 +36,7 @@ def _outcome(read: Any, payload: Any) -> Any:
 @given(form_data=VALUES)
 def test_reading_with_and_without_the_quick_look_gives_the_same(form_data: Any) -> None:
     payload = {"queries": [{"columns": ["a"]}], "form_data": form_data}
-    quick = _outcome(lambda value: ContextReader().read(value).context, payload)
+    quick = _outcome(lambda value: ContextReader(most_queries=5).read(value).context, payload)
     full = _outcome(parse_query_context, payload)
     assert repr(quick) == repr(full)
 
@@ -43,7 +44,7 @@ def test_reading_with_and_without_the_quick_look_gives_the_same(form_data: Any) 
 @pytest.mark.parametrize("hostile", ["a\x00b", "\ud800", float("nan"), float("inf")])
 def test_text_and_numbers_that_no_engine_takes_are_refused(hostile: object) -> None:
     with pytest.raises(PayloadError):
-        ContextReader().read({"queries": [{"filters": [{"col": "a", "op": "==", "val": hostile}]}]})
+        ContextReader(most_queries=5).read({"queries": [{"filters": [{"col": "a", "op": "==", "val": hostile}]}]})
 
 
 def test_a_payload_nested_without_end_is_refused() -> None:
@@ -53,17 +54,27 @@ def test_a_payload_nested_without_end_is_refused() -> None:
         deepest["a"] = {}
         deepest = deepest["a"]
     with pytest.raises(PayloadError, match="levels deep"):
-        ContextReader().read(payload)
+        ContextReader(most_queries=5).read(payload)
 
 
 def test_the_same_payload_is_validated_once() -> None:
-    reader = ContextReader()
+    reader = ContextReader(most_queries=5)
     payload = {"queries": [{"columns": ["a"]}]}
     assert reader.read(payload) is reader.read(dict(payload))
 
 
 def test_a_changed_payload_is_another_one() -> None:
-    reader = ContextReader()
+    reader = ContextReader(most_queries=5)
     assert (
         reader.read({"queries": [{"columns": ["a"]}]}).digest != reader.read({"queries": [{"columns": ["b"]}]}).digest
     )
+
+
+def test_a_context_with_more_queries_than_allowed_is_refused_however_it_is_given() -> None:
+    query = {"columns": ["a"]}
+    reader = ContextReader(most_queries=2)
+    assert len(reader.read({"queries": [query] * 2}).context.queries) == 2
+    many: dict[str, Any] = {"queries": [query] * 3}
+    for payload in (many, json.dumps(many), json.dumps(many).encode(), parse_query_context(many)):
+        with pytest.raises(LimitError, match=r"2 queries at most \(Settings.max_queries_per_context\), not 3"):
+            reader.read(payload)

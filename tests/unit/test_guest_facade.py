@@ -91,6 +91,21 @@ def test_people_cannot_be_found_out_by_filters(guest: AnalyticsCore) -> None:
     for listed in (guest.charts, guest.dashboards):
         with pytest.raises(errors.GuestAccessError):
             listed.list(filters=[{"col": "owners", "op": "eq", "val": 1}])
+        with pytest.raises(errors.GuestAccessError):
+            listed.list(filters=iter([{"col": "created_by", "op": "eq", "val": 1}]))
+        for order in ("created_by", ["id", "-changed_by"], iter(["owners"])):
+            with pytest.raises(errors.GuestAccessError, match="an order by"):
+                listed.list(order_by=order)
+
+
+@pytest.mark.parametrize("filters", [5, "owners", ["owners"], {"col": "owners"}, [{"col": ["owners"]}]])
+def test_filters_of_a_guest_that_are_none_are_refused_by_a_typed_error(guest: AnalyticsCore, filters: object) -> None:
+    for listed in (guest.charts, guest.dashboards):
+        with pytest.raises(errors.PayloadError):
+            listed.list(filters=filters)
+        assert len(listed.list(filters=None)) > 0
+        with pytest.raises(errors.PayloadError):
+            listed.list(order_by=[{"owners": 1}])
 
 
 def test_a_guest_is_nobody_in_the_log_and_in_templates(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core.errors import (
     AlreadyExistsError,
     DatabaseAccessError,
@@ -26,6 +28,7 @@ from analytics_core.errors import (
     QueryError,
     VirtualDatasetError,
 )
+from analytics_core.models.enums import DatasourceType
 
 
 @pytest.fixture
@@ -293,3 +296,21 @@ def test_a_dataset_that_charts_are_drawn_from_stays(shop: SmallCore) -> None:
     shop.core.charts.create({"slice_name": "c", "datasource_id": made.id, "datasource_type": "table"})
     with pytest.raises(InUseError, match="1 chart"):
         shop.core.datasets.delete(made.id)
+
+
+def test_a_chart_whose_stored_type_is_not_named_is_drawn_from_the_dataset_everywhere(shop: SmallCore) -> None:
+    made = shop.orders()
+    given = {"slice_name": "c", "datasource_id": made.id, "datasource_type": "table"}
+    chart_id = shop.core.charts.create(given).id
+    with shop.core._runtime.store.unit_of_work() as unit:
+        unit.charts.update(replace(unit.charts.get(chart_id), datasource_type=None), actor_id=1)
+    reader = shop.reader(("dataset", made.id))
+    assert [item.id for item in reader.charts.list()] == [chart_id]
+    assert reader.charts.datasource(chart_id).result is not None
+    assert [item.id for item in reader.datasets.related_objects(made.id).charts.result] == [chart_id]
+    with pytest.raises(InUseError, match="1 chart"):
+        shop.core.datasets.delete(made.id)
+
+
+def test_the_types_of_charts_on_datasets_are_types_of_the_contract() -> None:
+    assert {DatasourceType(name) for name in DATASET_TYPES if name} == {DatasourceType.TABLE, DatasourceType.DATASET}

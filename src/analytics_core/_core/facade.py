@@ -312,7 +312,10 @@ class AnalyticsCore:
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
-        """Stop background work and close every connection; the core is of no use afterwards."""
+        """Stop background work and close every connection; whatever is asked afterwards is a StoreUnavailableError.
+
+        That holds for what the cache could still answer, too, and for cores of other users of the same core.
+        """
         runtime = self._runtime
         runtime.job_book.close()
         runtime.connector.close()

@@ -97,7 +97,7 @@ def build_runtime(parts: Parts) -> Runtime:
         people=parts.people,
         guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
-        contexts=ContextReader(),
+        contexts=ContextReader(most_queries=settings.max_queries_per_context),
         queries=queries,
         job_book=JobBook(runner=parts.jobs),
         advanced_types=advanced_types,

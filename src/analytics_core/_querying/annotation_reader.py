@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from analytics_core._querying.loading import DATASET_TYPES
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
@@ -68,7 +68,7 @@ class AnnotationReader:
         """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
         with self._store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
-            return chart, _dataset_of(unit, chart)
+            return chart, find_dataset_of(unit, chart)
 
 
 def remember_deleted_layer(unit: UnitOfWork, layer: AnnotationLayer, *, actor_id: int) -> None:
@@ -91,12 +91,3 @@ def _touching(layer_id: int, since: datetime | None, until: datetime | None) -> 
         yield ListFilter(col="start_dttm", op="lt", val=until)
     if since is not None and since > _EARLIEST:
         yield ListFilter(col="end_dttm", op="gt", val=since - _TICK)
-
-
-def _dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
-    if chart.datasource_id is None or chart.datasource_type not in DATASET_TYPES:
-        return None
-    try:
-        return unit.datasets.get(chart.datasource_id)
-    except NotFoundError:
-        return None

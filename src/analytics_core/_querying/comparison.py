@@ -12,7 +12,7 @@ from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._querying.offset_join import offset_label
-from analytics_core.errors import DuplicateLabelError, TimeOffsetError
+from analytics_core.errors import DuplicateLabelError, LimitError, TimeOffsetError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -41,11 +41,12 @@ class Comparison:
 
 
 def comparisons(
-    query: ChartDataQueryObject, plan: QueryPlan, request: PlanRequest, *, date_ranges: bool
+    query: ChartDataQueryObject, plan: QueryPlan, request: PlanRequest, *, date_ranges: bool, most: int
 ) -> tuple[Comparison, ...]:
     """Return the comparisons of a query in the order of its `time_offsets`; an offset named twice counts once.
 
     Raises:
+        LimitError: there are more than `most` of them; each is a statement of its own.
         TimeOffsetError: the query has no metrics or no range with both ends, or an offset is not understood.
         DuplicateLabelError: a label of the query is the name of a compared metric.
     """
@@ -54,6 +55,11 @@ def comparisons(
         return ()
     if not any(output.role is OutputRole.METRIC for output in plan.outputs):
         raise TimeOffsetError("time_offsets compare metrics, and this query has none; give metrics")
+    if len(texts) > most:
+        raise LimitError(
+            f"time_offsets: a query may be compared with {most} ranges at most (Settings.max_time_offsets), "
+            f"not {len(texts)}"
+        )
     _check_labels(texts, plan)
     main = _enclosed(plan)
     return tuple(_comparison(text, query, request, main, date_ranges=date_ranges) for text in texts)

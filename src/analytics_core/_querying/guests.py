@@ -9,7 +9,6 @@ from datetime import datetime
 from typing import Final
 
 from analytics_core._querying.fresh import Fresh
-from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.guest import GuestGrant, GuestPass
 from analytics_core._records.people import Role, User
@@ -19,11 +18,9 @@ from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._security.origins import allows_origin
 from analytics_core._settings import Settings
 from analytics_core.errors import GuestAccessError, GuestTokenError, SettingsError, StoredDataError
-from analytics_core.models.enums import DatasourceType
 from analytics_core.ports import Clock, MetadataStore
 
 CUT_OFF_KIND: Final = "guest-cutoff"
-_DATASET_TYPES = frozenset({None, DatasourceType.TABLE.value, DatasourceType.DATASET.value})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,11 +111,6 @@ def write_cut_off(moment: datetime) -> str:
     return json.dumps({"cut_off": moment.isoformat()})
 
 
-def dataset_id_of(chart: Chart) -> int | None:
-    """Return the id of the dataset that a chart is drawn from."""
-    return chart.datasource_id if chart.datasource_type in _DATASET_TYPES else None
-
-
 def _user(grant: GuestGrant) -> User:
     return User(
         username=grant.username,
@@ -151,7 +143,7 @@ def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_O
     dashboards = {d.id: d for d in unit.dashboards.list(ListQuery(ids=ids, page_size=len(ids)))[1]}
     wanted = frozenset(chart_id for dashboard in dashboards.values() for chart_id in dashboard.chart_ids)
     found = unit.charts.list(ListQuery(ids=wanted, page_size=len(wanted)))[1] if wanted else ()
-    datasets = {chart.id: dataset_id_of(chart) for chart in found}
+    datasets = {chart.id: chart.dataset_id for chart in found}
     present = [(item, dashboards[item.dashboard_id]) for item in embedded if item.dashboard_id in dashboards]
     return tuple(_with_charts(item, dashboard, datasets) for item, dashboard in present)
 

@@ -8,14 +8,15 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.generations import generation_of
+from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core.errors import NotFoundError, UnknownDatasourceTypeError
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
 from analytics_core.ports import Clock, MetadataStore
 
-DATASET_TYPES = frozenset({None, DatasourceType.TABLE, DatasourceType.DATASET})
 _STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
 _QUERYABLE = ("table", "dataset", "query", "saved_query")
 
@@ -36,6 +37,16 @@ class LoadedDataset:
     def versions(self) -> tuple[int, int, int, int]:
         """Return what names this state of the dataset: its id, its version, the database's, and the generation."""
         return self.dataset.id, self.dataset.audit.version, self.database.audit.version, self.generation
+
+
+def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
+    """Return the dataset that a chart is drawn from; None when it has none or it was deleted."""
+    if chart.dataset_id is None:
+        return None
+    try:
+        return unit.datasets.get(chart.dataset_id)
+    except NotFoundError:
+        return None
 
 
 class DatasetLoader:

@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._gate.memo import Memo
 from analytics_core._records.chart import Chart
-from analytics_core.errors import QueryError
+from analytics_core.errors import LimitError, QueryError
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext
 
@@ -27,26 +27,39 @@ class ReadContext:
 
 
 class ContextReader:
-    """Reads payloads to query contexts."""
+    """Reads payloads to query contexts.
 
-    def __init__(self) -> None:
+    Args:
+        most_queries: queries that one context may hold.
+    """
+
+    def __init__(self, *, most_queries: int) -> None:
+        self._most_queries = most_queries
         self._known: Memo[bytes, ReadContext] = Memo()
 
     def read(self, payload: Payload) -> ReadContext:
-        """Return the context of a payload; PayloadError when it is none."""
+        """Return the context of a payload; PayloadError when it is none, LimitError when it has too many queries."""
         if isinstance(payload, ChartDataQueryContext):
-            return ReadContext(context=payload, digest=None)
+            return ReadContext(context=self._bounded(payload), digest=None)
         encoded = _encoded(payload)
         if encoded is None:
-            return ReadContext(context=parse_query_context(payload), digest=None)
+            return ReadContext(context=self._bounded(parse_query_context(payload)), digest=None)
         digest = hashlib.blake2b(encoded, digest_size=32).digest()
         known = self._known.get(digest)
         if known is not None:
             return known
         context = parse_query_context(payload, text_is_checked=_is_plain(payload, encoded))
-        read = ReadContext(context=context, digest=digest)
+        read = ReadContext(context=self._bounded(context), digest=digest)
         self._known.put(digest, read)
         return read
+
+    def _bounded(self, context: ChartDataQueryContext) -> ChartDataQueryContext:
+        if len(context.queries) > self._most_queries:
+            raise LimitError(
+                f"queries: a query context may hold {self._most_queries} queries at most "
+                f"(Settings.max_queries_per_context), not {len(context.queries)}"
+            )
+        return context
 
 
 def stored_context(chart: Chart) -> str:

@@ -161,8 +161,7 @@ class QueryRunner:
         request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
         view, main = self._prepare_main(query, where, request, call)
         shifted = tuple(
-            (item, self._prepare_shifted(query, item, where, call))
-            for item in comparisons(main.query, main.plan, request, date_ranges=self._settings.date_range_offsets)
+            (item, self._prepare_shifted(query, item, where, call)) for item in self._comparisons(main, request)
         )
         timeout = cache_timeout(
             custom=context.custom_cache_timeout,
@@ -181,6 +180,16 @@ class QueryRunner:
             timeout=timeout,
             key=_key(where, plans, options=_options(context, asked, query)) if _keeps(asked, timeout) else None,
             notes=(*notes_of(asked.query), *notes_of_steps(steps)),
+        )
+
+    def _comparisons(self, main: PreparedQuery, request: PlanRequest) -> tuple[Comparison, ...]:
+        settings = self._settings
+        return comparisons(
+            main.query,
+            main.plan,
+            request,
+            date_ranges=settings.date_range_offsets,
+            most=settings.max_time_offsets,
         )
 
     def _prepare_main(

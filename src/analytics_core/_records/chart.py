@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Final
 
 from analytics_core._records.audit import Audit
+
+DATASET_TYPES: Final[frozenset[str | None]] = frozenset({None, "table", "dataset"})
+"""The datasource types with which a `datasource_id` is a dataset's id; one that is not named means a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,3 +40,8 @@ class Chart:
     last_saved_at: datetime | None = None
     last_saved_by: int | None = None
     audit: Audit = field(default_factory=Audit)
+
+    @property
+    def dataset_id(self) -> int | None:
+        """The id of the dataset that the chart is drawn from; None when it is drawn from none."""
+        return self.datasource_id if self.datasource_type in DATASET_TYPES else None

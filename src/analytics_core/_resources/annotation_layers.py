@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from analytics_core._querying.annotation_reader import remember_deleted_layer
 from analytics_core._records.annotation import AnnotationLayer
-from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import LookUps, Wanted, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -27,7 +25,7 @@ from analytics_core.models.annotation import (
     AnnotationLayerPut,
 )
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import RelatedResponse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="annotation layer",
@@ -47,10 +45,9 @@ LISTING = Listing(
 LOOK_UPS = LookUps(
     shape="annotation layer",
     repository=lambda unit: unit.annotation_layers,
-    scope=lambda _unit, _policy, _actor: ListQuery(),
+    scope=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
-    records={},
-    distinct={},
+    distinct={"name": "name"},
 )
 
 
@@ -60,6 +57,7 @@ class AnnotationLayers:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> AnnotationLayerGet:
         """Store an empty layer (contract, `AnnotationLayerRestApi.post`).
@@ -84,12 +82,7 @@ class AnnotationLayers:
             return _answer(unit.annotation_layers.get(layer_id))
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[AnnotationLayerListItem]:
         """Return one page of the layers; the arguments are those of `databases.list`.
 
@@ -105,17 +98,15 @@ class AnnotationLayers:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(layer, people, readable), fields) for layer in found))
 
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
         self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+        """Return the different values of a field among the layers: `name`, as `charts.distinct` does."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        return self._choices.distinct(field, filter, page, page_size)
 
     def update(
         self, layer_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None

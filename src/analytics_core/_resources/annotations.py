@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.annotation_changes import changed_annotation, new_annotation
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -28,6 +28,7 @@ from analytics_core.models.annotation import (
     LayerOfAnnotation,
 )
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="annotation",
@@ -44,6 +45,14 @@ LISTING = Listing(
         "changed_on": ColumnKind.MOMENT,
     },
     stored_as={},
+)
+
+LOOK_UPS = LookUps(
+    shape="annotation",
+    repository=lambda unit: unit.annotations,
+    scope=all_of_it,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    distinct={"short_descr": "short_descr"},
 )
 
 
@@ -78,15 +87,14 @@ class Annotations:
         with self._runtime.store.unit_of_work() as unit:
             return _answer(*_found(unit, layer_id, annotation_id))
 
-    def list(
+    def list(  # noqa: PLR0917 - the layer, and then what every list takes
         self,
         layer_id: int,
         filters: Filters = (),
         order_by: Order = None,
         page: int = 0,
         page_size: int = 25,
-        *,
-        columns: Iterable[str] | None = None,
+        columns: Columns = None,
     ) -> Page[AnnotationListItem]:
         """Return one page of a layer's annotations; the other arguments are those of `databases.list`.
 
@@ -95,14 +103,41 @@ class Annotations:
         self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        of_layer = ListFilter(col="layer_id", op="eq", val=layer_id)
         with self._runtime.store.unit_of_work() as unit:
             unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
-            count, found = unit.annotations.list(replace(query, filters=(of_layer, *query.filters)))
+            count, found = unit.annotations.list(replace(query, filters=(_of_layer(layer_id), *query.filters)))
         audits = [annotation.audit for annotation in found]
         people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+
+    def related(
+        self,
+        layer_id: int,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return the people that may be chosen for `created_by` or `changed_by` among a layer's annotations.
+
+        The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+        """
+        return self._choices(layer_id).related(field, filter, page, page_size)
+
+    def distinct(
+        self,
+        layer_id: int,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among a layer's annotations: `short_descr`.
+
+        The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+        """
+        return self._choices(layer_id).distinct(field, filter, page, page_size)
 
     def update(
         self,
@@ -140,6 +175,18 @@ class Annotations:
             self._runtime.policy.require_write_annotation(self._actor, annotation, layer)
             unit.annotations.delete(annotation_id)
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+
+    def _choices(self, layer_id: int) -> Choices:
+        """Return the look-ups among the annotations of a layer that is there."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
+        of_layer = ListQuery(filters=(_of_layer(layer_id),))
+        return Choices(self._runtime, self._actor, replace(LOOK_UPS, scope=lambda _unit, _policy, _actor: of_layer))
+
+
+def _of_layer(layer_id: int) -> ListFilter:
+    return ListFilter(col="layer_id", op="eq", val=layer_id)
 
 
 def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotation, AnnotationLayer]:

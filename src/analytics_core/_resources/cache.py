@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.question_filters import given_filters
@@ -35,6 +36,7 @@ from analytics_core.models.cache import (
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import Payload, parse
 
+_LOG = logging.getLogger(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"
 _WARM_UP = "ChartCacheWarmUpRequestSchema"
 
@@ -200,7 +202,8 @@ class CacheControl:
             return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
-        except Exception:  # a fault of ours in one chart must not stop the others; its text may hold anything
+        except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything
+            _LOG.error("the warm-up of chart %s ended by an unexpected %s", chart_id, type(error).__name__)
             return _failed(chart_id, "the answer could not be computed")
 
 

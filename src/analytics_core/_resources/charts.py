@@ -11,6 +11,7 @@ from uuid import uuid4
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
@@ -19,15 +20,16 @@ from analytics_core._resources.chart_links import named_tags, place_on_dashboard
 from analytics_core._resources.chart_moves import IdsElsewhere, chart_payload_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_dataset_of, find_source, require_readable_chart
+from analytics_core._resources.finding import find_source, require_readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import CHARTS, DATASETS, OWNERS, LookUps, Wanted, distinct, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAGS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable_items import by_readable_dashboards
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts
@@ -54,13 +56,16 @@ LISTING = Listing(
         "datasource_name": ColumnKind.TEXT,
         "certified_by": ColumnKind.TEXT,
         "is_managed_externally": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "last_saved_at": ColumnKind.MOMENT,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
         "owners": ColumnKind.LINKS,
         "tags": ColumnKind.LINKS,
+        "dashboards": ColumnKind.LINKS,
     },
-    stored_as={"owners": "owner_ids", "tags": "tag_ids"},
+    stored_as={"owners": "owner_ids", "tags": "tag_ids", "dashboards": "dashboard_ids"},
 )
 
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
@@ -69,9 +74,9 @@ LOOK_UPS = LookUps(
     shape="chart",
     repository=lambda unit: unit.charts,
     scope=CHARTS.scope,
-    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
-    records={"datasets": DATASETS},
-    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name"},
+    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
+    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
 )
 
 
@@ -81,6 +86,7 @@ class Charts:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
         self._queries = ChartQueries(runtime, actor)
         self._favourites = Favourites(runtime, actor, TagTarget.CHART)
 
@@ -158,22 +164,18 @@ class Charts:
         return self._answer(chart, around)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[ChartListItem]:
         """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
 
-        The filters `owners` and `tags` take ids, with the operators eq and in.
+        The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in.
         """
         fields = LISTING.fields(columns)
         readable = self._readable_texts()
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            query = by_readable_dashboards(unit, self._runtime.policy, self._actor, query)
             count, found = unit.charts.list(query)
             around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
@@ -219,37 +221,30 @@ class Charts:
             act.log(unit, chart_id=chart_id)
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
-        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `datasets`.
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `datasets`, `dashboards` or `tags`.
+
+        Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
+        and whom the records that they may see name in this field.
 
         Args:
             field: the related field.
             filter: only choices whose text contains this, in any case.
             page: counts from 0.
             page_size: at the most 1000.
-        """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
 
-    def distinct(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> DistinctResponse:
-        """Return the different values of a field among what the actor may see: `viz_type` or `datasource_name`.
-
-        The arguments are those of `related`.
+        Raises:
+            UnknownNameError: there is no such related field; the message names those there are.
+            PayloadSchemaError: a page out of bounds.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+        """Return the different values of a field among what the actor may see.
+
+        The fields are `viz_type`, `datasource_name` and `certified_by`; arguments and errors are those of `related`.
+        """
+        return self._choices.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(

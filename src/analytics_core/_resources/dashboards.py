@@ -13,7 +13,7 @@ from analytics_core._querying.call import Call
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.css_text import check_css
@@ -31,8 +31,8 @@ from analytics_core._resources.finding import find_datasets_of, require_readable
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import CHARTS, OWNERS, ROLES, LookUps, Wanted, distinct, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
@@ -82,9 +82,9 @@ LISTING = Listing(
 LOOK_UPS = LookUps(
     shape="dashboard",
     repository=lambda unit: unit.dashboards,
-    scope=lambda unit, policy, actor: ListQuery(ids=visible_dashboards(unit, policy, actor)),
-    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
-    records={"charts": CHARTS, "roles": ROLES},
+    scope=DASHBOARDS.scope,
+    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    records={"charts": CHARTS, "roles": ROLES, "tags": TAGS},
     distinct={"certified_by": "certified_by", "slug": "slug"},
 )
 
@@ -98,6 +98,7 @@ class Dashboards:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
         self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -136,12 +137,7 @@ class Dashboards:
         return self._shown(dashboard, around, charts)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards that the actor may read; the arguments are those of `databases.list`.
 
@@ -194,33 +190,19 @@ class Dashboards:
             unit.dashboards.delete(dashboard_id)
             act.log(unit, dashboard_id=dashboard_id)
 
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
-        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles` or `charts`.
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles`, `charts` or `tags`.
 
         The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
 
-    def distinct(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> DistinctResponse:
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
         """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
 
         The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: Payload) -> DashboardGet:

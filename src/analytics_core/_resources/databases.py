@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 from uuid import uuid4
@@ -16,8 +16,8 @@ from analytics_core._resources.database_parameters import parameter_problems
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATABASES, LookUps, Wanted, distinct, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import Readable
@@ -56,6 +56,8 @@ LISTING = Listing(
         "allow_dml": ColumnKind.BOOLEAN,
         "allow_run_async": ColumnKind.BOOLEAN,
         "allow_file_upload": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
     },
@@ -67,7 +69,6 @@ LOOK_UPS = LookUps(
     repository=lambda unit: unit.databases,
     scope=DATABASES.scope,
     people={"created_by": "created_by", "changed_by": "changed_by"},
-    records={},
     distinct={"backend": "engine"},
 )
 
@@ -78,6 +79,7 @@ class Databases:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> DatabaseGet:
         """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
@@ -112,12 +114,7 @@ class Databases:
             return database_connection(database)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DatabaseListItem]:
         """Return one page of the databases that the actor may see.
 
@@ -275,37 +272,19 @@ class Databases:
             self._runtime.connector.dispose(record.id)
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return what may be chosen for a related field: `created_by` or `changed_by`.
 
-        Args:
-            field: the related field.
-            filter: only choices whose text contains this, in any case.
-            page: counts from 0.
-            page_size: at the most 1000.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
 
-    def distinct(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> DistinctResponse:
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
         """Return the different values of a field among what the actor may see: `backend`.
 
-        The arguments are those of `related`.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.distinct(field, filter, page, page_size)
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the probes check what the actor may do there."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -27,8 +27,8 @@ from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATABASES, DATASETS, OWNERS, LookUps, Wanted, distinct, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
@@ -52,14 +52,19 @@ LISTING = Listing(
         "uuid": ColumnKind.TEXT,
         "database_id": ColumnKind.INTEGER,
         "table_name": ColumnKind.TEXT,
+        "catalog": ColumnKind.TEXT,
         "schema": ColumnKind.TEXT,
         "sql": ColumnKind.TEXT,
         "description": ColumnKind.TEXT,
         "is_managed_externally": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
+        "database": ColumnKind.INTEGER,
+        "owners": ColumnKind.LINKS,
     },
-    stored_as={},
+    stored_as={"database": "database_id", "owners": "owner_ids"},
     without=frozenset({"columns", "metrics"}),
 )
 
@@ -67,9 +72,9 @@ LOOK_UPS = LookUps(
     shape="dataset",
     repository=lambda unit: unit.datasets,
     scope=DATASETS.scope,
-    people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
+    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"database": DATABASES},
-    distinct={"schema": "schema", "table_name": "table_name"},
+    distinct={"catalog": "catalog", "schema": "schema", "table_name": "table_name"},
 )
 
 
@@ -79,6 +84,7 @@ class Datasets:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
@@ -158,12 +164,7 @@ class Datasets:
         return self._answer(dataset, database)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DatasetListItem]:
         """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
         fields = LISTING.fields(columns)
@@ -263,37 +264,19 @@ class Datasets:
             act.log(unit, details={"dataset_id": dataset_id})
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
 
-        Args:
-            field: the related field.
-            filter: only choices whose text contains this, in any case.
-            page: counts from 0.
-            page_size: at the most 1000.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
 
-    def distinct(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> DistinctResponse:
-        """Return the different values of a field among what the actor may see: `schema` or `table_name`.
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+        """Return the different values of a field among what the actor may see.
 
-        The arguments are those of `related`.
+        The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.distinct(field, filter, page, page_size)
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
@@ -10,12 +9,13 @@ from uuid import uuid4
 from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.key_value import KeyValue
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.finding import find_embedded
 from analytics_core._resources.guest_minting import AllRows, Minting
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DASHBOARDS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.retrying import until_accepted
@@ -24,9 +24,11 @@ from analytics_core._runtime import Runtime
 from analytics_core._security import policy as rules
 from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
+from analytics_core._security.policy import Policy
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="embedded dashboard",
@@ -34,12 +36,39 @@ LISTING = Listing(
     columns={
         "uuid": ColumnKind.TEXT,
         "dashboard_id": ColumnKind.INTEGER,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
+        "dashboard": ColumnKind.INTEGER,
     },
-    stored_as={},
+    stored_as={"dashboard": "dashboard_id"},
 )
 _CONFIG = "EmbeddedDashboardConfig"
+
+
+def _own_dashboards(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    """Return the query of the dashboards that the actor may embed."""
+    own = (ListFilter(col="owner_ids", op="eq", val=actor.id),)
+    return ListQuery(filters=() if policy.sees_all(rules.Act.EMBED_DASHBOARD, actor) else own)
+
+
+def _visible(unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+    """Return the query of the embeddings that the actor may see: those of the dashboards that they may embed."""
+    own = _own_dashboards(unit, policy, actor)
+    if not own.filters:
+        return own
+    ids = tuple(dashboard.id for dashboard in every(unit.dashboards, own.filters, without=DASHBOARDS.without))
+    return ListQuery(filters=(ListFilter(col="dashboard_id", op="in", val=ids),))
+
+
+LOOK_UPS = LookUps(
+    shape="embedded dashboard",
+    repository=lambda unit: unit.embedded,
+    scope=_visible,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    records={"dashboard": replace(DASHBOARDS, scope=_own_dashboards)},
+)
 
 
 class Embedded:
@@ -48,6 +77,7 @@ class Embedded:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, dashboard_id: int, payload: Payload) -> EmbeddedDashboardGet:
@@ -112,24 +142,26 @@ class Embedded:
         return self._answer(found)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[EmbeddedDashboardGet]:
         """Return one page of the embedded dashboards that the actor owns, for administrators of all.
 
         The arguments are those of `databases.list`.
         """
         fields = LISTING.fields(columns)
+        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self._runtime.store.unit_of_work() as unit:
-            ids = self._visible(unit)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
-            count, found = unit.embedded.list(query)
+            own = _visible(unit, self._runtime.policy, self._actor).filters
+            count, found = unit.embedded.list(replace(query, filters=(*own, *query.filters)))
         people = read_people(self._runtime.people, (item.audit.changed_by for item in found))
         return Page(count=count, result=tuple(only(_shown(item, people), fields) for item in found))
+
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+        """Return what may be chosen for `created_by`, `changed_by` or `dashboard`: the dashboards that they may embed.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._choices.related(field, filter, page, page_size)
 
     def delete(self, dashboard_id: int) -> None:
         """End the embedding of a dashboard: its tokens open it no longer, also when it is embedded anew."""
@@ -218,16 +250,6 @@ class Embedded:
         dashboard = unit.dashboards.get(dashboard_id)
         self._runtime.policy.require_embed(self._actor, dashboard)
         return dashboard
-
-    def _visible(self, unit: UnitOfWork) -> frozenset[int] | None:
-        """Return the ids of the embeddings that the actor may see; None: all."""
-        if self._runtime.policy.sees_all(rules.Act.EMBED_DASHBOARD, self._actor):
-            return None
-        owned = every(unit.dashboards, (ListFilter(col="owner_ids", op="in", val=(self._actor.id,)),))
-        ids = tuple(dashboard.id for dashboard in owned)
-        if not ids:
-            return frozenset()
-        return frozenset(e.id for e in every(unit.embedded, (ListFilter(col="dashboard_id", op="in", val=ids),)))
 
     def _answer(self, record: EmbeddedDashboard) -> EmbeddedDashboardGet:
         return _shown(record, read_people(self._runtime.people, (record.audit.changed_by,)))

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import Readable

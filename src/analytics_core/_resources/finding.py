@@ -10,7 +10,7 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
-from analytics_core._resources.visibility import DATASET_TYPES, datasets_of
+from analytics_core._resources.visibility import datasets_of
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core._security.scopes import scope_of
@@ -18,16 +18,6 @@ from analytics_core.errors import NotFoundError
 
 _UNASKED = frozenset({"columns", "metrics"})
 """What the rules of the table do not look at in a dataset."""
-
-
-def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
-    """Return the dataset that a chart is drawn from; None when it has none or it was deleted."""
-    if chart.datasource_id is None or chart.datasource_type not in DATASET_TYPES:
-        return None
-    try:
-        return unit.datasets.get(chart.datasource_id)
-    except NotFoundError:
-        return None
 
 
 def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import islice
 from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
-from analytics_core._querying.guests import dataset_id_of
 from analytics_core._querying.reading import ReadContext, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
@@ -19,13 +19,15 @@ from analytics_core._resources.declared_filters import DeclaredFilter, declared_
 from analytics_core._resources.guest_answers import for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor, refuse
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
-from analytics_core._resources.listing import Filters, Order
+from analytics_core._resources.listing import MOST_FILTERS, Filters, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.query import ChartDataQueryContext
+
+_PEOPLE = ("owners", "created_by", "changed_by", "roles")
 
 
 class GuestCharts(GuestDoor):
@@ -53,7 +55,7 @@ class GuestCharts(GuestDoor):
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
         charts = Charts(self._runtime, self._find_actor())
-        found = charts.list(without_people(filters), order_by, page, page_size, columns)
+        found = charts.list(*without_people(filters, order_by), page, page_size, columns)
         return Page(count=found.count, result=tuple(for_guest(item) for item in found))
 
     def data(self, question: Question, *, force: bool = False) -> ChartData:
@@ -93,7 +95,7 @@ class GuestCharts(GuestDoor):
 
     def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredQuestion:
         sources = (context.datasource, *(query.datasource for query in context.queries))
-        ids = {source.id for source in sources if source is not None} | {dataset_id_of(chart) or 0}
+        ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         settings = self._runtime.settings
         return StoredQuestion(
             chart_id=chart.id,
@@ -131,9 +133,26 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def without_people(filters: Filters) -> Filters:
-    """Refuse to filter by people: what a guest does not see they must not find out either."""
-    for item in filters:
-        if item.get("col") in ("owners", "created_by", "changed_by", "roles"):
-            refuse(f"a filter by {item['col']}")
-    return filters
+def without_people(filters: Any, order_by: Any) -> tuple[Filters, Order]:
+    """Refuse to filter or to order by people: what a guest does not see they must not find out either.
+
+    What is malformed goes on as it is; the list says what is wrong with it.
+    """
+    filters, order_by = _kept(filters), _kept(order_by)
+    named = [item.get("col") for item in _listed(filters) if isinstance(item, Mapping)]
+    named += [item.removeprefix("-") for item in _listed(order_by) if isinstance(item, str)]
+    for name in named:
+        if name in _PEOPLE:
+            refuse(f"a filter or an order by {name}")
+    return filters, order_by
+
+
+def _kept(given: Any) -> Any:
+    """Return what could be read once only as something that can be read again."""
+    return tuple(islice(given, MOST_FILTERS + 1)) if isinstance(given, Iterator) else given
+
+
+def _listed(given: Any) -> Iterable[Any]:
+    if isinstance(given, str):
+        return (given,)
+    return given if isinstance(given, Iterable) and not isinstance(given, Mapping) else ()

@@ -46,7 +46,7 @@ class GuestDashboards(GuestDoor):
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards of the token, without people and roles."""
         dashboards = Dashboards(self._runtime, self._find_actor())
-        found = dashboards.list(without_people(filters), order_by, page, page_size, columns)
+        found = dashboards.list(*without_people(filters, order_by), page, page_size, columns)
         return Page(count=found.count, result=tuple(for_guest(item) for item in found))
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:

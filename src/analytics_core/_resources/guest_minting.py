@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics_core._gate.row_security import guest_facts
-from analytics_core._querying.guests import dataset_id_of
 from analytics_core._records.dashboard import EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -81,7 +80,7 @@ def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _Opened:
     embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
     dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
     charts = by_ids(unit.charts, (chart_id for d in dashboards.values() for chart_id in d.chart_ids))
-    datasets = by_ids(unit.datasets, (dataset_id_of(chart) or 0 for chart in charts.values()))
+    datasets = by_ids(unit.datasets, (chart.dataset_id or 0 for chart in charts.values()))
     return _Opened(embedded=tuple(embedded.values()), datasets=datasets)
 
 

@@ -24,6 +24,7 @@ MOST_FILTERS = 100
 MOST_VALUES = 1_000
 Filters = Sequence[Mapping[str, Any]]
 Order = str | Sequence[str] | None
+Columns = Iterable[str] | None
 
 
 class ColumnKind(Enum):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
 from typing import TypeVar
@@ -10,8 +10,8 @@ from typing import TypeVar
 from analytics_core._records.log import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, check_page, only
-from analytics_core._resources.look_ups import LookUps, Wanted, distinct, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, check_page, only
+from analytics_core._resources.look_ups import Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -37,8 +37,9 @@ LISTING = Listing(
         "dttm": ColumnKind.MOMENT,
         "duration_ms": ColumnKind.INTEGER,
         "referrer": ColumnKind.TEXT,
+        "user": ColumnKind.INTEGER,
     },
-    stored_as={},
+    stored_as={"user": "user_id"},
 )
 Shown = TypeVar("Shown", bound=LogGet)
 
@@ -60,7 +61,6 @@ LOOK_UPS = LookUps(
     repository=lambda unit: unit.logs,
     scope=_readable_entries,
     people={"user": "user_id"},
-    records={},
     distinct={"action": "action"},
 )
 
@@ -71,6 +71,7 @@ class Logs:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
@@ -115,7 +116,7 @@ class Logs:
         order_by: Order = "-dttm",
         page: int = 0,
         page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        columns: Columns = None,
     ) -> Page[LogListItem]:
         """Return one page of the entries, newest first: administrators see all, others their own.
 
@@ -182,37 +183,19 @@ class Logs:
         return removed
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return what may be chosen for a related field: `user`.
 
-        Args:
-            field: the related field.
-            filter: only choices whose text contains this, in any case.
-            page: counts from 0.
-            page_size: at the most 1000.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
 
-    def distinct(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> DistinctResponse:
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
         """Return the different values of a field among what the actor may see: `action`.
 
-        The arguments are those of `related`.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.distinct(field, filter, page, page_size)
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""

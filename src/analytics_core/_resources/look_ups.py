@@ -1,16 +1,27 @@
-"""Choices for related fields, such as the owners of charts, and the distinct values of a field."""
+"""Choices for related fields, such as the owners of charts, and the distinct values of a field.
+
+What may be chosen is what filters of the list take: the related field and the filter have the same name where the list
+has such a filter.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._resources.listing import check_page
 from analytics_core._resources.people_index import read_people
-from analytics_core._resources.visibility import every, visible_charts, visible_databases, visible_datasets
+from analytics_core._resources.visibility import (
+    DASHBOARD_PARTS,
+    every,
+    visible_charts,
+    visible_dashboards,
+    visible_databases,
+    visible_datasets,
+)
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
@@ -20,37 +31,40 @@ from analytics_core.models.related import DistinctItem, DistinctResponse, Relate
 Scope = Callable[[UnitOfWork, Policy, Actor], ListQuery]
 """Returns the query of all records that an actor may see."""
 
-OWNERS = "owner_ids"
 _BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordChoices:
-    """Records of one kind that may be chosen: what the actor may see of them, and the column that people read."""
+    """Records of one kind that may be chosen: what the actor may see of them, and the column that people read.
+
+    `without` names parts of the records that a choice does not show, which are left unread.
+    """
 
     repository: Callable[[UnitOfWork], Repository[Any]]
     scope: Scope
     text: str
+    without: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LookUps:
-    """What may be looked up in one resource.
+    """What may be looked up in one resource: where its records are, and which of them the actor may see (`scope`).
 
-    `people` maps related fields to the column with users' ids (`OWNERS` for the owners), `records` maps the others to
-    their choices; `distinct` maps fields to their columns.
+    `people` maps related fields to the column with users' ids, `records` maps the others to their choices; `distinct`
+    maps fields to their columns.
     """
 
     shape: str
     repository: Callable[[UnitOfWork], Repository[Any]]
     scope: Scope
-    people: Mapping[str, str]
-    records: Mapping[str, RecordChoices]
-    distinct: Mapping[str, str]
+    people: Mapping[str, str] = field(default_factory=dict)
+    records: Mapping[str, RecordChoices] = field(default_factory=dict)
+    distinct: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class _Wanted:
     """Which choices: those whose text contains `text`, in any case, and the page of them."""
 
     text: str
@@ -58,62 +72,74 @@ class Wanted:
     page_size: int
 
 
-def related(look_ups: LookUps, runtime: Runtime, actor: Actor, field: str, wanted: Wanted) -> RelatedResponse:
-    """Return the choices of a related field that the actor may see (contract, `RelatedResponseSchema`).
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """The look-ups of a resource, as one actor may ask for them: `related` and `distinct` of a namespace."""
 
-    People are, for administrators, all stored users; for others themselves and whom the records that they may see
-    name in this field.
+    runtime: Runtime
+    actor: Actor
+    look_ups: LookUps
 
-    Raises:
-        UnknownNameError: the resource has no such related field.
-        PayloadSchemaError: a page out of bounds.
-    """
-    check_page(wanted.page, wanted.page_size, shape=f"the choices of {field!r}")
-    if field in look_ups.people:
-        return _people(look_ups, runtime, actor, look_ups.people[field], wanted)
-    if field in look_ups.records:
-        return _records(look_ups.records[field], runtime, actor, wanted)
-    raise UnknownNameError(
-        field, place=f"the related fields of {look_ups.shape}s", known=(*look_ups.people, *look_ups.records)
-    )
+    def related(self, name: str, text: str, page: int, page_size: int) -> RelatedResponse:
+        """Return the choices of a related field that the actor may see (contract, `RelatedResponseSchema`).
+
+        People are, for administrators, all stored users; for others themselves and whom the records that they may see
+        name in this field.
+
+        Raises:
+            UnknownNameError: the resource has no such related field.
+            PayloadSchemaError: a page out of bounds.
+        """
+        check_page(page, page_size, shape=f"the choices of {name!r}")
+        look_ups, wanted = self.look_ups, _Wanted(text=text, page=page, page_size=page_size)
+        if name in look_ups.people:
+            return _people(look_ups, self.runtime, self.actor, look_ups.people[name], wanted)
+        if name in look_ups.records:
+            return _records(look_ups.records[name], self.runtime, self.actor, wanted)
+        known = (*look_ups.people, *look_ups.records)
+        raise UnknownNameError(name, place=f"the related fields of {look_ups.shape}s", known=known)
+
+    def distinct(self, name: str, text: str, page: int, page_size: int) -> DistinctResponse:
+        """Return the values of a field among the records that the actor may see, sorted; nulls are left out.
+
+        Contract, `DistincResponseSchema`.
+
+        Raises:
+            UnknownNameError: the distinct values of this field cannot be asked for.
+            PayloadSchemaError: a page out of bounds.
+        """
+        check_page(page, page_size, shape=f"the values of {name!r}")
+        look_ups, wanted = self.look_ups, _Wanted(text=text, page=page, page_size=page_size)
+        column = look_ups.distinct.get(name)
+        if column is None:
+            raise UnknownNameError(name, place=f"the distinct fields of {look_ups.shape}s", known=look_ups.distinct)
+        with self.runtime.store.unit_of_work() as unit:
+            query = _page_of(look_ups.scope(unit, self.runtime.policy, self.actor), column, wanted)
+            count, values = look_ups.repository(unit).distinct(column, query)
+        return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
 
 
-def distinct(look_ups: LookUps, runtime: Runtime, actor: Actor, field: str, wanted: Wanted) -> DistinctResponse:
-    """Return the values of a field among the records that the actor may see, sorted; nulls are left out.
-
-    Contract, `DistincResponseSchema`.
-
-    Raises:
-        UnknownNameError: the distinct values of this field cannot be asked for.
-        PayloadSchemaError: a page out of bounds.
-    """
-    check_page(wanted.page, wanted.page_size, shape=f"the values of {field!r}")
-    column = look_ups.distinct.get(field)
-    if column is None:
-        place = f"the distinct fields of {look_ups.shape}s"
-        raise UnknownNameError(field, place=place, known=look_ups.distinct)
-    with runtime.store.unit_of_work() as unit:
-        query = _page_of(look_ups.scope(unit, runtime.policy, actor), column, wanted)
-        count, values = look_ups.repository(unit).distinct(column, query)
-    return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
-
-
-def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: Wanted) -> RelatedResponse:
+def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: _Wanted) -> RelatedResponse:
     with runtime.store.unit_of_work() as unit:
         query = _page_of(choices.scope(unit, runtime.policy, actor), choices.text, wanted)
-        count, found = choices.repository(unit).list(replace(query, order_by=((choices.text, False),)))
+        query = replace(query, order_by=((choices.text, False),), without=choices.without)
+        count, found = choices.repository(unit).list(query)
     items = (RelatedItem(value=record.id, text=getattr(record, choices.text), extra={}) for record in found)
     return RelatedResponse(count=count, result=tuple(items))
 
 
-def _page_of(scope: ListQuery, column: str, wanted: Wanted) -> ListQuery:
+def _page_of(scope: ListQuery, column: str, wanted: _Wanted) -> ListQuery:
     searched = (ListFilter(col=column, op="contains", val=wanted.text),) if wanted.text else ()
     return replace(scope, filters=(*scope.filters, *searched), page=wanted.page, page_size=wanted.page_size)
 
 
-def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, wanted: Wanted) -> RelatedResponse:
+def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, wanted: _Wanted) -> RelatedResponse:
     with runtime.store.unit_of_work() as unit:
-        stored = tuple(every(unit.users)) if runtime.policy.sees_all(Act.MANAGE_PEOPLE, actor) else ()
+        stored = (
+            tuple(every(unit.users, without=frozenset({"role_ids"})))
+            if runtime.policy.sees_all(Act.MANAGE_PEOPLE, actor)
+            else ()
+        )
         named = set(_named(look_ups, unit, look_ups.scope(unit, runtime.policy, actor), column))
     known = {user.id: user for user in (*stored, actor.user)}
     known |= read_people(runtime.people, named - known.keys()).users
@@ -124,20 +150,13 @@ def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, want
     return RelatedResponse(count=len(matching), result=tuple(items))
 
 
-def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -> Iterable[int]:
+def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -> Iterator[int]:
     """Yield the users that the records of a scope name in a column, batch by batch."""
-    repository, page = look_ups.repository(unit), 0
+    page = 0
     while True:
-        query = replace(scope, page=page, page_size=_BATCH)
-        if column == OWNERS:
-            records = repository.list(query)[1]
-            yield from (owner for record in records for owner in record.owner_ids)
-            found = len(records)
-        else:
-            ids = repository.distinct(column, query)[1]
-            yield from ids
-            found = len(ids)
-        if found < _BATCH:
+        _, ids = look_ups.repository(unit).distinct(column, replace(scope, page=page, page_size=_BATCH))
+        yield from ids
+        if len(ids) < _BATCH:
             return
         page += 1
 
@@ -146,11 +165,17 @@ def _name(user: User) -> str:
     return f"{user.first_name} {user.last_name}".strip() or user.username
 
 
+def all_of_it(_unit: UnitOfWork, _policy: Policy, _actor: Actor) -> ListQuery:
+    """Return the query of all records, for a resource that whoever may ask for it sees whole."""
+    return ListQuery()
+
+
 def _own_roles(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
     return ListQuery(ids=None if policy.sees_all(Act.MANAGE_PEOPLE, actor) else actor.role_ids)
 
 
-ROLES = RecordChoices(repository=lambda unit: unit.roles, scope=_own_roles, text="name")
+ROLES = RecordChoices(repository=lambda unit: unit.roles, scope=_own_roles, text="name", without=frozenset({"grants"}))
+TAGS = RecordChoices(repository=lambda unit: unit.tags, scope=all_of_it, text="name")
 DATABASES = RecordChoices(
     repository=lambda unit: unit.databases,
     scope=lambda unit, policy, actor: ListQuery(ids=visible_databases(unit, policy, actor)),
@@ -160,9 +185,17 @@ DATASETS = RecordChoices(
     repository=lambda unit: unit.datasets,
     scope=lambda unit, policy, actor: ListQuery(ids=visible_datasets(unit, policy, actor)),
     text="table_name",
+    without=frozenset({"columns", "metrics", "owner_ids"}),
 )
 CHARTS = RecordChoices(
     repository=lambda unit: unit.charts,
     scope=lambda unit, policy, actor: ListQuery(ids=visible_charts(unit, policy, actor)),
     text="slice_name",
+    without=frozenset({"owner_ids", "tag_ids"}),
+)
+DASHBOARDS = RecordChoices(
+    repository=lambda unit: unit.dashboards,
+    scope=lambda unit, policy, actor: ListQuery(ids=visible_dashboards(unit, policy, actor)),
+    text="dashboard_title",
+    without=DASHBOARD_PARTS,
 )

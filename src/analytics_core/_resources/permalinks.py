@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_dashboards

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._querying.loading import find_dataset_of
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.question_filters import (
     ExtraFilters,
     dashboard_filters,

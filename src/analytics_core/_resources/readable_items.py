@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources import visibility
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 
@@ -25,3 +26,18 @@ def readable_dashboards(
     """Return the dashboards of these ids that exist and that the actor may read."""
     found = by_ids(unit.dashboards, [board_id for board_id in ids if board_id is not None])
     return {d.id: d for d in visibility.readable_dashboards(unit, policy, actor, tuple(found.values()))}
+
+
+def by_readable_dashboards(unit: UnitOfWork, policy: Policy, actor: Actor, query: ListQuery) -> ListQuery:
+    """Return a query of charts in which a filter by dashboards counts those only that the actor may read."""
+
+    def readable(item: ListFilter) -> ListFilter:
+        if item.col != "dashboard_ids":
+            return item
+        asked = stored_ids(item.val if item.op == "in" else (item.val,))
+        these = (ListFilter(col="id", op="in", val=tuple(asked)),)
+        scope = visibility.visible_dashboards(unit, policy, actor)
+        found = visibility.every(unit.dashboards, these, ids=scope, without=visibility.DASHBOARD_PARTS)
+        return replace(item, op="in", val=tuple(dashboard.id for dashboard in found))
+
+    return replace(query, filters=tuple(map(readable, query.filters)))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analytics_core._records.chart import Chart
+from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.json_text import json_object
@@ -12,7 +12,6 @@ from analytics_core._resources.readable_items import readable_charts, readable_d
 from analytics_core._resources.visibility import every
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core.models.enums import DatasourceType
 from analytics_core.models.related import (
     RelatedChart,
     RelatedCharts,
@@ -21,14 +20,12 @@ from analytics_core.models.related import (
     RelatedObjects,
 )
 
-DATASET_TYPES = (DatasourceType.TABLE.value, DatasourceType.DATASET.value)
-
 
 def charts_drawn_from(dataset_ids: Iterable[int]) -> tuple[ListFilter, ...]:
     """Return the conditions that find the charts of these datasets."""
     return (
         ListFilter(col="datasource_id", op="in", val=tuple(dataset_ids)),
-        ListFilter(col="datasource_type", op="in", val=DATASET_TYPES),
+        ListFilter(col="datasource_type", op="in", val=tuple(DATASET_TYPES)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,8 @@ from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -20,6 +21,7 @@ from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import GrantGet, RoleGet, RolePost, RolePut
+from analytics_core.models.related import RelatedResponse
 
 RoleKey = int | str | RoleGet
 On = DatabaseGet | DatabaseListItem | DatasetGet | DatasetListItem | tuple[str, int] | tuple[str, int, str]
@@ -34,6 +36,13 @@ LISTING = Listing(
     stored_as={},
 )
 
+LOOK_UPS = LookUps(
+    shape="role",
+    repository=lambda unit: unit.roles,
+    scope=all_of_it,
+    records={"databases": DATABASES, "datasets": DATASETS},
+)
+
 
 class Roles:
     """Roles and what they give access to; only administrators manage them."""
@@ -41,6 +50,7 @@ class Roles:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
@@ -59,12 +69,7 @@ class Roles:
             return _answer(unit.roles.get(role_id))
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[RoleGet]:
         """Return one page of the roles; the arguments are those of `databases.list`."""
         self._runtime.policy.require_manage_people(self._actor)
@@ -73,6 +78,11 @@ class Roles:
         with self._runtime.store.unit_of_work() as unit:
             count, found = unit.roles.list(query)
         return Page(count=count, result=tuple(only(_answer(role), fields) for role in found))
+
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+        """Return what a role may be granted: `databases` or `datasets`, as `charts.related` does."""
+        self._runtime.policy.require_manage_people(self._actor)
+        return self._choices.related(field, filter, page, page_size)
 
     def update(self, role_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RoleGet:
         """Change a role's name or rank; its grants stay.

@@ -15,8 +15,8 @@ from analytics_core._records.repositories import ListQuery, Repository, UnitOfWo
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATASETS, ROLES, LookUps, Wanted, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import DATASETS, ROLES, Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable
 from analytics_core._runtime import Runtime
@@ -26,7 +26,7 @@ from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet
 from analytics_core.models.references import RoleReference
-from analytics_core.models.related import RelatedResponse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.row_level_security import (
     RowRuleGet,
     RowRuleListItem,
@@ -49,10 +49,12 @@ LISTING = Listing(
         "description": ColumnKind.TEXT,
         "filter_type": ColumnKind.TEXT,
         "group_key": ColumnKind.TEXT,
-        "roles": ColumnKind.INTEGER,
-        "tables": ColumnKind.INTEGER,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
+        "roles": ColumnKind.LINKS,
+        "tables": ColumnKind.LINKS,
     },
     stored_as={"roles": "role_ids", "tables": "dataset_ids"},
 )
@@ -60,10 +62,10 @@ LISTING = Listing(
 LOOK_UPS = LookUps(
     shape="row rule",
     repository=lambda unit: unit.row_rules,
-    scope=lambda _unit, _policy, _actor: ListQuery(),
+    scope=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     records={"roles": ROLES, "tables": DATASETS},
-    distinct={},
+    distinct={"group_key": "group_key"},
 )
 
 
@@ -81,6 +83,7 @@ class RowLevelSecurity:
     def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
         self._find_actor = find_actor
 
     def create(self, payload: Payload) -> RowRuleGet:
@@ -120,12 +123,7 @@ class RowLevelSecurity:
             return _answer(rule, _named(unit, [rule]))
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[RowRuleListItem]:
         """Return one page of the rules; the arguments are those of `databases.list`.
 
@@ -140,17 +138,15 @@ class RowLevelSecurity:
             named = _named(unit, found)
         return Page(count=count, result=tuple(only(_item(rule, named, readable), fields) for rule in found))
 
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
         self._runtime.policy.require_manage_row_rules(self._actor)
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+        """Return the different values of a field among the rules: `group_key`, as `charts.distinct` does."""
+        self._runtime.policy.require_manage_row_rules(self._actor)
+        return self._choices.distinct(field, filter, page, page_size)
 
     def update(self, rule_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).

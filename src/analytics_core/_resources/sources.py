@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.visibility import DATASET_TYPES
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem

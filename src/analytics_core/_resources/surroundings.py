@@ -11,7 +11,7 @@ from analytics_core._records.names import DashboardName, DatasetName, Names, Nam
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import stored_ids
-from analytics_core._resources.visibility import DATASET_TYPES, every, visible_dashboards, visible_datasets
+from analytics_core._resources.visibility import every, visible_dashboards, visible_datasets
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.models.enums import TagType
@@ -45,7 +45,7 @@ class Around:
 
     def dataset_of(self, chart: Chart) -> DatasetName | None:
         """Return the dataset that a chart is drawn from."""
-        return self.names.datasets.get(chart.datasource_id or 0) if chart.datasource_type in DATASET_TYPES else None
+        return self.names.datasets.get(chart.dataset_id or 0)
 
     def dashboards_of(self, chart: Chart) -> Sequence[DashboardName]:
         """Return the dashboards of a chart that the actor may read, in the order of their ids."""
@@ -70,7 +70,7 @@ def around_charts(
     unit: UnitOfWork, policy: Policy, actor: Actor, charts: Sequence[Chart], *, with_metadata: bool = False
 ) -> Around:
     """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
-    sources = (chart.datasource_id or 0 for chart in charts if chart.datasource_type in DATASET_TYPES)
+    sources = (chart.dataset_id or 0 for chart in charts)
     query = NamesQuery(
         tags=frozenset(tag_id for chart in charts for tag_id in chart.tag_ids),
         datasets=stored_ids(sources),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
@@ -14,8 +14,8 @@ from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import LookUps, Wanted, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
@@ -28,7 +28,7 @@ from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersio
 from analytics_core.models.enums import TagType
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
-from analytics_core.models.related import RelatedResponse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 
 LISTING = Listing(
@@ -40,6 +40,7 @@ LISTING = Listing(
         "type": ColumnKind.INTEGER,
         "description": ColumnKind.TEXT,
         "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
     },
@@ -50,10 +51,9 @@ TAGGED = Listing(shape="tagged record", item=TaggedRecord, columns={}, stored_as
 LOOK_UPS = LookUps(
     shape="tag",
     repository=lambda unit: unit.tags,
-    scope=lambda _unit, _policy, _actor: ListQuery(),
-    people={"created_by": "created_by"},
-    records={},
-    distinct={},
+    scope=all_of_it,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    distinct={"name": "name"},
 )
 
 
@@ -63,6 +63,7 @@ class Tags:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: Payload) -> TagGet:
@@ -82,12 +83,7 @@ class Tags:
         return self._answer(tag)
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[TagGet]:
         """Return one page of the tags; the arguments are those of `databases.list`."""
         fields = LISTING.fields(columns)
@@ -97,16 +93,13 @@ class Tags:
         people = read_people(self._runtime.people, (person for tag in found for person in _people_of(tag)))
         return Page(count=count, result=tuple(only(self._shown(tag, people), fields) for tag in found))
 
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
-        """Return the people that may be chosen for `created_by`, as `charts.related` does."""
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+        """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
+        return self._choices.related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+        """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
+        return self._choices.distinct(field, filter, page, page_size)
 
     def update(self, tag_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> TagGet:
         """Rename or describe a tag; only who made it and administrators may.

@@ -11,8 +11,8 @@ from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import ROLES, LookUps, Wanted, related
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.look_ups import ROLES, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -36,8 +36,9 @@ LISTING = Listing(
         "active": ColumnKind.BOOLEAN,
         "created_on": ColumnKind.MOMENT,
         "changed_on": ColumnKind.MOMENT,
+        "roles": ColumnKind.LINKS,
     },
-    stored_as={},
+    stored_as={"roles": "role_ids"},
 )
 
 
@@ -49,9 +50,7 @@ LOOK_UPS = LookUps(
     shape="user",
     repository=lambda unit: unit.users,
     scope=_themselves,
-    people={},
     records={"roles": ROLES},
-    distinct={},
 )
 
 
@@ -61,6 +60,7 @@ class Users:
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
+        self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
@@ -81,12 +81,7 @@ class Users:
             return _answer(unit, unit.users.get(user_id))
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[UserGet]:
         """Return one page of the users; the arguments are those of `databases.list`."""
         self._runtime.policy.require_manage_people(self._actor)
@@ -98,23 +93,12 @@ class Users:
         return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(
-        self,
-        field: str,
-        filter: str = "",  # noqa: A002 - the contract's clients call it so
-        page: int = 0,
-        page_size: int = 25,
-    ) -> RelatedResponse:
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
         """Return what may be chosen for a related field: `roles`.
 
-        Args:
-            field: the related field.
-            filter: only choices whose text contains this, in any case.
-            page: counts from 0.
-            page_size: at the most 1000.
+        The arguments are those of `charts.related`.
         """
-        wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return related(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        return self._choices.related(field, filter, page, page_size)
 
     def update(self, user_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones.

@@ -7,6 +7,7 @@ asked about each record instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TypeVar
 
 from analytics_core._records.chart import Chart
@@ -18,17 +19,13 @@ from analytics_core._resources.batches import Stored, by_ids, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core._security.scopes import scope_of
-from analytics_core.models.enums import DatasourceType
 
 Record = TypeVar("Record")
 Kept = TypeVar("Kept", bound=Stored)
 Visible = frozenset[int] | Scope | None
 
-DATASET_TYPES = frozenset({None, DatasourceType.TABLE.value, DatasourceType.DATASET.value})
-"""The datasource types of a chart whose `datasource_id` is a dataset's id."""
-
 _BATCH = 500
-_DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
+DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
 
 
 def visible_databases(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
@@ -73,7 +70,7 @@ def readable_dashboards(
         return _asked_dashboards(unit, policy, actor, dashboards)
     if scope.everything or not dashboards:
         return tuple(dashboards)
-    readable = _among(unit.dashboards, scope, {dashboard.id for dashboard in dashboards}, without=_DASHBOARD_PARTS)
+    readable = _among(unit.dashboards, scope, {dashboard.id for dashboard in dashboards}, without=DASHBOARD_PARTS)
     return tuple(dashboard for dashboard in dashboards if dashboard.id in readable)
 
 
@@ -121,22 +118,23 @@ def datasets_of(
     unit: UnitOfWork, charts: Iterable[Chart], *, without: frozenset[str] = frozenset()
 ) -> Mapping[int, Dataset]:
     """Return the dataset of each chart that has one, by the chart's id; parts of them may be left unread."""
-    sources = {
-        chart.id: chart.datasource_id
-        for chart in charts
-        if chart.datasource_id is not None and chart.datasource_type in DATASET_TYPES
-    }
+    sources = {chart.id: chart.dataset_id for chart in charts if chart.dataset_id is not None}
     datasets = by_ids(unit.datasets, sources.values(), without=without)
     return {chart_id: datasets[source] for chart_id, source in sources.items() if source in datasets}
 
 
 def every(
-    repository: Repository[Record], filters: tuple[ListFilter, ...] = (), *, ids: Visible = None
+    repository: Repository[Record],
+    filters: tuple[ListFilter, ...] = (),
+    *,
+    ids: Visible = None,
+    without: frozenset[str] = frozenset(),
 ) -> Iterator[Record]:
     """Yield all records of a repository that meet the filters and are among `ids` (None: all), batch by batch."""
+    query = ListQuery(filters=filters, ids=ids, page_size=_BATCH, without=without)
     page = 0
     while True:
-        _, records = repository.list(ListQuery(filters=filters, ids=ids, page=page, page_size=_BATCH))
+        _, records = repository.list(replace(query, page=page))
         yield from records
         if len(records) < _BATCH:
             return

@@ -53,11 +53,17 @@ def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select
 
 
 def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> tuple[Select[Any], Select[Any]]:
-    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value."""
+    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
+
+    Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
+    """
     _check_page(query)
-    column = _column(kind, name)
-    present = column != "" if name in kind.blank_for_none else column.is_not(None)
-    where = (*conditions(kind, query), present)
+    links, where = _links(kind), conditions(kind, query)
+    if link := links.get(name):
+        column, where = link.value_column, [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
+    else:
+        column = _column(kind, name, also=links)
+        where.append(column != "" if name in kind.blank_for_none else column.is_not(None))
     counted = sa.select(sa.func.count(column.distinct())).where(*where)
     paged = sa.select(column).distinct().where(*where).order_by(column.asc())
     return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
@@ -112,7 +118,7 @@ def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Co
 
 
 def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
-    links = {part.attribute: part for part in kind.parts if isinstance(part, ValueParts) and part.is_ids}
+    links = _links(kind)
     if link := links.get(item.col):
         return _link_condition(kind, link, item)
     column = _column(kind, item.col, also=links)
@@ -126,6 +132,11 @@ def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
     if item.op not in {"eq", "neq"} and item.val is None:
         raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
     return make(column, _stored_value(kind, item.col, item.val))
+
+
+def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
+    parts = (*kind.parts, *kind.named_by)
+    return {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
 
 
 def _is_null(column: Column[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:

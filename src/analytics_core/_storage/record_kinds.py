@@ -61,9 +61,10 @@ class RecordKind(Generic[Record]):
 
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
-    texts; `enums` fields hold an enum's value. `forget` gives the statements that remove what other tables say about a
-    deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the store's
-    revision.
+    texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
+    lists are filtered by them, records do not hold them. `forget` gives the statements that remove what other tables
+    say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the
+    store's revision.
     """
 
     noun: str
@@ -76,6 +77,7 @@ class RecordKind(Generic[Record]):
     texts: frozenset[str] = frozenset()
     enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     parts: tuple[Parts, ...] = ()
+    named_by: tuple[ValueParts, ...] = ()
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -246,6 +248,14 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
             noun="tag",
             parent=content_tables.CHART_TAGS.c.chart_id,
             column=content_tables.CHART_TAGS.c.tag_id,
+        ),
+    ),
+    named_by=(
+        id_parts(
+            "dashboard_ids",
+            noun="dashboard",
+            parent=content_tables.DASHBOARD_CHARTS.c.chart_id,
+            column=content_tables.DASHBOARD_CHARTS.c.dashboard_id,
         ),
     ),
     references=(Reference(attribute="tag_ids", table=content_tables.TAGS, missing=missing_record("tag")),),

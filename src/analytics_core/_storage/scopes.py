@@ -7,17 +7,17 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Table
 
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.scope import Audience, Scope
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.parts import among
-from analytics_core.models.enums import DatasourceType
 
 _OWNERS = {
     tables.DATASETS.name: tables.DATASET_OWNERS.c.dataset_id,
     tables.CHARTS.name: tables.CHART_OWNERS.c.chart_id,
     content_tables.DASHBOARDS.name: content_tables.DASHBOARD_OWNERS.c.dashboard_id,
 }
-_DATASET_TYPES = (DatasourceType.TABLE.value, DatasourceType.DATASET.value)
+_DATASET_TYPES = tuple(sorted(name for name in DATASET_TYPES if name))
 
 
 def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:

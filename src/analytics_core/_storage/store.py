@@ -63,8 +63,6 @@ class SqlMetadataStore:
 
         All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable.
         """
-        if self._closed:
-            raise StoreUnavailableError("the metadata store is closed")
         changed: set[str | None] = set()
         with store_border(), self._connected() as connection:
             session = StoreSession(
@@ -80,8 +78,13 @@ class SqlMetadataStore:
         """Return a number that grows with each change made through this object; other processes do not move it.
 
         With nouns (`user`, `role` ...) only changes that bear on these kinds count; a deletion bears on all. Entries of
-        the log never count, so that recording views costs readers nothing.
+        the log never count, so that recording views costs readers nothing. A closed store has none, so that nobody goes
+        on with what they read before.
+
+        Raises:
+            StoreUnavailableError: the store is closed.
         """
+        self._check_open()
         return sum(self._revisions[noun] for noun in (None, *nouns)) if nouns else self._revision
 
     def reseal_secrets(self) -> int:
@@ -103,6 +106,10 @@ class SqlMetadataStore:
         self._closed = True
         self._engine.dispose()
 
+    def _check_open(self) -> None:
+        if self._closed:  # the engine would open anew
+            raise StoreUnavailableError("the metadata store is closed")
+
     def _reseal(self, connection: Connection, row: sa.Row[Any], field: str, sealed: str) -> int:
         context = secret_context(DATABASE_KIND, field, row.uuid)
         fresh = self._secret_box.seal(self._secret_box.open(sealed, context=context), context=context)
@@ -113,6 +120,7 @@ class SqlMetadataStore:
     @contextmanager
     def _connected(self) -> Iterator[Connection]:
         """Give a connection whose work is committed when the block ends well."""
+        self._check_open()
         if self._in_memory:
             with self._memory_turn, self._memory_session() as connection:
                 yield connection

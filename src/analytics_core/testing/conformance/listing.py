@@ -243,9 +243,16 @@ class ListConformance:
             searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
             assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
             assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
-            for unknown in ("nothing", "owner_ids"):
-                with pytest.raises(UnknownNameError):
-                    unit.charts.distinct(unknown, ListQuery())
+            with pytest.raises(UnknownNameError):
+                unit.charts.distinct("nothing", ListQuery())
+
+    def test_ids_that_records_hold_come_once_too(self, store: MetadataStore, charts: list[int]) -> None:
+        """Owners of the records that match, and of no others."""
+        with store.unit_of_work() as unit:
+            assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
+            assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
+            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[2], charts[3]}))) == (1, [2])
+            assert unit.charts.distinct("tag_ids", ListQuery()) == (0, [])
 
     def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, store: MetadataStore) -> None:
         """What cannot be listed by cannot be asked for."""

@@ -25,6 +25,7 @@ from analytics_core.errors import (
     NotFoundError,
     PayloadSchemaError,
     StaleVersionError,
+    StoreUnavailableError,
 )
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
@@ -395,6 +396,15 @@ class MetadataStoreConformance:
         assert all(earlier < later for (earlier, _), (later, _) in itertools.pairwise(seen))
         people = [of_people for _, of_people in seen]
         assert people[0] <= people[1] < people[2] < people[3]
+
+    def test_a_closed_store_answers_nothing_any_more(self, store: MetadataStore) -> None:
+        """Neither a unit of work nor a revision, by which others would take what they kept for fresh; twice is once."""
+        store.close()
+        store.close()
+        with pytest.raises(StoreUnavailableError, match="closed"), store.unit_of_work():
+            pass
+        with pytest.raises(StoreUnavailableError, match="closed"):
+            store.revision()
 
 
 def _names(unit: UnitOfWork) -> list[str]:

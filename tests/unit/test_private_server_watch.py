@@ -1,0 +1,39 @@
+"""Private servers end with the test run that started them, however that ends."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.support.servers import _is_alive, _watch
+
+pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc to tell the state of a process")
+
+
+@pytest.fixture
+def ended() -> Iterator[int]:
+    """The id of a process that has ended and that nobody has collected."""
+    process = subprocess.Popen([sys.executable, "-S", "-c", ""])
+    os.waitid(os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+    yield process.pid
+    process.wait()
+
+
+def test_an_owner_that_ended_without_being_collected_is_not_alive(ended: int) -> None:
+    os.kill(ended, 0)  # the id is still taken
+    assert not _is_alive(ended)
+    assert _is_alive(os.getpid())
+
+
+def test_the_watch_removes_the_folder_of_an_owner_that_ended_without_being_collected(
+    ended: int, tmp_path: Path
+) -> None:
+    folder = tmp_path / "servers"
+    folder.mkdir()
+    (folder / "owner").write_text(str(ended))
+    _watch(folder)
+    assert not folder.exists()
