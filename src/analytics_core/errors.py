@@ -456,7 +456,7 @@ class JobError(AnalyticsError):
 
 
 class JobNotFoundError(JobError):
-    """There is no such job, or it is not the actor's."""
+    """There is no such job, it is not the actor's, or other row rules bind them since it ran."""
 
     status = 404
 

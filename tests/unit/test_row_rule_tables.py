@@ -18,6 +18,8 @@ from analytics_core._security.row_rules import TableName
         "sal*",
         "*",
         "shop.sales",
+        "\uff53\uff41\uff4c\uff45\uff53",  # wide letters: the same name on SQL Server
+        "s\u00e1les",
     ],
 )
 def test_a_name_that_may_lead_to_a_ruled_table_is_bound(written: str) -> None:
@@ -26,7 +28,9 @@ def test_a_name_that_may_lead_to_a_ruled_table_is_bound(written: str) -> None:
     assert ruled.may_be(TableName(table=written))
 
 
-@pytest.mark.parametrize("written", ["sale", "salesx", "sales_2024", "x*", "sales.x", "wholesales", "sales2024$parts"])
+@pytest.mark.parametrize(
+    "written", ["sale", "salesx", "sales_2024", "x*", "sales.x", "wholesales", "sales2024$parts", "\u0441\u0430les"]
+)
 def test_another_table_is_not_bound(written: str) -> None:
     assert not TableName(table=written).may_be(TableName(table="sales"))
 

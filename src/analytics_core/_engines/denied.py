@@ -36,6 +36,7 @@ _POSTGRES_SESSION: Final = """
     pg_logical_slot_get_binary_changes pg_logical_slot_peek_binary_changes pg_logical_emit_message
     pg_replication_origin_create pg_replication_origin_drop pg_replication_origin_session_setup
     pg_import_system_collations pg_prewarm autoprewarm_start_worker pg_extension_config_dump
+    txid_current pg_current_xact_id currtid currtid2
     brin_summarize_new_values brin_summarize_range brin_desummarize_range gin_clean_pending_list
 """
 _POSTGRES_HIDDEN_SQL: Final = """
@@ -52,7 +53,7 @@ _POSTGRES_HIDDEN_SQL: Final = """
 _MYSQL: Final = """
     load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock
     master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids
-    nextval setval lastval last_insert_id sys_exec sys_eval sys_get sys_set
+    nextval setval lastval last_insert_id found_rows row_count sys_exec sys_eval sys_get sys_set
     lib_mysqludf_sys_info spider_direct_sql spider_bg_direct_sql spider_copy_tables spider_flush_table_mon_cache
     wsrep_sync_wait_upto_gtid wsrep_last_seen_gtid http_get http_post sys
 """

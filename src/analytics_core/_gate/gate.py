@@ -10,7 +10,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.memo import Memo
-from analytics_core._gate.relations import refuse_revealing
+from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity, RuledActor
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -78,7 +78,7 @@ class Gate:
         """
         dataset = admission.dataset
         if sql is None:
-            refuse_revealing(dataset.table_name, admission.spec)
+            refuse_revealing_table(dataset, admission.spec)
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
         return self._row_security.in_source(admission.ruled, self._check(dataset, sql, admission.spec))
 

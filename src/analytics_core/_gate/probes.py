@@ -17,7 +17,7 @@ from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.kept_names import KeptNames
-from analytics_core._gate.relations import refuse_revealing
+from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -76,7 +76,7 @@ class Probes:
         spec = self._registry.get(database.engine)
         if sql is None:
             self._policy.require_read_table(actor, database, schema=dataset.schema)
-            refuse_revealing(dataset.table_name, spec)
+            refuse_revealing_table(dataset, spec)
             found = self._reflector.columns(
                 database,
                 table=dataset.table_name,

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.cte_names import is_cte
+from analytics_core._gate.revealing import refuse_cut_names, refuse_revealing, refuse_revealing_calls
 from analytics_core.errors import StatementRefusedError
 
 _TABLES_AFTER_IN: Final = frozenset({"sqlite", "clickhouse"})
@@ -27,23 +28,6 @@ _ROW_MAKERS: Final = frozenset(
     }
 )  # fmt: skip
 """Functions that make rows from values alone."""
-
-_REVEALING: Final = {
-    "sqlite": frozenset({"sqlite_stat3", "sqlite_stat4"}),
-    "postgres": frozenset(
-        {
-            "pg_stats", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic", "pg_statistic_ext_data",
-            "pg_stat_activity", "pg_stat_statements",
-        }
-    ),
-    "mysql": frozenset(
-        {
-            "column_stats", "column_statistics", "processlist", "events_statements_current",
-            "events_statements_history", "events_statements_history_long", "general_log", "slow_log",
-        }
-    ),
-}  # fmt: skip
-"""Relations of an engine's own that hold values of other tables' rows, by dialect."""
 
 _FILE_ENDINGS: Final = (
     ".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".xlsx", ".arrow", ".feather", ".avro", ".db",
@@ -86,8 +70,7 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     for member in tree.find_all(exp.In):
         if spec.dialect in _TABLES_AFTER_IN and member.args.get("field") is not None:
             raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
-    if spec.dialect == "duckdb" and any(call.name.lower() == "stats" for call in tree.find_all(exp.Anonymous)):
-        raise StatementRefusedError("the function stats is not allowed: it shows values of rows that may be hidden")
+    refuse_revealing_calls(tree, spec)
     tables = list(tree.find_all(exp.Table))
     for node in tables:
         _refuse_unresolvable(node, spec)
@@ -96,7 +79,7 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
             raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
         _refuse_unknown_function(rows.this)
     return tuple(
-        Relation(position=position, table=_reference(node))
+        Relation(position=position, table=_reference(node, spec))
         for position, node in enumerate(tables)
         if not isinstance(node.this, exp.Func) and not is_cte(node, spec)
     )
@@ -111,7 +94,7 @@ def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
     if node.name.lower() in spec.denied_functions:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
-    refuse_revealing(node.name, spec)
+    refuse_revealing(node.name, spec, schema=node.db)
     if _is_file(node.name, spec):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
@@ -120,12 +103,6 @@ def _refuse_unknown_function(call: exp.Func) -> None:
     name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
     if name not in _ROW_MAKERS:
         raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
-
-
-def refuse_revealing(name: str, spec: EngineSpec) -> None:
-    """Refuse a relation that shows values of other tables' rows, or what others run; StatementRefusedError."""
-    if name.lower() in _REVEALING.get(spec.dialect, ()):
-        raise StatementRefusedError(f"the relation {name} is not allowed: it shows values of other tables' rows")
 
 
 def _is_file(name: str, spec: EngineSpec) -> bool:
@@ -137,5 +114,6 @@ def _is_file(name: str, spec: EngineSpec) -> bool:
     return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
 
 
-def _reference(node: exp.Table) -> TableRef:
+def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
+    refuse_cut_names((node.name, node.db, node.catalog), spec)
     return TableRef(table=node.name, schema=node.db or None, catalog=node.catalog or None)

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Final, Protocol
 
 from analytics_core._querying.answer import ChartData
+from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
@@ -40,15 +41,24 @@ class Job:
         job_id: names the job; it cannot be guessed, and reading still needs its owner.
         result_url: where a host may serve the answer.
         user_id: the owner's id as text; None for a guest.
+        is_readable: tells whether an actor may still read what the job read.
     """
 
     def __init__(
-        self, *, channel_id: str, job_id: str, result_url: str, user_id: str | None, cancel: Cancellable
+        self,
+        *,
+        channel_id: str,
+        job_id: str,
+        result_url: str,
+        user_id: str | None,
+        cancel: Cancellable,
+        is_readable: Callable[[Actor], bool] = lambda _actor: True,
     ) -> None:
         self.channel_id = channel_id
         self.job_id = job_id
         self.result_url = result_url
         self.user_id = user_id
+        self.is_readable = is_readable
         self._cancel = cancel
         self._lock = threading.Lock()
         self._is_over = threading.Event()
@@ -164,13 +174,21 @@ class JobBook:
         self._lock = threading.Lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
 
-    def submit(self, work: Callable[[], ChartData], *, user_id: int | str | None, cancel: Cancellable) -> Job:
+    def submit(
+        self,
+        work: Callable[[], ChartData],
+        *,
+        user_id: int | str | None,
+        cancel: Cancellable,
+        is_readable: Callable[[Actor], bool] = lambda _actor: True,
+    ) -> Job:
         """Start `work` in the background and return its job.
 
         Args:
             work: makes the answer; it reads `cancel` itself.
             user_id: the owner; only they may find the job again.
             cancel: stops the statements of `work`.
+            is_readable: tells whether somebody who finds the job again may still read what it read.
 
         Raises:
             JobError: no more work can be taken.
@@ -182,6 +200,7 @@ class JobBook:
             result_url=self._result_url(job_id),
             user_id=_owner(user_id),
             cancel=cancel,
+            is_readable=is_readable,
         )
         self._add(job)
         try:

@@ -116,6 +116,17 @@ class QueryRunner:
         parts = [self._explain(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
         return Explanation(queries=tuple(parts))
 
+    def bound_by(self, read: ReadContext, call: Call) -> Hashable:
+        """Return what binds the actor on each dataset of the context; equal values mean the same permitted rows.
+
+        Raises:
+            NotFoundError, AccessError, UnknownDatasourceTypeError: a dataset cannot be read (any more).
+            TemplateError, RowRuleError: a rule cannot be evaluated.
+        """
+        context = read.context
+        admissions = [self._admit(context, asked.query, call).admission for asked in asked_queries(context)]
+        return tuple((one.dataset.id, one.row_filters, _inside(one)) for one in admissions)
+
     # -------------------------------------------------------------------------------------------------------- steps
     def _admit(self, context: ChartDataQueryContext, query: ChartDataQueryObject, call: Call) -> Admitted:
         datasource = query.datasource or context.datasource
@@ -306,6 +317,12 @@ class QueryRunner:
         return explained(
             ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=notes
         )
+
+
+def _inside(admission: Admission) -> Hashable:
+    """Return what the rules inside the SQL of a virtual dataset depend on."""
+    actor = admission.actor
+    return (admission.ruled.book.digest, actor.role_ids, actor.user.attributes) if admission.dataset.sql else None
 
 
 def _with_notes(result: QueryResult, ready: Ready) -> QueryResult:

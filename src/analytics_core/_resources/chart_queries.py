@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 
 from analytics_core._execution.statements import CancelToken
@@ -13,7 +14,7 @@ from analytics_core._querying.reading import Payload, ReadContext, stored_contex
 from analytics_core._records.chart import Chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError
+from analytics_core.errors import JobNotFoundError, NotFoundError
 
 Question = int | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
@@ -52,13 +53,28 @@ class ChartQueries:
         cancel = CancelToken()
         asked = self._asked(question, force=force)
         call = replace(asked.call, cancel=cancel)
-        return self._runtime.job_book.submit(
-            lambda: self._runtime.queries.run(asked.read, call), user_id=self._actor.id, cancel=cancel
-        )
+        queries, bound = self._runtime.queries, list[Hashable]()
+
+        def work() -> ChartData:
+            bound.append(queries.bound_by(asked.read, call))
+            return queries.run(asked.read, call)
+
+        def is_readable(actor: Actor) -> bool:
+            return not bound or queries.bound_by(asked.read, replace(call, actor=actor)) == bound[0]
+
+        return self._runtime.job_book.submit(work, user_id=self._actor.id, cancel=cancel, is_readable=is_readable)
 
     def job(self, job_id: str) -> Job:
-        """Return a job that this actor submitted."""
-        return self._runtime.job_book.get(job_id, user_id=self._actor.id)
+        """Return a job that this actor submitted, if they may still read what it read.
+
+        Raises:
+            JobNotFoundError: there is none, it is somebody else's, or other row rules bind its owner by now.
+            AccessError: a dataset of its question may not be read any more.
+        """
+        job = self._runtime.job_book.get(job_id, user_id=self._actor.id)
+        if not job.is_readable(self._actor):
+            raise JobNotFoundError(job_id)
+        return job
 
     def _asked(self, question: Question, *, force: bool = False) -> _Asked:
         chart = self._chart(question) if isinstance(question, int) else None

@@ -127,7 +127,12 @@ class Charts:
         return self._queries.submit(question, force=force)
 
     def job(self, job_id: str) -> Job:
-        """Return a job that this actor submitted; JobNotFoundError otherwise."""
+        """Return a job that this actor submitted and may still read.
+
+        Raises:
+            JobNotFoundError: there is none, it is somebody else's, or other row rules bind its owner by now.
+            AccessError: a dataset of its question may not be read any more.
+        """
         return self._queries.job(job_id)
 
     # ---------------------------------------------------------------------------------------------------- records

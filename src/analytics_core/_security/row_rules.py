@@ -8,12 +8,16 @@ a catalog) is every one: in doubt a rule binds.
 from __future__ import annotations
 
 import hashlib
+import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._records.row_rule import RowRule, RowRuleType
+
+_ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -165,9 +169,10 @@ def _may_name(written: str, table: str) -> bool:
     """Tell whether a written name may lead to a table: by itself, or by what engines add to names.
 
     `t$partitions` and `t@v1` are parts of a table or older states of it, `t*` is every table that begins so, `s.t` in
-    one pair of quotes is the table of a schema, and blanks at the end do not count everywhere.
+    one pair of quotes is the table of a schema, and blanks at the end do not count everywhere. Nor do accents and wide
+    letters on SQL Server, by the collation of its database.
     """
-    written, table = written.casefold().rstrip(), table.casefold().rstrip()
+    written, table = _folded(written), _folded(table)
     if written == table or written.endswith(f".{table}"):
         return True
     if written.endswith("*"):
@@ -176,4 +181,11 @@ def _may_name(written: str, table: str) -> bool:
 
 
 def _alike(first: str | None, second: str | None) -> bool:
-    return not first or not second or first.casefold() == second.casefold()
+    return not first or not second or _folded(first) == _folded(second)
+
+
+def _folded(name: str) -> str:
+    if name.isascii():
+        return name.casefold().rstrip()
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(letter for letter in letters if letter not in _ACCENTS).casefold().rstrip()

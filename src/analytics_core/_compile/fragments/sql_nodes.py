@@ -98,12 +98,13 @@ def _reads(node: exp.Expr, dialect: str) -> bool:
         return True
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT or _reads_catalog(name)
+        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT or reads_catalog(name)
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
     return isinstance(node, exp.In) and dialect in ("sqlite", "clickhouse") and node.args.get("field") is not None
 
 
-def _reads_catalog(name: str) -> bool:
+def reads_catalog(name: str) -> bool:
+    """Tell whether a function of PostgreSQL is one of those behind its catalog views."""
     return name.startswith(_POSTGRES_STATISTICS) or name in _POSTGRES_CATALOG
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,12 @@ BACKSTOP_FACTOR = 1.2
 """The server's own time limit comes first; ours follows, in case the statement has lifted the server's."""
 
 _READING_WORDS = frozenset({"select", "with", "values", "table", "from", "explain", "show", "describe", "desc"})
+_MAY_WRITE = frozenset({"explain"})
+"""EXPLAIN PLAN FOR of Oracle writes a table: a word for sessions that cannot write."""
+
+_RUNS_ITS_STATEMENT = re.compile(r"explain\b.*\banaly[sz]e\b", re.IGNORECASE | re.DOTALL)
+"""EXPLAIN ANALYZE; PostgreSQL lets one of CREATE TABLE through in a read-only transaction."""
+
 _BEFORE_FIRST_WORD = re.compile(r"(?:\s+|\(|--[^\n]*(?:\n|$)|/\*.*?\*/)*", re.DOTALL)
 _WORD = re.compile(r"\w+")
 
@@ -78,7 +85,7 @@ class Session:
             StatementRefusedError: the statement gives no rows.
             ResultTooLargeError: the byte budget is crossed; the statement was stopped.
         """
-        refuse_unless_reading(request.statement.sql)
+        refuse_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
         raw = request.connection.connection.driver_connection
         interrupt = getattr(raw, "cancel", None) or request.connection.invalidate
         request.stopper.arm(interrupt, after_s=request.limits.timeout_s, repeat_s=self.repeat_s)
@@ -97,12 +104,23 @@ class Session:
         """Close what the engines on this file or memory shared; nothing by default."""
 
 
-def refuse_unless_reading(sql: str) -> None:
+def refuse_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS) -> None:
     """Refuse a text whose first word does not begin a query: a second wall for engines that others leave open."""
-    start = _BEFORE_FIRST_WORD.match(sql)
-    word = _WORD.match(sql, start.end() if start else 0)
-    if word is None or word.group().casefold() not in _READING_WORDS:
+    position = _first_word(sql)
+    word = _WORD.match(sql, position)
+    if word is None or word.group().casefold() not in words or _RUNS_ITS_STATEMENT.match(sql, position):
         raise no_rows()
+
+
+def refuse_plan_that_runs(sql: str) -> None:
+    """Refuse a plan display that executes what it shows; StatementRefusedError."""
+    if _RUNS_ITS_STATEMENT.match(sql, _first_word(sql)):
+        raise no_rows()
+
+
+def _first_word(sql: str) -> int:
+    start = _BEFORE_FIRST_WORD.match(sql)
+    return start.end() if start else 0
 
 
 def no_rows() -> StatementRefusedError:

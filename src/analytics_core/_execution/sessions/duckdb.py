@@ -25,6 +25,7 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     no_rows,
+    refuse_plan_that_runs,
 )
 
 _CONFIG: dict[str, Any] = {
@@ -118,6 +119,7 @@ def _place(request: OpenRequest) -> str:
 
 
 def _refuse_unless_one_query(native: Any, sql: str) -> None:
+    refuse_plan_that_runs(sql)
     statements = native.extract_statements(sql)
     if len(statements) != 1 or statements[0].type not in _READING_TYPES:
         raise no_rows()

@@ -35,6 +35,9 @@ _LITERALS_AND_COMMENTS = re.compile(
     r"""'(?:[^'\\]|''|\\.)*' | "(?:[^"\\]|""|\\.)*" | `(?:[^`]|``)*` | --[ \t][^\n]* | \#[^\n]* | /\*(?!M?!).*?\*/""",
     re.DOTALL | re.VERBOSE,
 )
+_RESET_CONNECTION = 0x1F
+"""The command of the protocol (COM_RESET_CONNECTION) that makes a session new without a new log-in."""
+
 _FEW_ROWS = 1_000
 """Unread rows up to this many are read to the end, which is cheaper than another connection."""
 
@@ -48,9 +51,15 @@ class MysqlSession(Session):
         """Return an engine of read-only sessions in UTC; local files are never sent."""
         arguments = {"connect_timeout": 10, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
         engine = sa.create_engine(
-            request.url, connect_args=arguments, hide_parameters=True, pool_pre_ping=True, **request.pool_options
+            request.url,
+            connect_args=arguments,
+            hide_parameters=True,
+            pool_pre_ping=True,
+            pool_reset_on_return=None,
+            **request.pool_options,
         )
         event.listen(engine, "connect", _pin_session)
+        event.listen(engine.pool, "reset", _discard_session)
         positional, named = engine.dialect.create_connect_args(request.url)
         open_connection = _opener(engine, positional, {**named, **arguments})
         return engine.execution_options(**{STREAM_OPTION: open_connection})
@@ -85,7 +94,25 @@ def refuse_file_writing(sql: str) -> None:
 def _pin_session(raw: Any, _record: Any) -> None:
     with closing(raw.cursor()) as cursor:
         cursor.execute("SET SESSION TRANSACTION READ ONLY")
-        cursor.execute(f"SET {_PINNED}")
+        cursor.execute(f"SET autocommit = 0, {_PINNED}")
+
+
+def _discard_session(raw: Any, record: Any, state: Any) -> None:
+    """Give a connection back as it came: no transaction, variables, temporary tables or locks of a user.
+
+    A server that does not know how to forget them gets a fresh connection in its place.
+    """
+    if state.terminate_only:
+        return
+    from pymysql import MySQLError
+
+    try:
+        raw._execute_command(_RESET_CONNECTION, "")  # the driver has no method of its own for it
+        raw._read_ok_packet()
+        raw.set_character_set(raw.charset, raw.collation)
+        _pin_session(raw, record)
+    except (MySQLError, OSError):
+        record.invalidate()
 
 
 def _session_settings(connection: sa.Connection, timeout_s: float) -> str:
