@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
@@ -88,6 +89,15 @@ class Repository(Protocol[Record]):
 
 class ExpendableRepository(Repository[Record], Protocol[Record]):
     """Records that pile up and that nothing else needs."""
+
+    def newest(
+        self, columns: Sequence[str], moment: str, query: ListQuery
+    ) -> Sequence[tuple[tuple[Any, ...], datetime, int]]:
+        """Return the different values of columns together among the records that match, the newest ones first.
+
+        Each comes with the latest `moment`, a column without None among these records, and the highest id that go with
+        it. The query's own order does not count.
+        """
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, and return how many they were."""

@@ -120,9 +120,10 @@ class CacheControl:
             PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
         """
         given_filters(extra_filters, shape=_WARM_UP)
+        named = None if chart_ids is None else _checked_ids(chart_ids)
         with self._runtime.store.unit_of_work() as unit:
             self._check_dashboard(unit, dashboard_id)
-            wanted = self._all_charts(unit, dashboard_id) if chart_ids is None else tuple(chart_ids)
+            wanted = self._all_charts(unit, dashboard_id) if named is None else named
         return (self._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
 
     # ----------------------------------------------------------------------------------------------- invalidation
@@ -202,6 +203,15 @@ class CacheControl:
             return _failed(chart_id, failure.message)
         except Exception:  # a fault of ours in one chart must not stop the others; its text may hold anything
             return _failed(chart_id, "the answer could not be computed")
+
+
+def _checked_ids(chart_ids: Any) -> tuple[int, ...]:
+    """Return the ids of charts; PayloadSchemaError when they are none."""
+    ids = tuple(chart_ids) if isinstance(chart_ids, Iterable) and not isinstance(chart_ids, str | bytes) else None
+    if ids is None or any(type(chart_id) is not int for chart_id in ids):
+        problem = Problem(path="chart_ids", message="must be ids of charts")
+        raise PayloadSchemaError(shape=_WARM_UP, problems=[problem])
+    return ids
 
 
 def _outcome(chart_id: int, data: ChartData) -> CacheWarmUpResult:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +12,7 @@ from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
 from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.form_data import FormDataShelf
+from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
@@ -23,6 +24,7 @@ from analytics_core.models.explore import AdvancedDataType, ExploreContext, Form
 from analytics_core.models.parsing import Payload, parse
 
 _SHAPE = "explore context"
+_VALUES = "AdvancedDataTypeSchema"
 _LOST = "the stored form data is gone (its time is over, or it never was); this is the state of the {what}"
 
 
@@ -84,13 +86,14 @@ class Explore:
 
         Raises:
             UnknownNameError: there is no such type.
+            PayloadSchemaError: the values are no list of texts and whole numbers, or more than 1,000.
         """
-        kind = self._runtime.advanced_types.get(name)
-        if kind is None:
+        if name not in self.advanced_data_types:
             raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
+        kind = self._runtime.advanced_types[name]
         operators = tuple(op.value for op in kind.operators)
         try:
-            spans = [span for value in values for span in kind.read(str(value))]
+            spans = [span for value in _texts(values) for span in kind.read(value)]
         except ValueError as problem:
             return AdvancedDataType(display_value="", error_message=str(problem), valid_filter_operators=operators)
         return AdvancedDataType(
@@ -167,6 +170,21 @@ class Explore:
         chart = unit.charts.get(chart_id)
         self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
         return chart
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Return the values of an advanced data type as texts; PayloadSchemaError when they are none."""
+    if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
+        problem = Problem(path="values", message=f"must be a list of {MOST_VALUES} values at most")
+        raise PayloadSchemaError(shape=_VALUES, problems=[problem])
+    problems = [
+        Problem(path=f"values.{position}", message="must be text or a whole number")
+        for position, value in enumerate(values)
+        if not isinstance(value, str | int) or isinstance(value, bool)
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_VALUES, problems=problems)
+    return map(str, values)
 
 
 def _source_of(chart: Chart | None) -> Source | None:

@@ -95,7 +95,7 @@ class FormDataShelf:
 
     def _record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = unit.key_values.find(kind=KIND, key=key)
-        now = self._runtime.clock.now()
+        now = self._runtime.wall_clock.now()
         if record is None or (record.expires_on is not None and record.expires_on <= now):
             raise NotFoundError("form data", key)
         return record
@@ -109,10 +109,10 @@ class FormDataShelf:
 
     def _kept_anew(self, record: KeyValue) -> KeyValue:
         keep = timedelta(seconds=self._runtime.settings.form_data_keep_s)
-        return replace(record, expires_on=self._runtime.clock.now() + keep)
+        return replace(record, expires_on=self._runtime.wall_clock.now() + keep)
 
     def _ended(self) -> tuple[ListFilter, ...]:
-        now = self._runtime.clock.now()
+        now = self._runtime.wall_clock.now()
         return ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now)
 
 

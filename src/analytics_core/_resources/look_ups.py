@@ -14,7 +14,7 @@ from analytics_core._resources.visibility import every, visible_charts, visible_
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
-from analytics_core.errors import UnknownNameError
+from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.related import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
 
 Scope = Callable[[UnitOfWork, Policy, Actor], ListQuery]
@@ -66,16 +66,15 @@ def related(look_ups: LookUps, runtime: Runtime, actor: Actor, field: str, wante
 
     Raises:
         UnknownNameError: the resource has no such related field.
-        PayloadSchemaError: a page out of bounds.
+        PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
     """
-    check_page(wanted.page, wanted.page_size, shape=f"the choices of {field!r}")
+    known = (*look_ups.people, *look_ups.records)
+    if field not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
+        raise UnknownNameError(field, place=f"the related fields of {look_ups.shape}s", known=known)
+    _check(wanted, shape=f"the choices of {field!r}")
     if field in look_ups.people:
         return _people(look_ups, runtime, actor, look_ups.people[field], wanted)
-    if field in look_ups.records:
-        return _records(look_ups.records[field], runtime, actor, wanted)
-    raise UnknownNameError(
-        field, place=f"the related fields of {look_ups.shape}s", known=(*look_ups.people, *look_ups.records)
-    )
+    return _records(look_ups.records[field], runtime, actor, wanted)
 
 
 def distinct(look_ups: LookUps, runtime: Runtime, actor: Actor, field: str, wanted: Wanted) -> DistinctResponse:
@@ -85,17 +84,23 @@ def distinct(look_ups: LookUps, runtime: Runtime, actor: Actor, field: str, want
 
     Raises:
         UnknownNameError: the distinct values of this field cannot be asked for.
-        PayloadSchemaError: a page out of bounds.
+        PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
     """
-    check_page(wanted.page, wanted.page_size, shape=f"the values of {field!r}")
-    column = look_ups.distinct.get(field)
-    if column is None:
-        place = f"the distinct fields of {look_ups.shape}s"
-        raise UnknownNameError(field, place=place, known=look_ups.distinct)
+    known = tuple(look_ups.distinct)
+    if field not in known:
+        raise UnknownNameError(field, place=f"the distinct fields of {look_ups.shape}s", known=known)
+    _check(wanted, shape=f"the values of {field!r}")
+    column = look_ups.distinct[field]
     with runtime.store.unit_of_work() as unit:
         query = _page_of(look_ups.scope(unit, runtime.policy, actor), column, wanted)
         count, values = look_ups.repository(unit).distinct(column, query)
     return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
+
+
+def _check(wanted: Wanted, *, shape: str) -> None:
+    check_page(wanted.page, wanted.page_size, shape=shape)
+    if not isinstance(wanted.text, str):
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message="must be text")])
 
 
 def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: Wanted) -> RelatedResponse:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from pydantic_core import PydanticSerializationError
+
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.finding import find_dataset_of
@@ -20,10 +22,12 @@ from analytics_core.errors import (
     AlreadyExistsError,
     DashboardAccessError,
     NotFoundError,
+    PayloadFormatError,
     PayloadSchemaError,
     Problem,
     StaleVersionError,
 )
+from analytics_core.models.base import StrictShape
 from analytics_core.models.dashboard import DashboardPermalinkState
 from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, ExplorePermalinkState, Permalink
 from analytics_core.models.parsing import Payload, parse
@@ -55,7 +59,7 @@ class Permalinks:
         content = {
             "chart_id": chart_id,
             "datasource": source.uid,
-            "state": state.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            "state": _json(state, shape),
         }
         act = begin_act(self._runtime, self._actor, "permalink.create")
 
@@ -93,10 +97,10 @@ class Permalinks:
             PayloadError: the payload breaks the shape.
             NotFoundError, DashboardAccessError: the dashboard is unknown or not for this actor.
         """
-        state = parse(DashboardPermalinkState, payload, shape="DashboardPermalinkStateSchema")
-        dumped = state.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        shape = "DashboardPermalinkStateSchema"
+        state = parse(DashboardPermalinkState, payload, shape=shape)
         act = begin_act(self._runtime, self._actor, "permalink.create")
-        content = {"dashboard_id": dashboard_id, "state": dumped}
+        content = {"dashboard_id": dashboard_id, "state": _json(state, shape)}
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
@@ -158,6 +162,14 @@ def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:
         problem = Problem(path="formData.slice_id", message="must be the id of a chart, or null")
         raise PayloadSchemaError(shape=shape, problems=[problem])
     return chart_id
+
+
+def _json(state: StrictShape, shape: str) -> dict[str, Any]:
+    """Return a state as JSON values; PayloadFormatError when it holds something that JSON has not."""
+    try:
+        return state.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    except PydanticSerializationError:
+        raise PayloadFormatError(f"{shape}: the state holds a value that is no JSON") from None
 
 
 def _content(unit: UnitOfWork, kind: str, key: str) -> dict[str, Any]:

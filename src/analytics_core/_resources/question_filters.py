@@ -10,6 +10,7 @@ from typing import Any
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.parsing import check_text
 
 _TIME_OPTIONS = {"__time_range": "time_range", "__time_grain": "time_grain", "__granularity": "granularity"}
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
@@ -39,21 +40,34 @@ def given_filters(given: str | Sequence[Any] | None, *, shape: str) -> ExtraFilt
     """Return the filters of a list of `{col, op, val}`, or of its JSON text.
 
     Raises:
-        PayloadSchemaError: it is neither.
+        PayloadSchemaError: it is neither, or a time option is no text.
+        PayloadFormatError: it nests too deeply, or a text holds what no engine can take.
     """
     items = _read_list(given, shape)
+    check_text(items, shape=shape)
     problems = [
-        Problem(
-            path=f"extra_filters.{i}", message='must be an object such as {"col": "country", "op": "==", "val": "x"}'
-        )
+        Problem(path=f"extra_filters.{i}", message=message)
         for i, item in enumerate(items)
-        if not isinstance(item, Mapping) or "col" not in item
+        if (message := _problem_of(item)) is not None
     ]
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
-    options = {_TIME_OPTIONS[str(item["col"])]: item.get("val") for item in items if str(item["col"]) in _TIME_OPTIONS}
-    texts = {name: value for name, value in options.items() if isinstance(value, str)}
-    return ExtraFilters(filters=tuple(item for item in items if str(item["col"]) not in _TIME_OPTIONS), **texts)
+    options = {name: item.get("val") for item in items if (name := _time_option(item)) is not None}
+    return ExtraFilters(filters=tuple(item for item in items if _time_option(item) is None), **options)
+
+
+def _problem_of(item: Any) -> str | None:
+    if not isinstance(item, Mapping) or "col" not in item:
+        return 'must be an object such as {"col": "country", "op": "==", "val": "x"}'
+    if _time_option(item) is not None and not isinstance(item.get("val"), str | None):
+        return f"val must be text, for it replaces the query's {_time_option(item)}"
+    return None
+
+
+def _time_option(item: Mapping[str, Any]) -> str | None:
+    """Return which time option an item sets; None for a filter."""
+    column = item["col"]
+    return _TIME_OPTIONS.get(column) if isinstance(column, str) else None
 
 
 def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,8 +44,8 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
             return Source(id=given, type=DatasourceType.TABLE.value)
         case str() if (found := _UID.fullmatch(given)) and found[2] in _KINDS:
             return Source(id=int(found[1]), type=found[2])
-        case Mapping() if type(given.get("id")) is int and given.get("type") in _KINDS:
-            return Source(id=given["id"], type=str(given["type"]))
+        case {"id": int(key), "type": str(kind)} if kind in _KINDS and not isinstance(key, bool):
+            return Source(id=key, type=kind)
     message = 'must name a datasource, for example "1__table" or {"id": 1, "type": "table"}'
     raise PayloadSchemaError(shape=shape, problems=[Problem(path=place, message=message)])
 
