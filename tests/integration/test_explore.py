@@ -151,6 +151,30 @@ def test_form_data_ends_a_week_after_its_last_change_and_its_row_goes(shop: Smal
     assert keys_stored(shop) == 1
 
 
+def test_form_data_outlives_its_chart(shop: SmallCore) -> None:
+    made = chart(shop.core)
+    key = shop.core.explore.create_form_data({**FORM, "chart_id": made})
+    shop.core.charts.delete(made)
+    assert shop.core.explore.get_form_data(key) == FORM["form_data"]
+    context = shop.core.explore.context(form_data_key=key)
+    assert (context.slice, context.message, context.form_data["viz_type"]) == (None, None, "pie")
+    shop.core.explore.delete_form_data(key)
+    with pytest.raises(NotFoundError, match="form data"):
+        shop.core.explore.get_form_data(key)
+
+
+def test_another_now_for_queries_neither_ends_nor_prolongs_form_data(shop: SmallCore, clock: FixedClock) -> None:
+    mine = shop.core.explore.create_form_data(FORM)
+    later = shop.core.as_of(NOW + timedelta(days=10_000))
+    theirs = later.explore.create_form_data(FORM)
+    assert later.explore.get_form_data(mine) == FORM["form_data"]
+    clock.advance(timedelta(days=8))
+    for core in (shop.core, shop.core.as_of(NOW)):
+        for key in (mine, theirs):
+            with pytest.raises(NotFoundError):
+                core.explore.get_form_data(key)
+
+
 # ----------------------------------------------------------------------------------------------------------- context
 def test_a_view_of_a_dataset(shop: SmallCore) -> None:
     context = shop.core.explore.context(datasource="1__table").to_payload()

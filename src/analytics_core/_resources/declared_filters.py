@@ -46,7 +46,7 @@ def _declared(item: Mapping[str, Any], dashboard: Dashboard) -> DeclaredFilter |
     targets = tuple(dict.fromkeys(_targets(item.get("targets"))))
     if kind != _TIME and not targets:
         return None
-    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=_scope(item, dashboard))
+    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=charts_in_scope(item, dashboard))
 
 
 def _targets(stored: Any) -> Iterator[tuple[int, str]]:
@@ -57,32 +57,36 @@ def _targets(stored: Any) -> Iterator[tuple[int, str]]:
             yield target["datasetId"], name
 
 
-def _scope(item: Mapping[str, Any], dashboard: Dashboard) -> frozenset[int]:
+def charts_in_scope(item: Mapping[str, Any], dashboard: Dashboard) -> frozenset[int]:
     """Return the charts that a filter acts on: those listed, else those under the roots of its scope; else all."""
+    every = frozenset(dashboard.chart_ids)
     listed = item.get("chartsInScope")
     if isinstance(listed, list):
-        return frozenset(dashboard.chart_ids) & {key for key in listed if type(key) is int}
+        return every & {key for key in listed if type(key) is int}
     scope = item.get("scope")
     if not isinstance(scope, dict):
-        return frozenset(dashboard.chart_ids)
+        return every
     roots, excluded = scope.get("rootPath"), scope.get("excluded")
     left_out = {key for key in excluded if type(key) is int} if isinstance(excluded, list) else set()
-    names = [root for root in roots if isinstance(root, str)] if isinstance(roots, list) else []
-    return (frozenset(dashboard.chart_ids) & _under(names, dashboard)) - left_out
+    names = _texts(roots)  # a scope without roots is malformed and reaches nothing
+    reached = every if _ROOT in names else every & _under(names, dashboard)
+    return reached - left_out
 
 
-def _under(roots: list[str], dashboard: Dashboard) -> frozenset[int]:
-    """Return the charts that the layout places under these nodes."""
-    if _ROOT in roots:
-        return frozenset(dashboard.chart_ids)
+def _under(roots: set[str], dashboard: Dashboard) -> frozenset[int]:
+    """Return the charts that the layout places under these nodes: by their children, or by the parents they name."""
     layout = json_object(dashboard.position_json)
-    reached: dict[str, Any] = {}
+    nodes = {name: node for name, node in layout.items() if isinstance(node, dict)}
+    reached = {name: node for name, node in nodes.items() if roots & _texts(node.get("parents"))}
+    seen: set[str] = set()
     waiting = list(roots)
     while waiting:
         name = waiting.pop()
-        node = layout.get(name)
-        if name not in reached and isinstance(node, dict):
-            reached[name] = node
-            children = node.get("children")
-            waiting += [child for child in children if isinstance(child, str)] if isinstance(children, list) else []
-    return frozenset(charts_in(reached))
+        if name in nodes and name not in seen:
+            seen.add(name)
+            waiting += _texts(nodes[name].get("children"))
+    return frozenset(charts_in({**reached, **{name: nodes[name] for name in seen}}))
+
+
+def _texts(value: Any) -> set[str]:
+    return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()

@@ -10,12 +10,11 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.sources import Source, parse_source, readable_dataset
+from analytics_core._resources.sources import Source, parse_source, readable_chart, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
@@ -165,11 +164,7 @@ class Explore:
         return _Start(source=stored.source, chart_id=stored.chart_id, fields=stored.fields)
 
     def _chart(self, unit: UnitOfWork, chart_id: int | None) -> Chart | None:
-        if chart_id is None:
-            return None
-        chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
-        return chart
+        return None if chart_id is None else readable_chart(unit, self._runtime.policy, self._actor, chart_id)
 
 
 def _texts(values: Any) -> Iterator[str]:

@@ -11,10 +11,9 @@ from typing import Any
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
-from analytics_core._resources.sources import Source, readable_dataset
+from analytics_core._resources.sources import Source, readable_chart, readable_dataset, remaining_chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, OwnershipError
@@ -57,15 +56,13 @@ class FormDataShelf:
         return record.key
 
     def find(self, unit: UnitOfWork, key: str) -> StoredFormData:
-        """Return the form data of a key.
+        """Return the form data of a key; a chart that was deleted since is left out.
 
         Raises:
             NotFoundError: nothing is stored under the key, or no longer.
             DatasetAccessError, ChartAccessError: the actor may not read what it was stored for.
         """
-        stored = _read(self._record(unit, key))
-        self._require_access(unit, stored)
-        return stored
+        return self._opened(unit, self._record(unit, key))
 
     def replace(self, key: str, put: FormDataPost) -> None:
         """Store other form data under a key; only who stored it may."""
@@ -86,9 +83,15 @@ class FormDataShelf:
             unit.key_values.delete(record.id)
             act.log(unit, chart_id=_read(record).chart_id)
 
+    def _opened(self, unit: UnitOfWork, record: KeyValue) -> StoredFormData:
+        """Return what a record holds, once the actor may read what it was stored for."""
+        stored, policy = _read(record), self._runtime.policy
+        readable_dataset(unit, policy, self._actor, stored.source)
+        return replace(stored, chart_id=remaining_chart(unit, policy, self._actor, stored.chart_id))
+
     def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = self._record(unit, key)
-        self._require_access(unit, _read(record))
+        self._opened(unit, record)
         if record.audit.created_by != self._actor.id:
             raise OwnershipError("only who stored this form data may change it; store yours under a key of its own")
         return record
@@ -104,8 +107,7 @@ class FormDataShelf:
         policy = self._runtime.policy
         readable_dataset(unit, policy, self._actor, stored.source)
         if stored.chart_id is not None:
-            chart = unit.charts.get(stored.chart_id)
-            policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            readable_chart(unit, policy, self._actor, stored.chart_id)
 
     def _kept_anew(self, record: KeyValue) -> KeyValue:
         keep = timedelta(seconds=self._runtime.settings.form_data_keep_s)

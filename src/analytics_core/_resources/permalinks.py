@@ -9,12 +9,11 @@ from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.finding import find_dataset_of
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_dashboards
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import parse_source, readable_dataset
+from analytics_core._resources.sources import parse_source, readable_chart, readable_dataset, remaining_chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.permalink_keys import permalink_keys
@@ -67,7 +66,7 @@ class Permalinks:
             with self._runtime.store.unit_of_work() as unit:
                 readable_dataset(unit, self._runtime.policy, self._actor, source)
                 if chart_id is not None:
-                    self._require_chart(unit, chart_id)
+                    readable_chart(unit, self._runtime.policy, self._actor, chart_id)
                 return self._kept(unit, _CHART, content, act, chart_id=chart_id)
 
         return self._answer(_CHART, until_accepted(store))
@@ -83,7 +82,7 @@ class Permalinks:
             content = _content(unit, _CHART, key)
             source = parse_source(content["datasource"], shape="permalink", place="datasource")
             readable_dataset(unit, self._runtime.policy, self._actor, source)
-            chart_id = self._remaining_chart(unit, content["chart_id"])
+            chart_id = remaining_chart(unit, self._runtime.policy, self._actor, content["chart_id"])
         return ExplorePermalink(
             chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=content["state"]
         )
@@ -135,19 +134,6 @@ class Permalinks:
         unit.dashboards.get(dashboard_id)
         if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
             raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
-
-    def _require_chart(self, unit: UnitOfWork, chart_id: int) -> None:
-        chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
-
-    def _remaining_chart(self, unit: UnitOfWork, chart_id: int | None) -> int | None:
-        if chart_id is None:
-            return None
-        try:
-            self._require_chart(unit, chart_id)
-        except NotFoundError:
-            return None
-        return chart_id
 
     def _answer(self, kind: str, key: str) -> Permalink:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)

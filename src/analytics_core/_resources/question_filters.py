@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.dashboard_content import FILTERS_KEY
+from analytics_core._resources.declared_filters import charts_in_scope
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import check_text
@@ -85,37 +87,11 @@ def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
 def dashboard_filters(dashboard: Dashboard, chart_id: int) -> ExtraFilters:
     """Return what the filters of a dashboard ask of a chart while nobody has changed them."""
     found = ExtraFilters()
-    configured = json_object(dashboard.json_metadata).get("native_filter_configuration")
-    parents = _parents(dashboard, chart_id)
+    configured = json_object(dashboard.json_metadata).get(FILTERS_KEY)
     for item in configured if isinstance(configured, list) else []:
-        if isinstance(item, dict) and _reaches(item, chart_id, parents):
+        if isinstance(item, dict) and chart_id in charts_in_scope(item, dashboard):
             found = found.and_then(_default_of(item))
     return found
-
-
-def _reaches(item: Mapping[str, Any], chart_id: int, parents: frozenset[str]) -> bool:
-    """Tell whether a filter is for a chart: it lies below one of the scope's roots and is not excluded."""
-    charts = item.get("chartsInScope")
-    if isinstance(charts, list):
-        return chart_id in charts
-    scope = item.get("scope")
-    if not isinstance(scope, dict):
-        return True
-    excluded, roots = scope.get("excluded"), scope.get("rootPath")
-    if isinstance(excluded, list) and chart_id in excluded:
-        return False
-    return not isinstance(roots, list) or any(root in parents for root in roots if isinstance(root, str))
-
-
-def _parents(dashboard: Dashboard, chart_id: int) -> frozenset[str]:
-    """Return the containers that a chart lies in, the root included."""
-    found = {"ROOT_ID"}
-    for part in json_object(dashboard.position_json).values():
-        meta = part.get("meta") if isinstance(part, dict) else None
-        if isinstance(meta, dict) and meta.get("chartId") == chart_id:
-            parents = part.get("parents")
-            found |= {name for name in parents if isinstance(name, str)} if isinstance(parents, list) else set()
-    return frozenset(found)
 
 
 def _default_of(item: Mapping[str, Any]) -> ExtraFilters:
