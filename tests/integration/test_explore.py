@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -161,6 +161,22 @@ def test_form_data_outlives_its_chart(shop: SmallCore) -> None:
     shop.core.explore.delete_form_data(key)
     with pytest.raises(NotFoundError, match="form data"):
         shop.core.explore.get_form_data(key)
+
+
+@pytest.mark.server
+def test_many_people_store_form_data_at_once_on_mariadb(
+    tmp_path: Path, make_mariadb_database: Callable[[], str], clock: FixedClock
+) -> None:
+    with small_core(tmp_path, ports={"metadata_url": make_mariadb_database(), "clock": clock}) as made:
+        made.orders()
+        made.core.explore.create_form_data(FORM)
+        clock.advance(timedelta(days=8))  # the first one is over, and every writer clears it away
+        with ThreadPoolExecutor(8) as pool:
+            keys = set(pool.map(lambda _: made.core.explore.create_form_data(FORM), range(64)))
+        assert len(keys) == keys_stored(made) == 64
+        with ThreadPoolExecutor(8) as pool:
+            links = {done.key for done in pool.map(lambda _: made.core.permalinks.create_for_chart(state()), range(32))}
+        assert len(links) == 1
 
 
 def test_another_now_for_queries_neither_ends_nor_prolongs_form_data(shop: SmallCore, clock: FixedClock) -> None:
