@@ -68,7 +68,8 @@ class Repository(Protocol[Record]):
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page.
 
-        They come sorted, None left out; the query's own order does not count.
+        They come sorted, None left out; the query's own order does not count. The ids of linked records, such as the
+        owners, are values too.
         """
 
     def version(self, record_id: int) -> int:

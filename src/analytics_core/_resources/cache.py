@@ -20,7 +20,7 @@ from analytics_core._resources.readable_items import readable_charts
 from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_datasets
-from analytics_core._resources.visibility import DATASET_TYPES, every, visible_charts
+from analytics_core._resources.visibility import DATASET_TYPES, every_id, visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
@@ -96,8 +96,7 @@ class CacheControl:
         with self._runtime.store.unit_of_work() as unit:
             named = {"database": asked.db_name, "table": asked.table_name}
             datasets = datasets_of_table(unit, self._runtime.policy, self._actor, **named)
-            drawn = every(unit.charts, charts_drawn_from(dataset.id for dataset in datasets))
-            chart_ids = {chart.id for chart in drawn}
+            chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
             if asked.dashboard_id is not None:
                 chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
             readable = sorted(readable_charts(unit, self._runtime.policy, self._actor, chart_ids))
@@ -163,7 +162,7 @@ class CacheControl:
         policy, actor = self._runtime.policy, self._actor
         if dashboard_id is not None:
             return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
-        return tuple(chart.id for chart in every(unit.charts, ids=visible_charts(unit, policy, actor)))
+        return tuple(every_id(unit.charts, ids=visible_charts(unit, policy, actor)))
 
     def _warmed(
         self, chart_id: int, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None

@@ -133,16 +133,9 @@ def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -
     """Yield the users that the records of a scope name in a column, batch by batch."""
     repository, page = look_ups.repository(unit), 0
     while True:
-        query = replace(scope, page=page, page_size=_BATCH)
-        if column == OWNERS:
-            records = repository.list(query)[1]
-            yield from (owner for record in records for owner in record.owner_ids)
-            found = len(records)
-        else:
-            ids = repository.distinct(column, query)[1]
-            yield from ids
-            found = len(ids)
-        if found < _BATCH:
+        _, ids = repository.distinct(column, replace(scope, page=page, page_size=_BATCH))
+        yield from ids
+        if len(ids) < _BATCH:
             return
         page += 1
 

@@ -53,11 +53,18 @@ def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select
 
 
 def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> tuple[Select[Any], Select[Any]]:
-    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value."""
+    """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
+
+    The ids of owners and other linked records are values, too.
+    """
     _check_page(query)
-    column = _column(kind, name)
-    present = column != "" if name in kind.blank_for_none else column.is_not(None)
-    where = (*conditions(kind, query), present)
+    where = conditions(kind, query)
+    if link := _links(kind).get(name):
+        column = link.value_column
+        where = [link.parent.in_(sa.select(kind.table.c.id).where(*where))] if where else []
+    else:
+        column = _column(kind, name, also=_links(kind))
+        where.append(column != "" if name in kind.blank_for_none else column.is_not(None))
     counted = sa.select(sa.func.count(column.distinct())).where(*where)
     paged = sa.select(column).distinct().where(*where).order_by(column.asc())
     return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
@@ -121,8 +128,13 @@ def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Co
     return columns[name]
 
 
+def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
+    """Return the parts of a record that are ids of others, such as its owners."""
+    return {part.attribute: part for part in kind.parts if isinstance(part, ValueParts) and part.is_ids}
+
+
 def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
-    links = {part.attribute: part for part in kind.parts if isinstance(part, ValueParts) and part.is_ids}
+    links = _links(kind)
     if link := links.get(item.col):
         return _link_condition(kind, link, item)
     column = _column(kind, item.col, also=links)
