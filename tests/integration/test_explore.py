@@ -262,6 +262,15 @@ def test_form_data_cannot_name_another_dataset_than_it_was_stored_for(shop: Smal
     assert (context.dataset.id, context.form_data["datasource"]) == (1, "1__table")
 
 
+def test_form_data_cannot_name_another_chart_than_the_one_that_is_shown(shop: SmallCore) -> None:
+    made, other = chart(shop.core), chart(shop.core)
+    text = json.dumps({"slice_id": other, "viz_type": "pie"})
+    for given, shown in (({"chart_id": made}, made), ({}, None)):
+        key = shop.core.explore.create_form_data({**FORM, "form_data": text, **given})
+        assert shop.core.explore.context(form_data_key=key).form_data.get("slice_id") == shown
+        assert shop.core.explore.context(form_data_key=key, chart_id=other).form_data["slice_id"] == other
+
+
 def test_lost_form_data_is_told_and_the_chart_or_dataset_shown(shop: SmallCore) -> None:
     made = chart(shop.core)
     of_chart = shop.core.explore.context(chart_id=made, form_data_key="gone")
@@ -379,7 +388,8 @@ def test_a_permalink_outlives_its_chart(shop: SmallCore) -> None:
     link = shop.core.permalinks.create_for_chart(state(slice_id=made))
     shop.core.charts.delete(made)
     assert shop.core.permalinks.get_for_chart(link.key).chart_id is None
-    assert shop.core.explore.context(permalink_key=link.key).slice is None
+    context = shop.core.explore.context(permalink_key=link.key)
+    assert (context.slice, "slice_id" in context.form_data) == (None, False)
 
 
 def test_a_permalink_holds_the_state_of_a_dashboard(shop: SmallCore) -> None:

@@ -114,7 +114,8 @@ class Explore:
         """Return what the explore view starts from: dataset, chart and form data (contract, `ExploreContextSchema`).
 
         A permalink goes before stored form data, and both before what the chart stores; the dataset is the one of
-        `datasource`, else of the chart, else of the key. A `form_data_key` whose time is over is told in `message`.
+        `datasource`, else of the chart, else of the key. `slice_id` of the form data is the chart that is shown. A
+        `form_data_key` whose time is over is told in `message`.
 
         Args:
             chart_id: a stored chart.
@@ -139,11 +140,11 @@ class Explore:
             database = unit.databases.get(dataset.database_id)
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         spec = self._runtime.registry.get(database.engine)
-        stored = form_data(chart) if chart is not None else {}
+        fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
             slice=chart_slice(chart, readable=readable) if chart is not None else None,
-            form_data={**stored, **start.fields, "datasource": source.uid},
+            form_data={**fields, "datasource": source.uid},
             message=_LOST.format(what="chart" if chart else "dataset") if start.is_lost else None,
         )
 
@@ -186,6 +187,11 @@ def _source_of(chart: Chart | None) -> Source | None:
     if chart is None or chart.datasource_id is None:
         return None
     return Source(id=chart.datasource_id, type=chart.datasource_type or "table")
+
+
+def _without_chart(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return form data without the chart that it names: it was deleted, or nobody asked whether it may be read."""
+    return {name: value for name, value in fields.items() if name != "slice_id"}
 
 
 def _url_params(pairs: tuple[KeyValue, ...]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_content import FILTERS_KEY
-from analytics_core._resources.declared_filters import charts_in_scope
+from analytics_core._resources.declared_filters import charts_in_scope, layout_of
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import check_text
@@ -88,8 +88,9 @@ def dashboard_filters(dashboard: Dashboard, chart_id: int) -> ExtraFilters:
     """Return what the filters of a dashboard ask of a chart while nobody has changed them."""
     found = ExtraFilters()
     configured = json_object(dashboard.json_metadata).get(FILTERS_KEY)
+    layout = layout_of(dashboard)
     for item in configured if isinstance(configured, list) else []:
-        if isinstance(item, dict) and chart_id in charts_in_scope(item, dashboard):
+        if isinstance(item, dict) and chart_id in charts_in_scope(item, dashboard, layout):
             found = found.and_then(_default_of(item))
     return found
 
