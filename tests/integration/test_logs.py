@@ -113,6 +113,30 @@ def test_an_entry_says_who_when_and_on_what(shop: SmallCore, clock: FixedClock) 
     assert of_dataset.json_text == '{"dataset_id": 1}'
 
 
+def test_an_act_names_the_further_records_that_it_made_or_changed(shop: SmallCore) -> None:
+    made = chart(shop.core)
+    board = shop.core.dashboards.create({"dashboard_title": "Board"}).id
+    shop.core.charts.update(made, {"dashboards": [board]})
+    shop.core.dashboards.copy(board, {"json_metadata": "{}"})
+    shop.core.dashboards.copy(board, {"json_metadata": "{}", "duplicate_slices": True})
+    query = {"database": 1, "table_name": "query", "sql": "SELECT amount FROM orders"}
+    base = shop.core.datasets.create(query).id
+    bare = shop.core.datasets.duplicate({"base_model_id": base, "table_name": "bare"}).id
+    rule = {"name": "r", "clause": "amount > 1", "filter_type": "Regular", "roles": [1], "tables": [base]}
+    bound = shop.core.row_level_security.create(rule).id
+    copy = shop.core.datasets.duplicate({"base_model_id": base, "table_name": "copy"}).id
+    copies = shop.core.logs.list(filters=[{"col": "action", "op": "eq", "val": "dashboard.copy"}], order_by="id")
+    assert [json.loads(entry.json_text or "") for entry in copies] == [
+        {"source": board},
+        {"source": board, "charts": [made + 1]},
+    ]
+    copies = shop.core.logs.list(filters=[{"col": "action", "op": "eq", "val": "dataset.duplicate"}], order_by="id")
+    assert [json.loads(entry.json_text or "") for entry in copies] == [
+        {"dataset_id": bare, "base_model_id": base},
+        {"dataset_id": copy, "base_model_id": base, "row_rule_ids": [bound]},
+    ]
+
+
 def test_a_grant_is_logged_once_and_only_when_it_changes_something(shop: SmallCore) -> None:
     role = shop.core.roles.create({"name": "analysts"})
     for _ in range(2):

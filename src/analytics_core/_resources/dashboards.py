@@ -243,12 +243,14 @@ class Dashboards:
         with self._runtime.store.unit_of_work() as unit:
             source = self._readable(unit, dashboard_id)
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
-            record = self._with_charts(unit, record, before=source, shape=_COPY)
+            record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
                 charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
                 record = with_charts_of_its_own(unit, record, charts, self._actor)
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
-            act.log(unit, dashboard_id=stored.id, details={"source": dashboard_id})
+            made = sorted({*record.chart_ids} - {*placed.chart_ids})
+            details = {"source": dashboard_id, **({"charts": made} if made else {})}
+            act.log(unit, dashboard_id=stored.id, details=details)
         return self._answer(stored)
 
     def payload_elsewhere(
