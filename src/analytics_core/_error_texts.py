@@ -9,7 +9,10 @@ _LONGEST_KEY = 300
 
 def short_repr(key: object) -> str:
     """Return a key as a message repeats it: of a long one the beginning."""
-    text = repr(key)
+    try:
+        text = repr(key)
+    except RecursionError:  # nested too deeply to be written
+        text = f"{type(key).__name__} of many levels"
     return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}..."
 
 

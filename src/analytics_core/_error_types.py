@@ -150,8 +150,10 @@ class AnalyticsError(Exception):
         return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
 
 
-def nearest(name: str, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
+def nearest(name: object, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:
     """Return the names of `known` most like `name`, best first; empty when nothing comes near."""
+    if not isinstance(name, str):  # callers pass on what they were given
+        return ()
     by_folded = {candidate.casefold(): candidate for candidate in known}
     close = difflib.get_close_matches(name.casefold(), by_folded, n=most, cutoff=0.6)
     return tuple(by_folded[folded] for folded in close)

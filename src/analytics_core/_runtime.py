@@ -31,12 +31,14 @@ class Runtime:
     """Everything that one `AnalyticsCore` is made of; `_core` alone builds it, nothing changes it.
 
     The same runtime serves many actors: the actor is an argument of each namespace. `clock` tells the moment that
-    counts as now for queries; the metadata store has a clock of its own for audit times. `allowed_files` are single
+    counts as now for queries, which `as_of` moves; `wall_clock` tells when something really happens: what is logged,
+    how long something is kept. The metadata store has a clock of its own for audit times. `allowed_files` are single
     database files that may be opened although no data root holds them (the file of `connect(url)`).
     """
 
     settings: Settings
     clock: Clock
+    wall_clock: Clock
     store: MetadataStore
     cache: Cache
     jobs: JobRunner

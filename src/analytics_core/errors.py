@@ -270,7 +270,7 @@ class UnknownNameError(QueryError):
         near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
         listed = f"{near or ';'} It has: {known_list(self.known)}" if self.known else near
         super().__init__(
-            f"{place} has no {self.noun} {name!r}{listed}{f'; {hint}' if hint else ''}",
+            f"{place} has no {self.noun} {short_repr(name)}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,
             extra={"name": name, "suggestions": list(self.suggestions)},
         )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.many_records import statements_of
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
@@ -21,6 +22,7 @@ from analytics_core._records.repositories import ListQuery
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (
+    AnalyticsError,
     ChartAccessError,
     DashboardAccessError,
     DatasetAccessError,
@@ -184,6 +186,47 @@ def test_a_name_that_means_nothing_is_not_found(shop: SmallCore, name: dict[str,
     assert shop.core.cache.invalidate({}) == 0
 
 
+def refusal(act: Callable[[], Any]) -> tuple[str, str]:
+    with pytest.raises(AnalyticsError) as refused:
+        act()
+    return type(refused.value).__name__, refused.value.message
+
+
+def test_nobody_learns_by_guessing_names_which_datasets_there_are(shop: SmallCore) -> None:
+    stranger, reader = shop.reader(username="stranger"), shop.reader(("dataset", 1))
+    grantee = shop.reader(("database", 1), username="grantee")
+
+    def invalidate(core: AnalyticsCore, database: str, table: str) -> tuple[str, str]:
+        name = {"datasource_type": "table", "database_name": database, "datasource_name": table}
+        return refusal(lambda: core.cache.invalidate({"datasources": [name]}))
+
+    def warm_up(core: AnalyticsCore, database: str, table: str) -> tuple[str, str]:
+        return refusal(lambda: core.cache.warm_up_dataset({"db_name": database, "table_name": table}))
+
+    for ask in (invalidate, warm_up):
+        there, absent = ask(stranger, "shop", "people"), ask(stranger, "shop", "peeple")
+        elsewhere = ask(stranger, "shup", "people")
+        assert there[0] == absent[0] == elsewhere[0] == "DatasetAccessError"
+        assert there[1] == absent[1].replace("peeple", "people") == elsewhere[1].replace("shup", "shop")
+        assert ask(reader, "shop", "people") == there
+        assert ask(reader, "shop", "peeple") == absent
+        assert ask(grantee, "shop", "peeple")[0] == "NotFoundError"
+
+
+def test_many_datasets_are_found_by_as_many_statements_as_one(shop: SmallCore) -> None:
+    def statements(request: dict[str, Any]) -> int:
+        with statements_of(shop.core) as seen, pytest.raises(AnalyticsError):
+            shop.core.cache.invalidate(request)
+        return len(seen)
+
+    name = {"datasource_type": "table", "database_name": "shop", "datasource_name": "orders"}
+    absent = {**name, "datasource_name": "nothing"}
+    few = statements({"datasource_uids": ["1__table", "2__table"], "datasources": [name, absent]})
+    many = {"datasource_uids": ["1__table", "2__table"] * 50, "datasources": [name] * 50 + [absent]}
+    assert statements(many) == few
+    assert "1000 datasets at most" in refusal(lambda: shop.core.cache.invalidate({"datasources": [name] * 1001}))[1]
+
+
 def test_a_deleted_dataset_leaves_nothing_behind(shop: SmallCore) -> None:
     shop.core.cache.invalidate({"datasource_uids": ["2__table"]})
     shop.core.datasets.delete(2)
@@ -268,11 +311,21 @@ def test_a_dashboards_filters_are_applied_as_its_readers_see_them(shop: SmallCor
         ({"scope": {"rootPath": ["TAB-b"], "excluded": []}}, False),
         ({"scope": {"rootPath": [], "excluded": []}}, False),
         ({"scope": "everything"}, True),
+        ({"scope": {"excluded": []}}, False),
+        ({"scope": {"rootPath": ["ROW-by-children"], "excluded": []}}, True),
+        ({"scope": {"rootPath": ["ROW-elsewhere"], "excluded": []}}, False),
     ],
 )
 def test_a_filter_reaches_the_charts_of_its_scope(shop: SmallCore, scope: dict[str, Any], reached: bool) -> None:
     made = chart(shop.core, context())
-    layout = {"CHART-1": {"meta": {"chartId": made}, "parents": ["ROOT_ID", "TAB-a"]}, "x": 1, "y": {"meta": None}}
+    layout = {
+        "CHART-1": {"meta": {"chartId": made}, "parents": ["ROOT_ID", "TAB-a"]},
+        "ROW-by-children": {"children": ["COLUMN-1"]},
+        "ROW-elsewhere": {"children": ["ROW-elsewhere", "nothing", 5]},
+        "COLUMN-1": {"children": ["CHART-1"]},
+        "x": 1,
+        "y": {"meta": None},
+    }
     on = board(shop, made, metadata={"native_filter_configuration": [native(FRANCE, **scope), 5]}, layout=layout)
     asked = shop.core.charts.question(made, dashboard_id=on)
     assert bool(asked["queries"][0].get("filters")) is reached

@@ -61,6 +61,27 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path, policy: Interrupting) -
         yield made
 
 
+def test_a_filter_by_a_chart_that_one_may_not_read_finds_nothing(tmp_path: Path) -> None:
+    with small_core(tmp_path, metadata_freshness_s=0) as made:
+        made.orders()
+        made.core.datasets.create({"database": 1, "table_name": "people"})
+        board = made.core.dashboards.create({"dashboard_title": "Board", "published": True}).id
+        shown, hidden = (
+            made.core.charts.create(
+                {"slice_name": "x", "datasource_id": key, "datasource_type": "table", "dashboards": [board]}
+            ).id
+            for key in (1, 2)
+        )
+        reader = made.reader(("dataset", 1))
+
+        def found(core: AnalyticsCore, op: str, value: Any) -> int:
+            return core.dashboards.list(filters=[{"col": "charts", "op": op, "val": value}]).count
+
+        asked = (("eq", shown), ("eq", hidden), ("in", [hidden]), ("in", [shown, hidden]), ("in", []), ("eq", 99))
+        assert [found(reader, *item) for item in asked] == [1, 0, 0, 1, 0, 0]
+        assert [found(made.core, *item) for item in asked] == [1, 1, 1, 1, 0, 0]
+
+
 def test_a_dashboard_lives_from_draft_to_deletion(shop: SmallCore) -> None:
     owner, reader = shop.reader(("dataset", 1), username="owner"), shop.reader(("dataset", 1))
     stranger = shop.reader(username="stranger")

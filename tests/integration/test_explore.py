@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -151,6 +151,46 @@ def test_form_data_ends_a_week_after_its_last_change_and_its_row_goes(shop: Smal
     assert keys_stored(shop) == 1
 
 
+def test_form_data_outlives_its_chart(shop: SmallCore) -> None:
+    made = chart(shop.core)
+    key = shop.core.explore.create_form_data({**FORM, "chart_id": made})
+    shop.core.charts.delete(made)
+    assert shop.core.explore.get_form_data(key) == FORM["form_data"]
+    context = shop.core.explore.context(form_data_key=key)
+    assert (context.slice, context.message, context.form_data["viz_type"]) == (None, None, "pie")
+    shop.core.explore.delete_form_data(key)
+    with pytest.raises(NotFoundError, match="form data"):
+        shop.core.explore.get_form_data(key)
+
+
+@pytest.mark.server
+def test_many_people_store_form_data_at_once_on_mariadb(
+    tmp_path: Path, make_mariadb_database: Callable[[], str], clock: FixedClock
+) -> None:
+    with small_core(tmp_path, ports={"metadata_url": make_mariadb_database(), "clock": clock}) as made:
+        made.orders()
+        made.core.explore.create_form_data(FORM)
+        clock.advance(timedelta(days=8))  # the first one is over, and every writer clears it away
+        with ThreadPoolExecutor(8) as pool:
+            keys = set(pool.map(lambda _: made.core.explore.create_form_data(FORM), range(64)))
+        assert len(keys) == keys_stored(made) == 64
+        with ThreadPoolExecutor(8) as pool:
+            links = {done.key for done in pool.map(lambda _: made.core.permalinks.create_for_chart(state()), range(32))}
+        assert len(links) == 1
+
+
+def test_another_now_for_queries_neither_ends_nor_prolongs_form_data(shop: SmallCore, clock: FixedClock) -> None:
+    mine = shop.core.explore.create_form_data(FORM)
+    later = shop.core.as_of(NOW + timedelta(days=10_000))
+    theirs = later.explore.create_form_data(FORM)
+    assert later.explore.get_form_data(mine) == FORM["form_data"]
+    clock.advance(timedelta(days=8))
+    for core in (shop.core, shop.core.as_of(NOW)):
+        for key in (mine, theirs):
+            with pytest.raises(NotFoundError):
+                core.explore.get_form_data(key)
+
+
 # ----------------------------------------------------------------------------------------------------------- context
 def test_a_view_of_a_dataset(shop: SmallCore) -> None:
     context = shop.core.explore.context(datasource="1__table").to_payload()
@@ -220,6 +260,15 @@ def test_form_data_cannot_name_another_dataset_than_it_was_stored_for(shop: Smal
     key = reader.explore.create_form_data({**FORM, "form_data": '{"datasource": "2__table"}'})
     context = reader.explore.context(form_data_key=key)
     assert (context.dataset.id, context.form_data["datasource"]) == (1, "1__table")
+
+
+def test_form_data_cannot_name_another_chart_than_the_one_that_is_shown(shop: SmallCore) -> None:
+    made, other = chart(shop.core), chart(shop.core)
+    text = json.dumps({"slice_id": other, "viz_type": "pie"})
+    for given, shown in (({"chart_id": made}, made), ({}, None)):
+        key = shop.core.explore.create_form_data({**FORM, "form_data": text, **given})
+        assert shop.core.explore.context(form_data_key=key).form_data.get("slice_id") == shown
+        assert shop.core.explore.context(form_data_key=key, chart_id=other).form_data["slice_id"] == other
 
 
 def test_lost_form_data_is_told_and_the_chart_or_dataset_shown(shop: SmallCore) -> None:
@@ -339,7 +388,8 @@ def test_a_permalink_outlives_its_chart(shop: SmallCore) -> None:
     link = shop.core.permalinks.create_for_chart(state(slice_id=made))
     shop.core.charts.delete(made)
     assert shop.core.permalinks.get_for_chart(link.key).chart_id is None
-    assert shop.core.explore.context(permalink_key=link.key).slice is None
+    context = shop.core.explore.context(permalink_key=link.key)
+    assert (context.slice, "slice_id" in context.form_data) == (None, False)
 
 
 def test_a_permalink_holds_the_state_of_a_dashboard(shop: SmallCore) -> None:

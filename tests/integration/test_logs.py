@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
+import analytics_core
 from analytics_core import AnalyticsCore
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.log import LogEntry
+from analytics_core._resources.journal import begin_act
 from analytics_core.errors import (
     ChartAccessError,
     DashboardAccessError,
@@ -20,9 +26,14 @@ from analytics_core.errors import (
     PayloadSchemaError,
     UserActivityAccessError,
 )
+from analytics_core.policy import RULES, Act, Policy, Standing
 from analytics_core.testing.clock import FixedClock
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
+NAMESPACES = frozenset(
+    {"annotation", "annotation_layer", "cache", "chart", "css_template", "dashboard", "database", "dataset", "embedded"}
+    | {"dataset_column", "dataset_metric", "form_data", "log", "permalink", "role", "row_level_security", "tag", "user"}
+)
 
 
 @pytest.fixture
@@ -102,6 +113,30 @@ def test_an_entry_says_who_when_and_on_what(shop: SmallCore, clock: FixedClock) 
     assert of_dataset.json_text == '{"dataset_id": 1}'
 
 
+def test_an_act_names_the_further_records_that_it_made_or_changed(shop: SmallCore) -> None:
+    made = chart(shop.core)
+    board = shop.core.dashboards.create({"dashboard_title": "Board"}).id
+    shop.core.charts.update(made, {"dashboards": [board]})
+    shop.core.dashboards.copy(board, {"json_metadata": "{}"})
+    shop.core.dashboards.copy(board, {"json_metadata": "{}", "duplicate_slices": True})
+    query = {"database": 1, "table_name": "query", "sql": "SELECT amount FROM orders"}
+    base = shop.core.datasets.create(query).id
+    bare = shop.core.datasets.duplicate({"base_model_id": base, "table_name": "bare"}).id
+    rule = {"name": "r", "clause": "amount > 1", "filter_type": "Regular", "roles": [1], "tables": [base]}
+    bound = shop.core.row_level_security.create(rule).id
+    copy = shop.core.datasets.duplicate({"base_model_id": base, "table_name": "copy"}).id
+    copies = shop.core.logs.list(filters=[{"col": "action", "op": "eq", "val": "dashboard.copy"}], order_by="id")
+    assert [json.loads(entry.json_text or "") for entry in copies] == [
+        {"source": board},
+        {"source": board, "charts": [made + 1]},
+    ]
+    copies = shop.core.logs.list(filters=[{"col": "action", "op": "eq", "val": "dataset.duplicate"}], order_by="id")
+    assert [json.loads(entry.json_text or "") for entry in copies] == [
+        {"dataset_id": bare, "base_model_id": base},
+        {"dataset_id": copy, "base_model_id": base, "row_rule_ids": [bound]},
+    ]
+
+
 def test_a_grant_is_logged_once_and_only_when_it_changes_something(shop: SmallCore) -> None:
     role = shop.core.roles.create({"name": "analysts"})
     for _ in range(2):
@@ -176,6 +211,44 @@ def test_a_malformed_entry_is_refused_with_its_path(shop: SmallCore, payload: An
     assert actions(shop.core) == before
 
 
+def test_no_act_that_the_library_logs_can_be_written_by_hand(shop: SmallCore) -> None:
+    sources = Path(analytics_core.__file__).parent.glob("_resources/*.py")
+    logged = {name for source in sources for name in re.findall(r'"([a-z_]+\.[a-z_]+)"', source.read_text())}
+    acts = {name for name in logged if name.rpartition(".")[0] in NAMESPACES}
+    assert {"chart.create", "embedded.guest_token", "embedded.revoke_guest_tokens", "log.prune"} <= acts
+    spellings = {f"{act}{end}" for act in acts for end in ("", " ", "\u200b", "!")} | {act.upper() for act in acts}
+    for act in sorted(spellings):
+        with pytest.raises(PayloadSchemaError, match="recorded when it happens"):
+            shop.core.logs.create({"action": act})
+    assert shop.core.logs.create({"action": "chart.created_elsewhere"}).action == "chart.created_elsewhere"
+
+
+def test_another_now_for_queries_moves_no_time_in_the_log(shop: SmallCore, clock: FixedClock) -> None:
+    elsewhen = shop.core.as_of(datetime(2001, 1, 1, tzinfo=UTC))
+    made = chart(elsewhen)
+    assert elsewhen.logs.create({"action": "chart.view", "slice_id": made}).dttm == NOW
+    assert {entry.dttm for entry in shop.core.logs.list()} == {NOW}
+    with shop.core._runtime.store.unit_of_work() as unit:
+        assert unit.charts.get(made).last_saved_at == NOW
+    assert [one.action for one in elsewhen.logs.recent_activity().result] == ["chart.view", "chart.create"]
+    assert shop.core.as_of(NOW + timedelta(days=10_000)).logs.prune(older_than_days=1) == 0
+
+
+def test_an_act_never_took_less_than_no_time(shop: SmallCore) -> None:
+    class PutBack:
+        moments = iter([NOW, NOW - timedelta(hours=1)])
+
+        def now(self) -> datetime:
+            return next(self.moments)
+
+    runtime = replace(shop.core._runtime, wall_clock=PutBack())
+    act = begin_act(runtime, shop.core._actor(), "chart.update")
+    with runtime.store.unit_of_work() as unit:
+        act.log(unit)
+    entry = shop.core.logs.list(order_by="-id", page_size=1).result[0]
+    assert (entry.dttm, entry.duration_ms) == (NOW - timedelta(hours=1), 0)
+
+
 @pytest.mark.parametrize("extra", [{"user_id": 1}, {"dttm": "2020-01-01T00:00:00Z"}])
 def test_only_administrators_write_for_others_or_into_the_past(shop: SmallCore, extra: dict[str, Any]) -> None:
     with pytest.raises(UserActivityAccessError) as refusal:
@@ -213,6 +286,19 @@ def test_people_read_their_own_entries_and_administrators_all(shop: SmallCore) -
     assert [entry.action for entry in reader.logs.list()] == [mine.action]
     assert reader.logs.list(filters=[{"col": "user_id", "op": "eq", "val": 3}]).count == 0
     assert {"a.view", "b.view"} <= {entry.action for entry in shop.core.logs.list(page_size=100)}
+
+
+def test_a_table_that_shows_people_nothing_of_their_own_holds_for_lists_too(tmp_path: Path) -> None:
+    policy = Policy({**RULES, Act.READ_ACTIVITY: frozenset({Standing.ADMINISTRATOR})})
+    with small_core(tmp_path, policy=policy) as made:
+        reader = made.reader()
+        reader.logs.create({"action": "a.view"})
+        assert reader.logs.list().count == 0
+        assert reader.logs.distinct("action").count == 0
+        assert [one.text for one in reader.logs.related("user").result] == ["Reader"]
+        with pytest.raises(UserActivityAccessError):
+            reader.logs.recent_activity()
+        assert "a.view" in {entry.action for entry in made.core.logs.list()}
 
 
 def test_an_entry_of_somebody_else_is_refused(shop: SmallCore) -> None:
@@ -276,6 +362,39 @@ def test_recent_activity_is_of_the_last_year(shop: SmallCore, clock: FixedClock)
     assert shop.core.logs.recent_activity().result == ()
     shop.core.logs.create({"action": "chart.view", "slice_id": made})
     assert [one.action for one in shop.core.logs.recent_activity().result] == ["chart.view"]
+
+
+def test_the_work_for_recent_activity_does_not_grow_with_what_was_done(shop: SmallCore) -> None:
+    made = chart(shop.core)
+
+    def statements(**asked: Any) -> int:
+        with statements_of(shop.core) as seen:
+            shop.core.logs.recent_activity(**asked)
+        return len(seen)
+
+    def log(number: int, **fields: Any) -> None:
+        with shop.core._runtime.store.unit_of_work() as unit:
+            for _ in range(number):
+                unit.logs.append(LogEntry(user_id=1, dttm=NOW, **fields), actor_id=1)
+
+    few = [statements(distinct=distinct) for distinct in (True, False)]
+    log(1200, action="chart.view", slice_id=made)
+    log(1200, action="chart.view", slice_id=made + 50)
+    log(1200, action="something")
+    assert [statements(distinct=distinct) for distinct in (True, False)] == few
+    assert len(shop.core.logs.recent_activity().result) == 2
+    assert len(shop.core.logs.recent_activity(distinct=False, page=1, page_size=1000).result) == 201
+
+
+def test_an_entry_with_a_dashboard_and_a_chart_is_about_the_dashboard(shop: SmallCore) -> None:
+    made, board = chart(shop.core), dashboard(shop, owner=1)
+    for slice_id in (made, None, made + 9):
+        with shop.core._runtime.store.unit_of_work() as unit:
+            entry = LogEntry(action="view", user_id=1, dttm=NOW, slice_id=slice_id, dashboard_id=board)
+            unit.logs.append(entry, actor_id=1)
+    found = shop.core.logs.recent_activity(actions=["view"]).result
+    assert [(one.item_type, one.item_title) for one in found] == [("dashboard", "Board")]
+    assert len(shop.core.logs.recent_activity(actions=["view"], distinct=False).result) == 3
 
 
 def test_the_activity_of_others_is_for_administrators(shop: SmallCore) -> None:

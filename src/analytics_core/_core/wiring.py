@@ -84,6 +84,7 @@ def build_runtime(parts: Parts) -> Runtime:
     return Runtime(
         settings=settings,
         clock=clock,
+        wall_clock=clock,
         store=store,
         cache=parts.cache,
         jobs=parts.jobs,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
 from analytics_core._records.annotation import Annotation, AnnotationLayer
@@ -67,7 +68,8 @@ class Repository(Protocol[Record]):
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page.
 
-        They come sorted, None left out; the query's own order does not count.
+        They come sorted, None left out; the query's own order does not count. The ids of linked records, such as the
+        owners, are values too.
         """
 
     def version(self, record_id: int) -> int:
@@ -91,6 +93,15 @@ class Repository(Protocol[Record]):
 
 class ExpendableRepository(Repository[Record], Protocol[Record]):
     """Records that pile up and that nothing else needs."""
+
+    def newest(
+        self, columns: Sequence[str], moment: str, query: ListQuery
+    ) -> Sequence[tuple[tuple[Any, ...], datetime, int]]:
+        """Return the different values of columns together among the records that match, the newest ones first.
+
+        Each comes with the latest `moment`, a column without None among these records, and the highest id that go with
+        it. The query's own order does not count.
+        """
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, and return how many they were."""

@@ -9,21 +9,23 @@ from typing import Any
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
 from analytics_core._querying.loading import find_dataset_of
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
 from analytics_core._resources.question_filters import given_filters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable_items import readable_charts
 from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import Source, parse_source, readable_dataset
-from analytics_core._resources.visibility import every, visible_charts
+from analytics_core._resources.sources import parse_source, readable_datasets
+from analytics_core._resources.visibility import every_id, visible_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.cache import (
     CacheInvalidationRequest,
     CacheWarmUpResult,
@@ -39,6 +41,7 @@ from analytics_core.models.parsing import Payload, parse
 _LOG = logging.getLogger(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"
 _WARM_UP = "ChartCacheWarmUpRequestSchema"
+_MOST_DATASETS = 1_000
 
 
 class CacheControl:
@@ -55,9 +58,10 @@ class CacheControl:
         (contract, `CacheInvalidationRequestSchema`). Other processes follow after `Settings.metadata_freshness_s`.
 
         Raises:
-            PayloadError: the payload breaks the shape.
+            PayloadError: the payload breaks the shape, or names more than 1,000 datasets.
             NotFoundError: there is no such dataset.
-            DatasetAccessError, OwnershipError: the actor does not own a dataset and is no administrator.
+            DatasetAccessError, OwnershipError: the actor does not own a dataset and is no administrator. Who may not
+                read the datasets of a database is not told which names there are in it.
         """
         act = begin_act(self._runtime, self._actor, "cache.invalidate")
         request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
@@ -89,13 +93,13 @@ class CacheControl:
         Raises:
             PayloadError: the payload breaks the shape.
             NotFoundError: there is no such dataset or dashboard.
-            DatasetAccessError, DashboardAccessError: it is not for this actor.
+            DatasetAccessError, DashboardAccessError: it is not for this actor; by name, or it is not there.
         """
         asked = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
         with self._runtime.store.unit_of_work() as unit:
-            datasets = self._readable_tables(unit, asked.db_name, asked.table_name)
-            drawn = every(unit.charts, charts_drawn_from(datasets))
-            chart_ids = {chart.id for chart in drawn}
+            named = {"database": asked.db_name, "table": asked.table_name}
+            datasets = datasets_of_table(unit, self._runtime.policy, self._actor, **named)
+            chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
             if asked.dashboard_id is not None:
                 chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
             readable = sorted(readable_charts(unit, self._runtime.policy, self._actor, chart_ids))
@@ -122,9 +126,10 @@ class CacheControl:
             PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
         """
         given_filters(extra_filters, shape=_WARM_UP)
+        named = None if chart_ids is None else _checked_ids(chart_ids)
         with self._runtime.store.unit_of_work() as unit:
             self._check_dashboard(unit, dashboard_id)
-            wanted = self._all_charts(unit, dashboard_id) if chart_ids is None else tuple(chart_ids)
+            wanted = self._all_charts(unit, dashboard_id) if named is None else named
         return (self._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
 
     # ----------------------------------------------------------------------------------------------- invalidation
@@ -139,30 +144,17 @@ class CacheControl:
                 act.log(unit, details={"dataset_ids": sorted(datasets)})
         return len(datasets)
 
-    def _named(self, unit: UnitOfWork, request: CacheInvalidationRequest) -> Iterator[Dataset]:
-        for i, uid in enumerate(request.datasource_uids or ()):
-            source = parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}")
-            yield readable_dataset(unit, self._runtime.policy, self._actor, source)
-        for i, name in enumerate(request.datasources or ()):
-            yield self._by_name(unit, name, place=f"datasources.{i}")
-
-    def _by_name(self, unit: UnitOfWork, name: DatasourceName, *, place: str) -> Dataset:
-        given = {"database_name": name.database_name, "datasource_name": name.datasource_name}
-        problems = [
-            Problem(path=f"{place}.{field}", message="is required to find a datasource by name")
-            for field, text in given.items()
-            if not text
-        ]
-        if problems:
-            raise PayloadSchemaError(shape=_INVALIDATION, problems=problems)
-        database = unit.databases.find(database_name=name.database_name)
-        where = {"catalog": None, "schema": name.schema_name or None, "table_name": name.datasource_name}
-        found = unit.datasets.find(database_id=database.id, **where) if database is not None else None
-        if found is None:
-            parts = (name.database_name, name.schema_name, name.datasource_name)
-            raise NotFoundError(f"{name.datasource_type.value} datasource", ".".join(part for part in parts if part))
-        source = Source(id=found.id, type=name.datasource_type.value)
-        return readable_dataset(unit, self._runtime.policy, self._actor, source)
+    def _named(self, unit: UnitOfWork, request: CacheInvalidationRequest) -> tuple[Dataset, ...]:
+        """Return the datasets that a request names, read together however many they are."""
+        policy, actor = self._runtime.policy, self._actor
+        uids, names = request.datasource_uids or (), request.datasources or ()
+        if len(uids) + len(names) > _MOST_DATASETS:
+            problem = Problem(path="", message=f"may name {_MOST_DATASETS} datasets at most")
+            raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
+        sources = [parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}") for i, uid in enumerate(uids)]
+        full = [_dataset_name(name, place=f"datasources.{i}") for i, name in enumerate(names)]
+        by_id = readable_datasets(unit, policy, actor, sources)
+        return (*by_id, *datasets_by_name(unit, policy, actor, full))
 
     # ---------------------------------------------------------------------------------------------------- warm-up
     def _check_dashboard(self, unit: UnitOfWork, dashboard_id: int | None) -> None:
@@ -173,24 +165,7 @@ class CacheControl:
         policy, actor = self._runtime.policy, self._actor
         if dashboard_id is not None:
             return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
-        return tuple(chart.id for chart in every(unit.charts, ids=visible_charts(unit, policy, actor)))
-
-    def _readable_tables(self, unit: UnitOfWork, db_name: str, table_name: str) -> list[int]:
-        """Return the ids of the datasets of this name, in any schema, that the actor may read."""
-        database = unit.databases.find(database_name=db_name)
-        if database is None:
-            raise NotFoundError("dataset", f"{db_name}.{table_name}")
-        of_it = (
-            ListFilter(col="database_id", op="eq", val=database.id),
-            ListFilter(col="table_name", op="eq", val=table_name),
-        )
-        found = tuple(every(unit.datasets, of_it))
-        if not found:
-            raise NotFoundError("dataset", f"{db_name}.{table_name}")
-        readable = [d.id for d in found if self._runtime.policy.can_read_dataset(self._actor, d)]
-        if not readable:
-            raise DatasetAccessError(f"you have no access to dataset {found[0].id}; ask an administrator for a grant")
-        return readable
+        return tuple(every_id(unit.charts, ids=visible_charts(unit, policy, actor)))
 
     def _warmed(
         self, chart_id: int, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None
@@ -205,6 +180,28 @@ class CacheControl:
         except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything
             _LOG.error("the warm-up of chart %s ended by an unexpected %s", chart_id, type(error).__name__)
             return _failed(chart_id, "the answer could not be computed")
+
+
+def _dataset_name(name: DatasourceName, *, place: str) -> DatasetName:
+    """Return the whole name of a dataset; PayloadSchemaError when a part of it is missing."""
+    database, table = name.database_name, name.datasource_name
+    if database and table and name.datasource_type.value in DATASET_TYPES:
+        return DatasetName(database=database, schema=name.schema_name or None, table=table)
+    if database and table:
+        raise NotFoundError(f"{name.datasource_type.value} datasource", f"{database}.{table}")
+    given = {"database_name": database, "datasource_name": table}
+    message = "is required to find a datasource by name"
+    problems = [Problem(path=f"{place}.{field}", message=message) for field, text in given.items() if not text]
+    raise PayloadSchemaError(shape=_INVALIDATION, problems=problems)
+
+
+def _checked_ids(chart_ids: Any) -> tuple[int, ...]:
+    """Return the ids of charts; PayloadSchemaError when they are none."""
+    ids = tuple(chart_ids) if isinstance(chart_ids, Iterable) and not isinstance(chart_ids, str | bytes) else None
+    if ids is None or any(type(chart_id) is not int for chart_id in ids):
+        problem = Problem(path="chart_ids", message="must be ids of charts")
+        raise PayloadSchemaError(shape=_WARM_UP, problems=[problem])
+    return ids
 
 
 def _outcome(chart_id: int, data: ChartData) -> CacheWarmUpResult:

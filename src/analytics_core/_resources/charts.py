@@ -340,7 +340,7 @@ class Charts:
         return replace(chart, datasource_name=dataset.table_name)
 
     def _stamped(self, chart: Chart) -> Chart:
-        return replace(chart, last_saved_at=self._runtime.clock.now(), last_saved_by=self._actor.id)
+        return replace(chart, last_saved_at=self._runtime.wall_clock.now(), last_saved_by=self._actor.id)
 
     def _named_owners(self, put: ChartPut) -> tuple[int, ...] | None:
         """Return the owners that an update names, None when it names none; somebody always stays an owner."""

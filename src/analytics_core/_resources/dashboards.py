@@ -36,6 +36,7 @@ from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, 
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable_items import by_readable_charts
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._resources.visibility import readable_charts, visible_dashboards
@@ -141,12 +142,14 @@ class Dashboards:
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards that the actor may read; the arguments are those of `databases.list`.
 
-        The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in.
+        The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in; by a
+        chart that the actor may not read nothing is found.
         """
         fields = LISTING.fields(columns)
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_dashboards(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            query = by_readable_charts(unit, self._runtime.policy, self._actor, query)
             count, found = unit.dashboards.list(query)
             around = around_dashboards(unit, found)
         people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
@@ -222,12 +225,14 @@ class Dashboards:
         with self._runtime.store.unit_of_work() as unit:
             source = self._readable(unit, dashboard_id)
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
-            record = self._with_charts(unit, record, before=source, shape=_COPY)
+            record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
                 charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
                 record = with_charts_of_its_own(unit, record, charts, self._actor)
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
-            act.log(unit, dashboard_id=stored.id, details={"source": dashboard_id})
+            made = sorted({*record.chart_ids} - {*placed.chart_ids})
+            details = {"source": dashboard_id, **({"charts": made} if made else {})}
+            act.log(unit, dashboard_id=stored.id, details=details)
         return self._answer(stored)
 
     def payload_elsewhere(

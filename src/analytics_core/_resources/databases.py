@@ -22,7 +22,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.related_objects import related_objects
-from analytics_core._resources.visibility import every, visible_databases
+from analytics_core._resources.visibility import every_id, visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError
@@ -229,7 +229,7 @@ class Databases:
         of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
         with self._runtime.store.unit_of_work() as unit:
             self._readable(unit, database_id)
-            dataset_ids = [dataset.id for dataset in every(unit.datasets, of_it)]
+            dataset_ids = every_id(unit.datasets, of_it)
             return related_objects(unit, self._runtime.policy, self._actor, dataset_ids)
 
     # ---------------------------------------------------------------------------------------------------- trials

@@ -152,8 +152,9 @@ class Datasets:
             copy = copied_dataset(base, table_name=asked.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
             self._runtime.policy.require_query_database(self._actor, database)
             stored = unit.datasets.add(copy, actor_id=self._actor.id)
-            _bind_rules_of(unit, base, stored, actor_id=self._actor.id)
-            act.log(unit, details={"dataset_id": stored.id, "base_model_id": base.id})
+            bound = _bind_rules_of(unit, base, stored, actor_id=self._actor.id)
+            details = {"dataset_id": stored.id, "base_model_id": base.id, **({"row_rule_ids": bound} if bound else {})}
+            act.log(unit, details=details)
         return self._answer(stored, database)
 
     def get(self, dataset_id: int) -> DatasetGet:
@@ -369,11 +370,13 @@ def _people_of(dataset: Dataset) -> tuple[int | None, ...]:
     return (dataset.audit.created_by, dataset.audit.changed_by, *dataset.owner_ids)
 
 
-def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> None:
-    """Make the row rules of a dataset bind its copy too."""
+def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> list[int]:
+    """Make the row rules of a dataset bind its copy too, and return their ids."""
     binding = (ListFilter(col="dataset_ids", op="eq", val=base.id),)
-    for rule in tuple(every(unit.row_rules, binding)):
+    rules = tuple(every(unit.row_rules, binding))
+    for rule in rules:
         unit.row_rules.update(replace(rule, dataset_ids=(*rule.dataset_ids, copy.id)), actor_id=actor_id)
+    return [rule.id for rule in rules]
 
 
 def _refuse_while_used(unit: UnitOfWork, dataset: Dataset) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
 from analytics_core._resources.form_data import FormDataShelf
+from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.sources import Source, parse_source, readable_dataset
+from analytics_core._resources.sources import Source, parse_source, readable_chart, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
@@ -23,6 +23,7 @@ from analytics_core.models.explore import AdvancedDataType, ExploreContext, Form
 from analytics_core.models.parsing import Payload, parse
 
 _SHAPE = "explore context"
+_VALUES = "AdvancedDataTypeSchema"
 _LOST = "the stored form data is gone (its time is over, or it never was); this is the state of the {what}"
 
 
@@ -84,13 +85,14 @@ class Explore:
 
         Raises:
             UnknownNameError: there is no such type.
+            PayloadSchemaError: the values are no list of texts and whole numbers, or more than 1,000.
         """
-        kind = self._runtime.advanced_types.get(name)
-        if kind is None:
+        if name not in self.advanced_data_types:
             raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
+        kind = self._runtime.advanced_types[name]
         operators = tuple(op.value for op in kind.operators)
         try:
-            spans = [span for value in values for span in kind.read(str(value))]
+            spans = [span for value in _texts(values) for span in kind.read(value)]
         except ValueError as problem:
             return AdvancedDataType(display_value="", error_message=str(problem), valid_filter_operators=operators)
         return AdvancedDataType(
@@ -112,7 +114,8 @@ class Explore:
         """Return what the explore view starts from: dataset, chart and form data (contract, `ExploreContextSchema`).
 
         A permalink goes before stored form data, and both before what the chart stores; the dataset is the one of
-        `datasource`, else of the chart, else of the key. A `form_data_key` whose time is over is told in `message`.
+        `datasource`, else of the chart, else of the key. `slice_id` of the form data is the chart that is shown. A
+        `form_data_key` whose time is over is told in `message`.
 
         Args:
             chart_id: a stored chart.
@@ -137,11 +140,11 @@ class Explore:
             database = unit.databases.get(dataset.database_id)
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         spec = self._runtime.registry.get(database.engine)
-        stored = form_data(chart) if chart is not None else {}
+        fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
         return ExploreContext(
             dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
             slice=chart_slice(chart, readable=readable) if chart is not None else None,
-            form_data={**stored, **start.fields, "datasource": source.uid},
+            form_data={**fields, "datasource": source.uid},
             message=_LOST.format(what="chart" if chart else "dataset") if start.is_lost else None,
         )
 
@@ -162,17 +165,33 @@ class Explore:
         return _Start(source=stored.source, chart_id=stored.chart_id, fields=stored.fields)
 
     def _chart(self, unit: UnitOfWork, chart_id: int | None) -> Chart | None:
-        if chart_id is None:
-            return None
-        chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
-        return chart
+        return None if chart_id is None else readable_chart(unit, self._runtime.policy, self._actor, chart_id)
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Return the values of an advanced data type as texts; PayloadSchemaError when they are none."""
+    if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
+        problem = Problem(path="values", message=f"must be a list of {MOST_VALUES} values at most")
+        raise PayloadSchemaError(shape=_VALUES, problems=[problem])
+    problems = [
+        Problem(path=f"values.{position}", message="must be text or a whole number")
+        for position, value in enumerate(values)
+        if not isinstance(value, str | int) or isinstance(value, bool)
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_VALUES, problems=problems)
+    return map(str, values)
 
 
 def _source_of(chart: Chart | None) -> Source | None:
     if chart is None or chart.datasource_id is None:
         return None
     return Source(id=chart.datasource_id, type=chart.datasource_type or "table")
+
+
+def _without_chart(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return form data without the chart that it names: it was deleted, or nobody asked whether it may be read."""
+    return {name: value for name, value in fields.items() if name != "slice_id"}
 
 
 def _url_params(pairs: tuple[KeyValue, ...]) -> dict[str, Any]:

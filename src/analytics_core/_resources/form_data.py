@@ -10,12 +10,11 @@ from datetime import timedelta
 from types import NoneType
 from typing import Any
 
-from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
-from analytics_core._resources.sources import Source, readable_dataset
+from analytics_core._resources.sources import Source, readable_chart, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -60,15 +59,13 @@ class FormDataShelf:
         return record.key
 
     def find(self, unit: UnitOfWork, key: str) -> StoredFormData:
-        """Return the form data of a key.
+        """Return the form data of a key; a chart that was deleted since is left out.
 
         Raises:
             NotFoundError: nothing is stored under the key, or no longer.
             DatasetAccessError, ChartAccessError: the actor may not read what it was stored for.
         """
-        stored = _read(self._record(unit, key))
-        self._require_access(unit, stored)
-        return stored
+        return self._opened(unit, self._record(unit, key))
 
     def replace(self, key: str, put: FormDataPost) -> None:
         """Store other form data under a key; only who stored it may."""
@@ -89,16 +86,22 @@ class FormDataShelf:
             unit.key_values.delete(record.id)
             act.log(unit, chart_id=_read(record).chart_id)
 
+    def _opened(self, unit: UnitOfWork, record: KeyValue) -> StoredFormData:
+        """Return what a record holds, once the actor may read what it was stored for."""
+        stored, policy = _read(record), self._runtime.policy
+        readable_dataset(unit, policy, self._actor, stored.source)
+        return replace(stored, chart_id=remaining_chart(unit, policy, self._actor, stored.chart_id))
+
     def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = self._record(unit, key)
-        self._require_access(unit, _read(record))
+        self._opened(unit, record)
         if record.audit.created_by != self._actor.id:
             raise OwnershipError("only who stored this form data may change it; store yours under a key of its own")
         return record
 
     def _record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = unit.key_values.find(kind=KIND, key=key)
-        now = self._runtime.clock.now()
+        now = self._runtime.wall_clock.now()
         if record is None or (record.expires_on is not None and record.expires_on <= now):
             raise NotFoundError("form data", key)
         return record
@@ -107,15 +110,14 @@ class FormDataShelf:
         policy = self._runtime.policy
         readable_dataset(unit, policy, self._actor, stored.source)
         if stored.chart_id is not None:
-            chart = unit.charts.get(stored.chart_id)
-            policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            readable_chart(unit, policy, self._actor, stored.chart_id)
 
     def _kept_anew(self, record: KeyValue) -> KeyValue:
         keep = timedelta(seconds=self._runtime.settings.form_data_keep_s)
-        return replace(record, expires_on=self._runtime.clock.now() + keep)
+        return replace(record, expires_on=self._runtime.wall_clock.now() + keep)
 
     def _ended(self) -> tuple[ListFilter, ...]:
-        now = self._runtime.clock.now()
+        now = self._runtime.wall_clock.now()
         return ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now)
 
 

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
+from analytics_core._error_texts import short_repr
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
 from analytics_core._resources.page import Item
@@ -124,7 +125,9 @@ class Listing:
             raise self._problem(place, f"{item.col} holds ids of records; filter it by eq or in")
         match item.op:
             case ListOperator.IS_NULL:
-                return item.val if isinstance(item.val, bool) else item.val is None
+                if item.val is not None and not isinstance(item.val, bool):
+                    raise self._problem(place, "must be true or false for the operator is_null")
+                return item.val is not False
             case ListOperator.IN:
                 if not isinstance(item.val, list | tuple):
                     raise self._problem(place, "must be a list for the operator in")
@@ -170,7 +173,7 @@ class Listing:
             return name
         close = nearest(name, names)
         hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names)}"
-        raise self._problem(place, f"there is no column {name!r}; {hint}")
+        raise self._problem(place, f"there is no column {short_repr(name)}; {hint}")
 
     def _problem(self, path: str, message: str) -> PayloadSchemaError:
         return PayloadSchemaError(shape=self._shape, problems=[Problem(path=path, message=message)])

@@ -5,12 +5,22 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import UTC, timedelta
-from typing import TypeVar
+from typing import Any, TypeVar
 
+from analytics_core._error_texts import short_repr
 from analytics_core._records.log import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, check_page, only
+from analytics_core._resources.listing import (
+    MOST_VALUES,
+    ColumnKind,
+    Columns,
+    Filters,
+    Listing,
+    Order,
+    check_page,
+    only,
+)
 from analytics_core._resources.look_ups import Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -19,7 +29,7 @@ from analytics_core._resources.readable_items import readable_charts, readable_d
 from analytics_core._resources.recent_activity import recent_activity
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
+from analytics_core._security.policy import Act, Policy, Standing
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
@@ -43,17 +53,22 @@ LISTING = Listing(
 )
 Shown = TypeVar("Shown", bound=LogGet)
 
+_RECENT = "RecentActivityResponseSchema"
 _PRUNABLE_DAYS = range(1, 36_501)
 _OWN_VERBS = frozenset(
     {"create", "update", "delete", "copy", "duplicate", "refresh", "grant", "revoke", "invalidate", "prune"}
     | {"tag", "untag", "add_favourite", "remove_favourite", "update_native_filters"}
+    | {"guest_token", "revoke_guest_tokens"}
 )
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
 
 
 def _readable_entries(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
-    own = (ListFilter(col="user_id", op="eq", val=actor.id),)
-    return ListQuery(filters=() if policy.reads_all_activity(actor) else own)
+    if policy.reads_all_activity(actor):
+        return ListQuery()
+    if not policy.allows(Act.READ_ACTIVITY, frozenset({Standing.THEMSELVES})):
+        return ListQuery(ids=frozenset())
+    return ListQuery(filters=(ListFilter(col="user_id", op="eq", val=actor.id),))
 
 
 LOOK_UPS = LookUps(
@@ -87,7 +102,7 @@ class Logs:
         _refuse_own_acts(post.action)
         if post.dttm is not None or post.user_id not in (None, self._actor.id):
             self._runtime.policy.require_manage_logs(self._actor)
-        moment = post.dttm or self._runtime.clock.now()
+        moment = post.dttm or self._runtime.wall_clock.now()
         entry = LogEntry(
             action=post.action,
             user_id=self._actor.id if post.user_id is None else post.user_id,
@@ -125,8 +140,8 @@ class Logs:
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self._runtime.store.unit_of_work() as unit:
-            own = _readable_entries(unit, self._runtime.policy, self._actor).filters
-            count, found = unit.logs.list(replace(query, filters=(*query.filters, *own)))
+            own = _readable_entries(unit, self._runtime.policy, self._actor)
+            count, found = unit.logs.list(replace(query, filters=(*query.filters, *own.filters), ids=own.ids))
         people = read_people(self._runtime.people, (entry.user_id for entry in found))
         return Page(count=count, result=tuple(only(_shown(LogListItem, entry, people), fields) for entry in found))
 
@@ -150,8 +165,10 @@ class Logs:
 
         Raises:
             UserActivityAccessError: the activity of somebody else.
+            PayloadSchemaError: `actions` are no list of names, or a page out of bounds.
         """
-        check_page(page, page_size, shape="recent activity")
+        check_page(page, page_size, shape=_RECENT)
+        _check_actions(actions)
         user_id = self._actor.id if user is None else user
         self._runtime.policy.require_read_activity(self._actor, user_id)
         with self._runtime.store.unit_of_work() as unit:
@@ -159,7 +176,7 @@ class Logs:
                 unit,
                 policy=self._runtime.policy,
                 actor=self._actor,
-                readable=Readable(now=self._runtime.clock.now(), settings=self._runtime.settings),
+                readable=Readable(now=self._runtime.wall_clock.now(), settings=self._runtime.settings),
                 user_id=user_id,
                 actions=actions,
                 distinct=distinct,
@@ -176,7 +193,7 @@ class Logs:
             raise PayloadSchemaError(shape="logs.prune", problems=[Problem(path="older_than_days", message=message)])
         act = begin_act(self._runtime, self._actor, "log.prune")
         self._runtime.policy.require_manage_logs(self._actor)
-        oldest = self._runtime.clock.now() - timedelta(days=older_than_days)
+        oldest = self._runtime.wall_clock.now() - timedelta(days=older_than_days)
         with self._runtime.store.unit_of_work() as unit:
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
@@ -211,10 +228,23 @@ class Logs:
         return _shown(LogGet, entry, read_people(self._runtime.people, [entry.user_id]))
 
 
+def _check_actions(actions: Any) -> None:
+    if actions is None:
+        return
+    is_list = isinstance(actions, list | tuple | set | frozenset) and len(actions) <= MOST_VALUES
+    if not is_list or not all(isinstance(action, str) for action in actions):
+        problem = Problem(path="actions", message=f"must be a list of {MOST_VALUES} names of acts at most")
+        raise PayloadSchemaError(shape=_RECENT, problems=[problem])
+
+
 def _refuse_own_acts(action: str) -> None:
     resource, _, verb = action.rpartition(".")
-    if resource and verb in _OWN_VERBS:
-        message = f"{action!r} is recorded when it happens; name another act, for example {resource + '.view'!r}"
+    plain = "".join(character for character in verb.casefold() if character.isalpha() or character == "_")
+    if resource and plain in _OWN_VERBS:  # nor in a spelling that a reader takes for it
+        message = (
+            f"{short_repr(action)} is recorded when it happens; name another act, for example "
+            f"{short_repr(resource + '.view')}"
+        )
         raise PayloadSchemaError(shape="LogRestApi.post", problems=[Problem(path="action", message=message)])
 
 

@@ -25,7 +25,7 @@ from analytics_core._resources.visibility import (
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
-from analytics_core.errors import UnknownNameError
+from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.related import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
 
 Scope = Callable[[UnitOfWork, Policy, Actor], ListQuery]
@@ -88,16 +88,15 @@ class Choices:
 
         Raises:
             UnknownNameError: the resource has no such related field.
-            PayloadSchemaError: a page out of bounds.
+            PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
         """
-        check_page(page, page_size, shape=f"the choices of {name!r}")
-        look_ups, wanted = self.look_ups, _Wanted(text=text, page=page, page_size=page_size)
+        look_ups, known = self.look_ups, (*self.look_ups.people, *self.look_ups.records)
+        if name not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
+            raise UnknownNameError(name, place=f"the related fields of {look_ups.shape}s", known=known)
+        wanted = _checked(text, page, page_size, shape=f"the choices of {name!r}")
         if name in look_ups.people:
             return _people(look_ups, self.runtime, self.actor, look_ups.people[name], wanted)
-        if name in look_ups.records:
-            return _records(look_ups.records[name], self.runtime, self.actor, wanted)
-        known = (*look_ups.people, *look_ups.records)
-        raise UnknownNameError(name, place=f"the related fields of {look_ups.shape}s", known=known)
+        return _records(look_ups.records[name], self.runtime, self.actor, wanted)
 
     def distinct(self, name: str, text: str, page: int, page_size: int) -> DistinctResponse:
         """Return the values of a field among the records that the actor may see, sorted; nulls are left out.
@@ -106,17 +105,23 @@ class Choices:
 
         Raises:
             UnknownNameError: the distinct values of this field cannot be asked for.
-            PayloadSchemaError: a page out of bounds.
+            PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
         """
-        check_page(page, page_size, shape=f"the values of {name!r}")
-        look_ups, wanted = self.look_ups, _Wanted(text=text, page=page, page_size=page_size)
-        column = look_ups.distinct.get(name)
-        if column is None:
-            raise UnknownNameError(name, place=f"the distinct fields of {look_ups.shape}s", known=look_ups.distinct)
+        look_ups, known = self.look_ups, tuple(self.look_ups.distinct)
+        if name not in known:
+            raise UnknownNameError(name, place=f"the distinct fields of {look_ups.shape}s", known=known)
+        wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), look_ups.distinct[name]
         with self.runtime.store.unit_of_work() as unit:
             query = _page_of(look_ups.scope(unit, self.runtime.policy, self.actor), column, wanted)
             count, values = look_ups.repository(unit).distinct(column, query)
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
+
+
+def _checked(text: str, page: int, page_size: int, *, shape: str) -> _Wanted:
+    check_page(page, page_size, shape=shape)
+    if not isinstance(text, str):
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message="must be text")])
+    return _Wanted(text=text, page=page, page_size=page_size)
 
 
 def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: _Wanted) -> RelatedResponse:

@@ -7,14 +7,15 @@ from collections.abc import Mapping
 from types import NoneType
 from typing import Any
 
-from analytics_core._querying.loading import find_dataset_of
+from pydantic_core import PydanticSerializationError
+
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_dashboards
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import parse_source, readable_dataset
+from analytics_core._resources.sources import parse_source, readable_chart, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object, stored_shape
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -23,10 +24,12 @@ from analytics_core.errors import (
     AlreadyExistsError,
     DashboardAccessError,
     NotFoundError,
+    PayloadFormatError,
     PayloadSchemaError,
     Problem,
     StaleVersionError,
 )
+from analytics_core.models.base import StrictShape
 from analytics_core.models.dashboard import DashboardPermalinkState
 from analytics_core.models.explore import DashboardPermalink, ExplorePermalink, ExplorePermalinkState, Permalink
 from analytics_core.models.parsing import Payload, parse
@@ -62,7 +65,7 @@ class Permalinks:
         content = {
             "chart_id": chart_id,
             "datasource": source.uid,
-            "state": state.model_dump(mode="json", by_alias=True, exclude_unset=True),
+            "state": _json(state, shape),
         }
         act = begin_act(self._runtime, self._actor, "permalink.create")
 
@@ -70,7 +73,7 @@ class Permalinks:
             with self._runtime.store.unit_of_work() as unit:
                 readable_dataset(unit, self._runtime.policy, self._actor, source)
                 if chart_id is not None:
-                    self._require_chart(unit, chart_id)
+                    readable_chart(unit, self._runtime.policy, self._actor, chart_id)
                 return self._kept(unit, _CHART, content, act, chart_id=chart_id)
 
         return self._answer(_CHART, until_accepted(store))
@@ -86,7 +89,7 @@ class Permalinks:
             record, content = _content(unit, _CHART, key)
             source = parse_source(content["datasource"], shape="permalink", place="datasource")
             readable_dataset(unit, self._runtime.policy, self._actor, source)
-            chart_id = self._remaining_chart(unit, content["chart_id"])
+            chart_id = remaining_chart(unit, self._runtime.policy, self._actor, content["chart_id"])
         state = stored_shape(record, ExplorePermalinkState, content["state"])
         return ExplorePermalink(chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=state)
 
@@ -99,10 +102,10 @@ class Permalinks:
             PayloadError: the payload breaks the shape.
             NotFoundError, DashboardAccessError: the dashboard is unknown or not for this actor.
         """
-        state = parse(DashboardPermalinkState, payload, shape="DashboardPermalinkStateSchema")
-        dumped = state.model_dump(mode="json", by_alias=True, exclude_unset=True)
+        shape = "DashboardPermalinkStateSchema"
+        state = parse(DashboardPermalinkState, payload, shape=shape)
         act = begin_act(self._runtime, self._actor, "permalink.create")
-        content = {"dashboard_id": dashboard_id, "state": dumped}
+        content = {"dashboard_id": dashboard_id, "state": _json(state, shape)}
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
@@ -139,19 +142,6 @@ class Permalinks:
         if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
             raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
 
-    def _require_chart(self, unit: UnitOfWork, chart_id: int) -> None:
-        chart = unit.charts.get(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
-
-    def _remaining_chart(self, unit: UnitOfWork, chart_id: int | None) -> int | None:
-        if chart_id is None:
-            return None
-        try:
-            self._require_chart(unit, chart_id)
-        except NotFoundError:
-            return None
-        return chart_id
-
     def _answer(self, kind: str, key: str) -> Permalink:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Permalink(key=key, url=readable.url(kind, {"key": key}))
@@ -165,6 +155,14 @@ def _chart_id(state: ExplorePermalinkState, shape: str) -> int | None:
         problem = Problem(path="formData.slice_id", message="must be the id of a chart, or null")
         raise PayloadSchemaError(shape=shape, problems=[problem])
     return chart_id
+
+
+def _json(state: StrictShape, shape: str) -> dict[str, Any]:
+    """Return a state as JSON values; PayloadFormatError when it holds something that JSON has not."""
+    try:
+        return state.model_dump(mode="json", by_alias=True, exclude_unset=True)
+    except PydanticSerializationError:
+        raise PayloadFormatError(f"{shape}: the state holds a value that is no JSON") from None
 
 
 def _content(unit: UnitOfWork, kind: str, key: str) -> tuple[KeyValue, Mapping[str, Any]]:

@@ -8,8 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.dashboard_content import FILTERS_KEY
+from analytics_core._resources.declared_filters import charts_in_scope, layout_of
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.parsing import check_text
 
 _TIME_OPTIONS = {"__time_range": "time_range", "__time_grain": "time_grain", "__granularity": "granularity"}
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
@@ -39,21 +42,34 @@ def given_filters(given: str | Sequence[Any] | None, *, shape: str) -> ExtraFilt
     """Return the filters of a list of `{col, op, val}`, or of its JSON text.
 
     Raises:
-        PayloadSchemaError: it is neither.
+        PayloadSchemaError: it is neither, or a time option is no text.
+        PayloadFormatError: it nests too deeply, or a text holds what no engine can take.
     """
     items = _read_list(given, shape)
+    check_text(items, shape=shape)
     problems = [
-        Problem(
-            path=f"extra_filters.{i}", message='must be an object such as {"col": "country", "op": "==", "val": "x"}'
-        )
+        Problem(path=f"extra_filters.{i}", message=message)
         for i, item in enumerate(items)
-        if not isinstance(item, Mapping) or "col" not in item
+        if (message := _problem_of(item)) is not None
     ]
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
-    options = {_TIME_OPTIONS[str(item["col"])]: item.get("val") for item in items if str(item["col"]) in _TIME_OPTIONS}
-    texts = {name: value for name, value in options.items() if isinstance(value, str)}
-    return ExtraFilters(filters=tuple(item for item in items if str(item["col"]) not in _TIME_OPTIONS), **texts)
+    options = {name: item.get("val") for item in items if (name := _time_option(item)) is not None}
+    return ExtraFilters(filters=tuple(item for item in items if _time_option(item) is None), **options)
+
+
+def _problem_of(item: Any) -> str | None:
+    if not isinstance(item, Mapping) or "col" not in item:
+        return 'must be an object such as {"col": "country", "op": "==", "val": "x"}'
+    if _time_option(item) is not None and not isinstance(item.get("val"), str | None):
+        return f"val must be text, for it replaces the query's {_time_option(item)}"
+    return None
+
+
+def _time_option(item: Mapping[str, Any]) -> str | None:
+    """Return which time option an item sets; None for a filter."""
+    column = item["col"]
+    return _TIME_OPTIONS.get(column) if isinstance(column, str) else None
 
 
 def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
@@ -71,37 +87,12 @@ def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
 def dashboard_filters(dashboard: Dashboard, chart_id: int) -> ExtraFilters:
     """Return what the filters of a dashboard ask of a chart while nobody has changed them."""
     found = ExtraFilters()
-    configured = json_object(dashboard.json_metadata).get("native_filter_configuration")
-    parents = _parents(dashboard, chart_id)
+    configured = json_object(dashboard.json_metadata).get(FILTERS_KEY)
+    layout = layout_of(dashboard)
     for item in configured if isinstance(configured, list) else []:
-        if isinstance(item, dict) and _reaches(item, chart_id, parents):
+        if isinstance(item, dict) and chart_id in charts_in_scope(item, dashboard, layout):
             found = found.and_then(_default_of(item))
     return found
-
-
-def _reaches(item: Mapping[str, Any], chart_id: int, parents: frozenset[str]) -> bool:
-    """Tell whether a filter is for a chart: it lies below one of the scope's roots and is not excluded."""
-    charts = item.get("chartsInScope")
-    if isinstance(charts, list):
-        return chart_id in charts
-    scope = item.get("scope")
-    if not isinstance(scope, dict):
-        return True
-    excluded, roots = scope.get("excluded"), scope.get("rootPath")
-    if isinstance(excluded, list) and chart_id in excluded:
-        return False
-    return not isinstance(roots, list) or any(root in parents for root in roots if isinstance(root, str))
-
-
-def _parents(dashboard: Dashboard, chart_id: int) -> frozenset[str]:
-    """Return the containers that a chart lies in, the root included."""
-    found = {"ROOT_ID"}
-    for part in json_object(dashboard.position_json).values():
-        meta = part.get("meta") if isinstance(part, dict) else None
-        if isinstance(meta, dict) and meta.get("chartId") == chart_id:
-            parents = part.get("parents")
-            found |= {name for name in parents if isinstance(name, str)} if isinstance(parents, list) else set()
-    return frozenset(found)
 
 
 def _default_of(item: Mapping[str, Any]) -> ExtraFilters:

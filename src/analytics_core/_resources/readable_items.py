@@ -20,6 +20,19 @@ def readable_charts(unit: UnitOfWork, policy: Policy, actor: Actor, ids: Iterabl
     return {chart.id: chart for chart in visibility.readable_charts(unit, policy, actor, wanted)}
 
 
+def by_readable_charts(unit: UnitOfWork, policy: Policy, actor: Actor, query: ListQuery) -> ListQuery:
+    """Return the query of a list of dashboards whose filters on charts name none that the actor may not read.
+
+    Nothing is found by the others, so that nobody learns which dashboards show a chart that is not for them.
+    """
+    asked = {item: item.val if item.op == "in" else (item.val,) for item in query.filters if item.col == "chart_ids"}
+    if not asked:
+        return query
+    readable = readable_charts(unit, policy, actor, {chart_id for ids in asked.values() for chart_id in ids})
+    kept = {item: tuple(key for key in ids if key in readable) for item, ids in asked.items()}
+    return replace(query, filters=tuple(replace(f, op="in", val=kept[f]) if f in kept else f for f in query.filters))
+
+
 def readable_dashboards(
     unit: UnitOfWork, policy: Policy, actor: Actor, ids: Iterable[int | None]
 ) -> dict[int, Dashboard]:

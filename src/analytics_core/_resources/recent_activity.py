@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
-from itertools import islice
+from datetime import datetime, timedelta
+from typing import Final
 
-from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.log import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_charts, readable_dashboards
@@ -20,13 +17,27 @@ from analytics_core.models.log import RecentActivity, RecentActivityList
 LATELY = timedelta(days=365)
 _BATCH = 500
 
+_CHART: Final = "slice"
+_DASHBOARD: Final = "dashboard"
+_COLUMNS: Final = {_DASHBOARD: "dashboard_id", _CHART: "slice_id"}
+_IS_OF: Final = {
+    _DASHBOARD: (ListFilter(col="dashboard_id", op="is_null", val=False),),
+    _CHART: (
+        ListFilter(col="dashboard_id", op="is_null", val=True),
+        ListFilter(col="slice_id", op="is_null", val=False),
+    ),
+}
+"""An entry that names a dashboard and a chart is about the dashboard."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Seen:
-    """An entry with its chart or dashboard, which the actor may read."""
+class _Done:
+    """Something that was done to a chart or dashboard; `order` is its place among all that was done, by time."""
 
-    entry: LogEntry
-    item: Chart | Dashboard
+    order: tuple[datetime, int]
+    action: str
+    kind: str
+    item_id: int
 
 
 def recent_activity(
@@ -42,60 +53,82 @@ def recent_activity(
 ) -> RecentActivityList:
     """Return the `wanted` ones of a user's entries of the last year, newest first, as the actor may see them.
 
-    The entries are read batch by batch until there are enough; each batch loads its charts and dashboards together.
+    First the store tells which charts and dashboards the user dealt with, then what of those that the actor may read;
+    so the work grows with them and with how far the page lies back, not with all that the user ever did.
     """
     since = readable.now - LATELY
     filters = [ListFilter(col="user_id", op="eq", val=user_id), ListFilter(col="dttm", op="gt", val=since)]
     if actions is not None:
         filters.append(ListFilter(col="action", op="in", val=tuple(actions)))
-    seen = (one for batch in _batches(unit, tuple(filters)) for one in _readable_ones(unit, policy, actor, batch))
-    shown = _first_of_each(seen, _identity) if distinct else seen
-    found = islice(shown, wanted.start, wanted.stop)
-    return RecentActivityList(result=tuple(_activity(one, readable) for one in found))
+    titles = {
+        kind: _titles(unit, policy, actor, kind, _item_ids(unit, kind, (*filters, *_IS_OF[kind]))) for kind in _COLUMNS
+    }
+    read = _latest_of_each if distinct else _every_one
+    done = [
+        one
+        for kind, of_kind in titles.items()
+        if of_kind
+        for one in read(unit, kind, _among(kind, tuple(of_kind), filters), most=wanted.stop)
+    ]
+    done.sort(key=lambda one: one.order, reverse=True)
+    return RecentActivityList(
+        result=tuple(_activity(one, titles[one.kind][one.item_id], readable) for one in done[wanted])
+    )
 
 
-def _batches(unit: UnitOfWork, filters: tuple[ListFilter, ...]) -> Iterator[Sequence[LogEntry]]:
+def _item_ids(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...]) -> Iterator[Sequence[int]]:
+    """Yield the charts or dashboards that entries name, batch by batch."""
     page = 0
     while True:
-        query = ListQuery(filters=filters, order_by=(("dttm", True), ("id", True)), page=page, page_size=_BATCH)
-        _, entries = unit.logs.list(query)
-        yield entries
-        if len(entries) < _BATCH:
-            return
+        query = ListQuery(filters=filters, page=page, page_size=_BATCH)
+        count, found = unit.logs.distinct(_COLUMNS[kind], query)
+        yield found
         page += 1
+        if page * _BATCH >= count:
+            return
 
 
-def _readable_ones(unit: UnitOfWork, policy: Policy, actor: Actor, entries: Sequence[LogEntry]) -> Iterator[_Seen]:
-    """Yield the entries whose dashboard, or else chart, the actor may read."""
-    dashboards = readable_dashboards(unit, policy, actor, (entry.dashboard_id for entry in entries))
-    charts = readable_charts(unit, policy, actor, (entry.slice_id for entry in entries if entry.dashboard_id is None))
-    for entry in entries:
-        item: Chart | Dashboard | None
-        item = charts.get(entry.slice_id or 0) if entry.dashboard_id is None else dashboards.get(entry.dashboard_id)
-        if item is not None:
-            yield _Seen(entry=entry, item=item)
+def _titles(
+    unit: UnitOfWork, policy: Policy, actor: Actor, kind: str, batches: Iterator[Sequence[int]]
+) -> dict[int, str | None]:
+    """Return the titles of those that there are and that the actor may read, by id."""
+    titles: dict[int, str | None] = {}
+    for batch in batches:
+        if kind == _CHART:
+            charts = readable_charts(unit, policy, actor, batch)
+            titles |= {chart.id: chart.slice_name for chart in charts.values()}
+        else:
+            boards = readable_dashboards(unit, policy, actor, batch)
+            titles |= {board.id: board.dashboard_title for board in boards.values()}
+    return titles
 
 
-def _first_of_each(seen: Iterator[_Seen], identity: Callable[[_Seen], Hashable]) -> Iterator[_Seen]:
-    known = set()
-    for one in seen:
-        if (key := identity(one)) not in known:
-            known.add(key)
-            yield one
+def _among(kind: str, ids: tuple[int, ...], filters: Sequence[ListFilter]) -> tuple[ListFilter, ...]:
+    return (*filters, *_IS_OF[kind], ListFilter(col=_COLUMNS[kind], op="in", val=ids))
 
 
-def _identity(one: _Seen) -> Hashable:
-    return one.entry.action, type(one.item), one.item.id
+def _every_one(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int) -> Iterator[_Done]:
+    query = ListQuery(filters=filters, order_by=(("dttm", True), ("id", True)), page_size=most)
+    for entry in unit.logs.list(query)[1]:
+        item_id = entry.slice_id if kind == _CHART else entry.dashboard_id
+        assert entry.dttm is not None  # noqa: S101 - the conditions ask for both; tells the type checker
+        assert item_id is not None  # noqa: S101
+        yield _Done(order=(entry.dttm, entry.id), action=entry.action, kind=kind, item_id=item_id)
 
 
-def _activity(one: _Seen, readable: Readable) -> RecentActivity:
-    moment = one.entry.dttm
-    is_chart = isinstance(one.item, Chart)
+def _latest_of_each(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int) -> Iterator[_Done]:
+    query = ListQuery(filters=filters, page_size=most)
+    for (action, item_id), moment, entry_id in unit.logs.newest(("action", _COLUMNS[kind]), "dttm", query):
+        yield _Done(order=(moment, entry_id), action=action, kind=kind, item_id=item_id)
+
+
+def _activity(one: _Done, title: str | None, readable: Readable) -> RecentActivity:
+    moment, _ = one.order
     return RecentActivity(
-        action=one.entry.action,
-        item_title=one.item.slice_name if isinstance(one.item, Chart) else one.item.dashboard_title,
-        item_type="slice" if is_chart else "dashboard",
-        item_url=readable.url("chart" if is_chart else "dashboard", {"id": one.item.id}),
-        time=moment.timestamp() * 1000 if moment else None,
+        action=one.action,
+        item_title=title,
+        item_type=one.kind,
+        item_url=readable.url("chart" if one.kind == _CHART else "dashboard", {"id": one.item_id}),
+        time=moment.timestamp() * 1000,
         time_delta_humanized=readable.delta(moment),
     )

@@ -9,7 +9,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.readable_items import readable_charts, readable_dashboards
-from analytics_core._resources.visibility import every
+from analytics_core._resources.visibility import every_id
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.models.related import (
@@ -32,9 +32,9 @@ def charts_drawn_from(dataset_ids: Iterable[int]) -> tuple[ListFilter, ...]:
 def related_objects(unit: UnitOfWork, policy: Policy, actor: Actor, dataset_ids: Iterable[int]) -> RelatedObjects:
     """Return the charts of these datasets and the dashboards with such charts, as far as the actor may read them."""
     wanted = tuple(dataset_ids)
-    drawn = [chart.id for chart in every(unit.charts, charts_drawn_from(wanted))] if wanted else []
-    showing = (ListFilter(col="chart_ids", op="in", val=tuple(drawn)),)
-    boards = [board.id for board in every(unit.dashboards, showing)] if drawn else []
+    drawn = tuple(every_id(unit.charts, charts_drawn_from(wanted))) if wanted else ()
+    showing = (ListFilter(col="chart_ids", op="in", val=drawn),)
+    boards = every_id(unit.dashboards, showing) if drawn else ()
     charts = tuple(_chart(chart) for chart in readable_charts(unit, policy, actor, drawn).values())
     dashboards = tuple(_dashboard(board) for board in readable_dashboards(unit, policy, actor, boards).values())
     return RelatedObjects(

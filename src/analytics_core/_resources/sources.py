@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._records.chart import DATASET_TYPES
+from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.finding import require_readable_chart
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
@@ -45,8 +47,8 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
             return Source(id=given, type=DatasourceType.TABLE.value)
         case str() if (found := _UID.fullmatch(given)) and found[2] in _KINDS:
             return Source(id=int(found[1]), type=found[2])
-        case Mapping() if type(given.get("id")) is int and given.get("type") in _KINDS:
-            return Source(id=given["id"], type=str(given["type"]))
+        case {"id": int(key), "type": str(kind)} if kind in _KINDS and not isinstance(key, bool):
+            return Source(id=key, type=kind)
     message = 'must name a datasource, for example "1__table" or {"id": 1, "type": "table"}'
     raise PayloadSchemaError(shape=shape, problems=[Problem(path=place, message=message)])
 
@@ -58,8 +60,38 @@ def readable_dataset(unit: UnitOfWork, policy: Policy, actor: Actor, source: Sou
         NotFoundError: there is no such dataset, or the datasource is of a type of which nothing is stored.
         DatasetAccessError: the actor may not read it.
     """
-    if source.type not in DATASET_TYPES:
-        raise NotFoundError(f"{source.type} datasource", source.id)
-    dataset = unit.datasets.get(source.id)
-    policy.require_read_dataset(actor, dataset)
-    return dataset
+    return readable_datasets(unit, policy, actor, (source,))[0]
+
+
+def readable_datasets(unit: UnitOfWork, policy: Policy, actor: Actor, sources: Sequence[Source]) -> tuple[Dataset, ...]:
+    """Return the datasets of datasources, all read together; errors as in `readable_dataset`."""
+    strange = next((source for source in sources if source.type not in DATASET_TYPES), None)
+    if strange is not None:
+        raise NotFoundError(f"{strange.type} datasource", strange.id)
+    found = by_ids(unit.datasets, (source.id for source in sources))
+    for source in sources:
+        if source.id not in found:
+            raise NotFoundError("dataset", source.id)
+        policy.require_read_dataset(actor, found[source.id])
+    return tuple(found[source.id] for source in sources)
+
+
+def readable_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int) -> Chart:
+    """Return a chart; NotFoundError or ChartAccessError otherwise."""
+    chart = unit.charts.get(chart_id)
+    require_readable_chart(unit, policy, actor, chart)
+    return chart
+
+
+def remaining_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int | None) -> int | None:
+    """Return the id of a chart that something was stored for, None when it was deleted since.
+
+    Raises:
+        ChartAccessError: the actor may not read it.
+    """
+    if chart_id is None:
+        return None
+    try:
+        return readable_chart(unit, policy, actor, chart_id).id
+    except NotFoundError:
+        return None

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
@@ -25,6 +25,7 @@ Kept = TypeVar("Kept", bound=Stored)
 Visible = frozenset[int] | Scope | None
 
 _BATCH = 500
+_IDS = 10_000
 DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
 
 
@@ -121,6 +122,19 @@ def datasets_of(
     sources = {chart.id: chart.dataset_id for chart in charts if chart.dataset_id is not None}
     datasets = by_ids(unit.datasets, sources.values(), without=without)
     return {chart_id: datasets[source] for chart_id, source in sources.items() if source in datasets}
+
+
+def every_id(
+    repository: Repository[Any], filters: tuple[ListFilter, ...] = (), *, ids: Visible = None
+) -> Iterator[int]:
+    """Yield the ids of all records that `every` would yield, without reading the records."""
+    page = 0
+    while True:
+        count, found = repository.distinct("id", ListQuery(filters=filters, ids=ids, page=page, page_size=_IDS))
+        yield from found
+        page += 1
+        if page * _IDS >= count:
+            return
 
 
 def every(

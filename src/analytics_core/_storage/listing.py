@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -67,6 +67,16 @@ def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> t
     counted = sa.select(sa.func.count(column.distinct())).where(*where)
     paged = sa.select(column).distinct().where(*where).order_by(column.asc())
     return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
+
+
+def newest_statement(kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery) -> Select[Any]:
+    """Return the statement of the different values of columns together, with the latest moment and highest id."""
+    _check_page(query)
+    columns = [_column(kind, name) for name in names]
+    latest, last = sa.func.max(_column(kind, moment)), sa.func.max(kind.table.c.id)
+    paged = sa.select(*columns, latest, last).where(*conditions(kind, query)).group_by(*columns)
+    ordered = paged.order_by(latest.desc(), last.desc())
+    return ordered.limit(query.page_size).offset(query.page * query.page_size)
 
 
 def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bool]]:
@@ -135,6 +145,7 @@ def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
 
 
 def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
+    """Return the parts of a record that are ids of others, such as its owners, and those that name it."""
     parts = (*kind.parts, *kind.named_by)
     return {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
 
@@ -184,10 +195,6 @@ def _moment(text: str, name: str) -> datetime:
     return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-def _is_integer(value: object) -> bool:
-    return fits_integer(value) and not isinstance(value, bool)
-
-
 def _is_text(value: object) -> bool:
     return isinstance(value, str) and text_problem(value) is None
 
@@ -195,7 +202,7 @@ def _is_text(value: object) -> bool:
 _KINDS: Final[Mapping[type, tuple[Callable[[object], bool], str]]] = {
     Name: (_is_text, "a text without NUL characters"),
     LongText: (_is_text, "a text without NUL characters"),
-    Integer: (_is_integer, "an integer of 32 bits"),
+    Integer: (fits_integer, "an integer of 32 bits"),
     Boolean: (lambda value: isinstance(value, bool), "true or false"),
     UtcMoment: (lambda value: isinstance(value, datetime), "a moment like 2026-01-31T12:00:00Z"),
 }

@@ -21,6 +21,7 @@ from analytics_core._storage.listing import (
     count_statement,
     distinct_statements,
     equality,
+    newest_statement,
     page_statement,
 )
 from analytics_core._storage.parts import among, load_parts
@@ -88,6 +89,16 @@ class SqlRepository(Generic[Record]):
         self._session.begin_reading()
         count = self._connection.execute(counted).scalar_one()
         return count, self._connection.execute(paged).scalars().all()
+
+    def newest(
+        self, columns: Sequence[str], moment: str, query: ListQuery
+    ) -> Sequence[tuple[tuple[Any, ...], datetime, int]]:
+        """Return the different values of columns together among the records that match, the newest ones first."""
+        if _is_empty(query.ids):
+            return ()
+        statement = newest_statement(self._kind, columns, moment, query)
+        self._session.begin_reading()
+        return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement)]
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""

@@ -26,8 +26,11 @@ def check_row(noun: str, table: Table, values: Mapping[str, Any]) -> None:
 
 
 def fits_integer(value: object) -> bool:
-    """Tell whether a value is an integer that a column can hold; a range asked about a text would count through."""
-    return isinstance(value, int) and INTEGERS.start <= value < INTEGERS.stop
+    """Tell whether a value is an integer that a column can hold; a range asked about a text would count through.
+
+    `True` is none: it would name the record 1.
+    """
+    return isinstance(value, int) and not isinstance(value, bool) and INTEGERS.start <= value < INTEGERS.stop
 
 
 def text_problem(text: str) -> str | None:

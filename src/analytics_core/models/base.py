@@ -7,7 +7,7 @@ null and "nothing" mean the same to the library, `Listed[...]` and `Flag` turn n
 from __future__ import annotations
 
 import json
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, Self, TypeVar
 from uuid import UUID
 
@@ -169,6 +169,14 @@ def _refuse_numbers(value: Any) -> Any:
     return value
 
 
+def _check_reach(moment: datetime) -> datetime:
+    try:
+        moment.replace(tzinfo=moment.tzinfo or UTC).astimezone(UTC)
+    except (OverflowError, ValueError):
+        raise ValueError("must lie between the years 1 and 9999 of UTC") from None
+    return moment
+
+
 Omittable = Annotated[T | None, _RefuseNull()]
 """May be left out, refuses null."""
 
@@ -210,7 +218,7 @@ Ids = tuple[Whole, ...]
 Number = Annotated[float, Strict()]
 """A number; text and Booleans are refused."""
 
-Moment = Annotated[datetime, BeforeValidator(_refuse_numbers)]
+Moment = Annotated[datetime, BeforeValidator(_refuse_numbers), AfterValidator(_check_reach)]
 """A moment as ISO 8601 text."""
 
 JsonObject = dict[str, Any]

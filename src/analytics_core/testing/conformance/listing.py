@@ -243,8 +243,9 @@ class ListConformance:
             searched = ListQuery(filters=(ListFilter(col="viz_type", op="contains", val="BA"),))
             assert unit.charts.distinct("viz_type", searched) == (2, ["Bar", "bar"])
             assert unit.charts.distinct("viz_type", ListQuery(ids=frozenset())) == (0, ())
-            with pytest.raises(UnknownNameError):
-                unit.charts.distinct("nothing", ListQuery())
+            for unknown in ("nothing", "columns"):
+                with pytest.raises(UnknownNameError):
+                    unit.charts.distinct(unknown, ListQuery())
 
     def test_ids_that_records_hold_come_once_too(self, store: MetadataStore, charts: list[int]) -> None:
         """Owners of the records that match, and of no others."""
@@ -263,6 +264,15 @@ class ListConformance:
             assert unit.datasets.distinct("schema", ListQuery()) == (1, ["main"])
             with pytest.raises(UnknownNameError):
                 unit.databases.distinct("uri", ListQuery())
+
+    def test_linked_ids_have_distinct_values(self, store: MetadataStore, charts: list[int]) -> None:
+        """Those of the records that match, each once and in order, page by page."""
+        with store.unit_of_work() as unit:
+            assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
+            assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
+            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[0]}))) == (1, [1])
+            last = (ListFilter(col="id", op="eq", val=charts[-1]),)
+            assert unit.charts.distinct("owner_ids", ListQuery(filters=last)) == (0, [])
 
     def test_many_records_are_read_by_their_ids(self, store: MetadataStore, charts: list[int]) -> None:
         """In the order of their ids, each once; what is not there is left out."""

@@ -154,6 +154,25 @@ class MetadataStoreConformance:
             assert kept == [("form", "b"), ("form", "c"), ("other", "a")]
             assert [entry.dttm for entry in unit.logs.list(ListQuery())[1]] == [later]
 
+    def test_the_newest_of_each_combination_comes_first(self, store: MetadataStore) -> None:
+        """Values together, each with the latest moment and the highest id, one page of them."""
+        with store.unit_of_work() as unit:
+            ids = [
+                unit.logs.append(LogEntry(action=action, slice_id=slice_id, dttm=moment), actor_id=1)
+                for action, slice_id, hours in (("a", 1, 1), ("b", 1, 2), ("a", 1, 3), ("a", 2, 2), ("a", None, 9))
+                for moment in (START + timedelta(hours=hours),)
+            ]
+            of_charts = ListQuery(filters=(ListFilter(col="slice_id", op="is_null", val=False),))
+            found = unit.logs.newest(("action", "slice_id"), "dttm", of_charts)
+            assert [(tuple(values), moment, last) for values, moment, last in found] == [
+                (("a", 1), START + timedelta(hours=3), ids[2]),
+                (("a", 2), START + timedelta(hours=2), ids[3]),
+                (("b", 1), START + timedelta(hours=2), ids[1]),
+            ]
+            second = unit.logs.newest(("action", "slice_id"), "dttm", replace(of_charts, page=1, page_size=2))
+            assert [values for values, _, _ in second] == [("b", 1)]
+            assert unit.logs.newest(("action",), "dttm", replace(of_charts, ids=frozenset())) in ((), [])
+
     def test_a_key_is_given_once_within_its_kind(self, store: MetadataStore) -> None:
         """The second writer of a key is refused, and the first one's value stays."""
         with store.unit_of_work() as unit:
