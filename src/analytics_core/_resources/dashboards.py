@@ -243,7 +243,7 @@ class Dashboards:
             record = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
                 charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
-                record = with_charts_of_its_own(unit, record, charts, self._actor)
+                record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.clock.now())
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id, details={"source": dashboard_id})
         return self._answer(stored)
