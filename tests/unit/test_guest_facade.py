@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -112,9 +113,37 @@ def test_answers_tell_nothing_of_people_roles_sql_and_connections(world: GuestWo
 
 
 def test_people_cannot_be_found_out_by_filters(guest: AnalyticsCore) -> None:
+    by_owner = {"col": "owners", "op": "eq", "val": 1}
     for listed in (guest.charts, guest.dashboards):
+        for filters in ([by_owner], iter([by_owner]), [json.dumps(by_owner)]):
+            with pytest.raises(errors.GuestAccessError):
+                listed.list(filters=filters)
+    for order in ("created_by", ["id", "-changed_by"], iter(["changed_by"])):
         with pytest.raises(errors.GuestAccessError):
-            listed.list(filters=[{"col": "owners", "op": "eq", "val": 1}])
+            guest.dashboards.list(order_by=order)
+
+
+def test_filters_that_can_be_read_once_count(guest: AnalyticsCore) -> None:
+    nothing = {"col": "id", "op": "eq", "val": 99}
+    assert guest.charts.list(filters=iter([nothing])).count == 0
+    assert guest.dashboards.list(filters=iter([nothing])).count == 0
+    assert [chart.id for chart in guest.charts.list(order_by=iter(["-id"]))] == [2, 1]
+
+
+@pytest.mark.parametrize("filters", [{"col": "id"}, "id", ["id"], [None], [1], 5])
+def test_filters_of_another_kind_are_refused_to_guests_as_to_everybody(guest: AnalyticsCore, filters: Any) -> None:
+    for listed in (guest.charts, guest.dashboards):
+        with pytest.raises(errors.PayloadError):
+            listed.list(filters=filters)
+
+
+@pytest.mark.parametrize("key", [[1], {}, None, "1", 1.0])
+def test_what_is_no_id_opens_nothing(guest: AnalyticsCore, key: Any) -> None:
+    with pytest.raises(errors.ChartAccessError):
+        guest.charts.get(key)
+    for call in (guest.dashboards.charts, guest.dashboards.datasets):
+        with pytest.raises(errors.DashboardAccessError):
+            call(key)
 
 
 def test_a_guest_is_nobody_in_the_log_and_in_templates(tmp_path: Path) -> None:

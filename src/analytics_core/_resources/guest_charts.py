@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from itertools import islice
+from typing import Any, Final
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
@@ -14,18 +15,20 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import form_data
 from analytics_core._resources.chart_queries import Question
-from analytics_core._resources.charts import Charts
+from analytics_core._resources.charts import LISTING, Charts
 from analytics_core._resources.declared_filters import DeclaredFilter, declared_filters
 from analytics_core._resources.guest_answers import for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor, refuse
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
-from analytics_core._resources.listing import Filters, Order
+from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.query import ChartDataQueryContext
+
+_OF_PEOPLE: Final = frozenset({"owner_ids", "role_ids", "created_by", "changed_by", "last_saved_by"})
 
 
 class GuestCharts(GuestDoor):
@@ -53,7 +56,8 @@ class GuestCharts(GuestDoor):
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
         charts = Charts(self._runtime, self._find_actor())
-        found = charts.list(without_people(filters), order_by, page, page_size, columns)
+        asked, order = without_people(LISTING, filters, order_by)
+        found = charts.list(asked, order, page, page_size, columns)
         return Page(count=found.count, result=tuple(for_guest(item) for item in found))
 
     def data(self, question: Question, *, force: bool = False) -> ChartData:
@@ -113,9 +117,9 @@ def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[Declared
     return tuple(item for d in dashboards if chart_id in d.chart_ids for item in declared_filters(d))
 
 
-def _require_named(actor: Actor, chart_id: int) -> None:
+def _require_named(actor: Actor, chart_id: Any) -> None:
     """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
-    if actor.guest is None or chart_id not in actor.guest.chart_ids:
+    if actor.guest is None or not _is_id(chart_id) or chart_id not in actor.guest.chart_ids:
         raise ChartAccessError(f"chart {chart_id} is on none of the dashboards of the guest token")
 
 
@@ -131,9 +135,21 @@ def _is_id(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def without_people(filters: Filters) -> Filters:
-    """Refuse to filter by people: what a guest does not see they must not find out either."""
-    for item in filters:
-        if item.get("col") in ("owners", "created_by", "changed_by", "roles"):
-            refuse(f"a filter by {item['col']}")
-    return filters
+def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple[Filters, Order]:
+    """Refuse to filter or order by people: what a guest does not see they must not find out either.
+
+    Looks at the query that the store would be asked, and returns what can be read a second time.
+    """
+    given, order = _read_once(filters), _read_once(order_by)
+    query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
+    for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
+        if column in _OF_PEOPLE:
+            refuse(f"a filter or an order by {column}")
+    return given, order
+
+
+def _read_once(given: Any) -> Any:
+    """Return an iterable as a tuple, cut where the list would refuse it; anything else as it is."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        return given
+    return tuple(islice(given, MOST_FILTERS + 1))

@@ -120,7 +120,7 @@ class GuestTokens:
     def _life_s(self, asked: float | None) -> float:
         most = self._settings.guest_token_max_life_s
         life = self._settings.guest_token_life_s if asked is None else asked
-        if isinstance(life, bool) or not 0 < life <= most:
+        if isinstance(life, bool) or not isinstance(life, int | float) or not 0 < life <= most:
             raise LimitError(f"life_s must be more than 0 and at most {most} s (Settings.guest_token_max_life_s)")
         return life
 
