@@ -191,6 +191,30 @@ def test_base_rules_bind_guests_and_rules_of_their_roles_do_too(world: GuestWorl
         world.admin.row_level_security.delete(rule.id)
 
 
+@pytest.mark.parametrize("clause", ["city = {{ current_user_attribute('layoffs') }}", "gone = 1"])
+def test_a_rule_that_stops_a_guest_is_told_by_its_number_and_not_by_its_name(tmp_path: Path, clause: str) -> None:
+    names = ("id", "tenant", "city", "amount", "day", "gone")
+    columns = [{"column_name": name, "type": "VARCHAR(20)"} for name in names]
+    rule = {"name": "hide the layoffs", "filter_type": "Base", "roles": [1], "tables": [1], "clause": clause}
+    with guest_world(f"sqlite:///{tmp_path}/shop.db") as own:
+        own.admin.datasets.update(1, {"columns": columns})
+        own.admin.row_level_security.create(rule)
+        own.admin.datasets.update(1, {"columns": columns[:-1]})
+        guest = own.guest("acme")
+        for ask in (
+            lambda: guest.charts.data(1),
+            lambda: guest.dashboards.filter_values(1, "NATIVE_FILTER-city"),
+        ):
+            with pytest.raises(errors.QueryError, match=r"row rule '?1") as refusal:
+                ask().raise_for_error()
+            assert "layoffs" not in str(refusal.value.to_payload())
+        role = own.admin.roles.create({"name": "readers"})
+        own.admin.roles.grant(role, on=("dataset", 1))
+        own.admin.users.create({"username": "anna", "roles": [role.id]})
+        with pytest.raises(errors.QueryError, match="hide the layoffs"):
+            own.host.as_user("anna").charts.data(1).raise_for_error()
+
+
 def test_roles_of_guests_count_for_rules_and_open_nothing(tmp_path: Any) -> None:
     with guest_world(f"sqlite:///{tmp_path}/shop.db", guest_roles=("Administrators",)) as world:
         rule = {"name": "r", "clause": "city = 'Kiel'", "filter_type": "Regular", "roles": [1], "tables": [1]}

@@ -78,7 +78,8 @@ def test_the_charts_of_a_copy_were_saved_by_the_copier_now(shop: SmallCore) -> N
     reader = shop.reader(("dataset", 1))
     reader.dashboards.copy(source.id, {"json_metadata": "{}", "duplicate_slices": True})
     original, copied = shop.core.charts.list(order_by="id").result
-    assert original.last_saved_by is not None and copied.last_saved_by is not None
+    assert original.last_saved_by is not None
+    assert copied.last_saved_by is not None
     assert (original.last_saved_by.id, original.last_saved_at) == (1, earlier)
     assert copied.last_saved_by.id == 2
     assert copied.last_saved_at > earlier

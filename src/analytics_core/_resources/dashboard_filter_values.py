@@ -29,10 +29,7 @@ def values_question(
         raise NotFoundError(f"filter of dashboard {dashboard.id}", filter_id)
     if found.is_time or not found.targets:
         raise QueryError(f"filter {filter_id!r} takes a time range and has no list of values")
-    if not isinstance(row_limit, int) or isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
-        raise LimitError(f"row_limit must be an integer between 1 and {MOST_VALUES}")
-    if search is not None and not (isinstance(search, str) and len(search) <= LONGEST_SEARCH):
-        raise LimitError(f"search must be a text of {LONGEST_SEARCH} characters at most")
+    _check_options(search, row_limit)
     dataset_id, column = found.targets[0]
     query: dict[str, Any] = {
         "columns": [column],
@@ -44,6 +41,14 @@ def values_question(
     if search:
         query["filters"] = [{"col": column, "op": "ILIKE", "val": f"%{_plain(search)}%"}]
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
+
+
+def _check_options(search: object, row_limit: object) -> None:
+    """Refuse what is out of bounds or of another kind: hosts pass on what stands in an address."""
+    if not isinstance(row_limit, int) or isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
+        raise LimitError(f"row_limit must be an integer between 1 and {MOST_VALUES}")
+    if search is not None and not (isinstance(search, str) and len(search) <= LONGEST_SEARCH):
+        raise LimitError(f"search must be a text of {LONGEST_SEARCH} characters at most")
 
 
 def _plain(text: str) -> str:

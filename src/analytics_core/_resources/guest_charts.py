@@ -78,7 +78,7 @@ class GuestCharts(GuestDoor):
 
     def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
         """Return the context to run and the chart that it belongs to."""
-        asked = None if _is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
+        asked = None if is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
         chart_id = question if asked is None else _named_chart(asked.context)
         assert isinstance(chart_id, int)  # noqa: S101 - tells the type checker
         _require_named(actor, chart_id)
@@ -119,19 +119,20 @@ def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[Declared
 
 def _require_named(actor: Actor, chart_id: Any) -> None:
     """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
-    if actor.guest is None or not _is_id(chart_id) or chart_id not in actor.guest.chart_ids:
+    if actor.guest is None or not is_id(chart_id) or chart_id not in actor.guest.chart_ids:
         raise ChartAccessError(f"chart {chart_id} is on none of the dashboards of the guest token")
 
 
 def _named_chart(context: ChartDataQueryContext) -> int:
     form = context.form_data
     named = form.get("slice_id") if isinstance(form, Mapping) else None
-    if not _is_id(named):
+    if not is_id(named):
         raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
     return int(named)  # type: ignore[arg-type]
 
 
-def _is_id(value: Any) -> bool:
+def is_id(value: Any) -> bool:
+    """Tell whether a value can be the id of a record."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 

@@ -112,7 +112,8 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
     """Return what `all_rows` says, as tokens say it; a token with anything else would open nothing."""
     if isinstance(all_rows, bool):
         return all_rows
-    ids = list(all_rows) if isinstance(all_rows, Iterable) and not isinstance(all_rows, str | Mapping) else [None]
+    is_list = isinstance(all_rows, Iterable) and not isinstance(all_rows, str | Mapping)
+    ids: list[Any] = list(all_rows) if is_list else [None]
     if not all(isinstance(key, int) and not isinstance(key, bool) for key in ids):
         raise _problem("all_rows", "must be true, false, or the ids of datasets")
     return tuple(dict.fromkeys(ids))
