@@ -95,9 +95,10 @@ def _layer(layer: Any, ids: IdsElsewhere) -> Any:
     old = _layer_source(layer.get("value")) if isinstance(layer, dict) else None
     if old is None:
         return layer
-    if layer.get("sourceType") == "NATIVE":
+    source = layer.get("sourceType", layer.get("source_type"))
+    if source == "NATIVE":
         known, path, noun = ids.annotation_layer_ids, "annotation_layer_ids", "annotation layer"
-    elif layer.get("sourceType") in _CHART_LAYERS:
+    elif source in _CHART_LAYERS:
         known, path, noun = ids.chart_ids, "chart_ids", "chart"
     else:
         return layer
