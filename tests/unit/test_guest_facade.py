@@ -124,6 +124,7 @@ def test_people_cannot_be_found_out_by_filters(guest: AnalyticsCore) -> None:
 
 
 def test_filters_that_can_be_read_once_count(guest: AnalyticsCore) -> None:
+    assert guest.charts.list(filters=iter([{"col": "datasource_name", "op": "eq", "val": "sales"}])).count == 2
     nothing = {"col": "id", "op": "eq", "val": 99}
     assert guest.charts.list(filters=iter([nothing])).count == 0
     assert guest.dashboards.list(filters=iter([nothing])).count == 0

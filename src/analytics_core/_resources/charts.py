@@ -12,7 +12,7 @@ from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
 from analytics_core._records.chart import Chart
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
@@ -30,7 +30,7 @@ from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
-from analytics_core._resources.visibility import visible_charts
+from analytics_core._resources.visibility import visible_charts, visible_named_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
@@ -63,6 +63,7 @@ LISTING = Listing(
     stored_as={"owners": "owner_ids", "tags": "tag_ids"},
 )
 
+_DATASET_NAME = "datasource_name"
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
 LOOK_UPS = LookUps(
@@ -72,6 +73,9 @@ LOOK_UPS = LookUps(
     people={"owners": OWNERS, "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name"},
+)
+_LOOK_UPS_BY_DATASET = replace(
+    LOOK_UPS, scope=lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))
 )
 
 
@@ -167,13 +171,16 @@ class Charts:
     ) -> Page[ChartListItem]:
         """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
 
-        The filters `owners` and `tags` take ids, with the operators eq and in.
+        The filters `owners` and `tags` take ids, with the operators eq and in. By `datasource_name` only charts are
+        found whose dataset the actor may read.
         """
         fields = LISTING.fields(columns)
         readable = self._readable_texts()
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
+            if any(item.col == _DATASET_NAME for item in query.filters):
+                query = replace(query, ids=visible_named_charts(unit, self._runtime.policy, self._actor))
             count, found = unit.charts.list(query)
             around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
@@ -246,10 +253,11 @@ class Charts:
     ) -> DistinctResponse:
         """Return the different values of a field among what the actor may see: `viz_type` or `datasource_name`.
 
-        The arguments are those of `related`.
+        The arguments are those of `related`. Names of datasets are those that the actor may read.
         """
         wanted = Wanted(text=filter, page=page, page_size=page_size)
-        return distinct(LOOK_UPS, self._runtime, self._actor, field, wanted)
+        look_ups = _LOOK_UPS_BY_DATASET if field == _DATASET_NAME else LOOK_UPS
+        return distinct(look_ups, self._runtime, self._actor, field, wanted)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(
