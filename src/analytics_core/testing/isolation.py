@@ -74,13 +74,17 @@ def assert_isolated(
             _Asked(core=_acting(core, who), tenant=who, owns=owns, context=query, part=part, number=number)
             for who, owns in named
         ]
-        raw = [tenant.raw_rows() for tenant in asked]
-        for first, second in combinations(range(len(asked)), 2):
-            _assert_apart((asked[first], raw[first]), (asked[second], raw[second]), key)
-        for _round in ("made", "kept in the cache"):
-            for position, tenant in enumerate(asked):
-                others = [row for rows in (*raw[:position], *raw[position + 1 :]) for row in rows["samples"]]
-                tenant.check(raw[position], others, key)
+        _assert_all_apart(asked, key)
+
+
+def _assert_all_apart(asked: Sequence[_Asked], key: str | None) -> None:
+    raw = [tenant.raw_rows() for tenant in asked]
+    for first, second in combinations(range(len(asked)), 2):
+        _assert_apart((asked[first], raw[first]), (asked[second], raw[second]), key)
+    for _round in ("made", "kept in the cache"):
+        for position, tenant in enumerate(asked):
+            others = [row for rows in (*raw[:position], *raw[position + 1 :]) for row in rows["samples"]]
+            tenant.check(raw[position], others, key)
 
 
 def _acting(core: AnalyticsCore, who: TenantKey) -> AnalyticsCore:
