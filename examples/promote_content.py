@@ -39,9 +39,20 @@ def promote_chart(dev, prod, chart_id, dataset_ids):
     return prod.charts.update(new, payload).id
 
 
+def attached(prod, board, chart_ids):
+    """Put charts on the dashboard that have no place in its layout, and leave them on their other dashboards."""
+    for missing in chart_ids - {chart.id for chart in prod.dashboards.charts(board)}:
+        others = [other.id for other in prod.charts.get(missing).dashboards]
+        prod.charts.update(missing, {"dashboards": [*others, board]})
+    return board
+
+
 def promote(dev, prod, slug):
     """Make or update the dashboard in production, and return its id there; a new one is a draft."""
-    board = dev.dashboards.get(slug).id
+    source = dev.dashboards.get(slug)
+    if not source.slug:
+        sys.exit("the dashboard has no slug, by which a second run would know it; give it one")
+    board = source.id
     names = [chart.slice_name for chart in dev.dashboards.charts(board)]
     if len(set(names)) < len(names):
         sys.exit("two charts of the dashboard have the same name; rename one")
@@ -49,7 +60,8 @@ def promote(dev, prod, slug):
     charts = {old.id: promote_chart(dev, prod, old.id, datasets) for old in dev.dashboards.charts(board)}
     payload = dev.dashboards.payload_elsewhere(board, chart_ids=charts, dataset_ids=datasets)
     new = found(prod.dashboards, slug=payload["slug"])
-    return (prod.dashboards.update(new, payload) if new else prod.dashboards.create(payload)).id
+    there = prod.dashboards.update(new, payload) if new else prod.dashboards.create(payload)
+    return attached(prod, there.id, set(charts.values()))
 
 
 def opened(metadata_url, key):

@@ -30,11 +30,11 @@ class Stores:
     dev: AnalyticsCore
     prod: AnalyticsCore
 
-    def promote(self) -> subprocess.CompletedProcess[str]:
+    def promote(self, key: str = "sales") -> subprocess.CompletedProcess[str]:
         """Run the example as a process of its own."""
         urls = (f"sqlite:///{self.folder}/dev-meta.db", f"sqlite:///{self.folder}/prod-meta.db")
         return subprocess.run(
-            [sys.executable, "-W", "error", str(SCRIPT), *urls, "sales"],
+            [sys.executable, "-W", "error", str(SCRIPT), *urls, key],
             capture_output=True,
             text=True,
             check=False,
@@ -205,6 +205,33 @@ def test_a_database_that_production_lacks_is_named(stores: Stores) -> None:
     done = stores.promote()
     assert (done.returncode, done.stderr) == (1, "dataset 'orders' needs a database 'shop' in production\n")
     assert counts(stores.prod) == (1, 3, 0)
+
+
+def test_a_chart_without_a_place_in_the_layout_comes_too_and_stays_on_its_other_dashboards(stores: Stores) -> None:
+    write_dashboard(stores.dev)
+    loose = stores.dev.charts.create(
+        {"slice_name": "Loose", "datasource_id": 1, "datasource_type": "table", "dashboards": [1]}
+    )
+    other = stores.prod.dashboards.create({"dashboard_title": "Other"})
+    for _run in range(2):
+        assert stores.promote().stderr == ""
+        assert set(ids(stores.prod)) == {"Revenue", "Big ones", "Loose"}
+    stores.prod.charts.update(ids(stores.prod)["Loose"], {"dashboards": [other.id, 2]})
+    stores.dev.charts.update(loose.id, {"description": "new"})
+    stores.promote()
+    there = stores.prod.charts.get(ids(stores.prod)["Loose"])
+    assert (there.description, [board.id for board in there.dashboards]) == ("new", [other.id, 2])
+
+
+def test_a_dashboard_without_a_slug_is_told_and_overwrites_no_other(stores: Stores) -> None:
+    write_dashboard(stores.dev)
+    stores.dev.dashboards.update(1, {"slug": None})
+    theirs = stores.prod.dashboards.create({"dashboard_title": "Theirs"})
+    done = stores.promote("1")
+    assert done.returncode == 1
+    assert "has no slug" in done.stderr
+    assert stores.prod.dashboards.get(theirs.id).dashboard_title == "Theirs"
+    assert counts(stores.prod) == (1, 3, 1)
 
 
 def test_charts_that_cannot_be_told_apart_are_refused(stores: Stores) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.guests import QUERY, GuestWorld, chart, context, guest_world
+from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, forged, guest_world
 
 from analytics_core import errors
 from analytics_core._security.policy import RULES, Act, Policy, Standing
@@ -61,14 +61,39 @@ def test_a_layer_that_is_a_chart_of_the_dashboard_shows_the_rows_of_the_guest_on
     assert {row["city"] for row in globex} == {"Oslo", "Rome"}
 
 
-def test_a_layer_that_is_a_chart_elsewhere_is_refused_without_data(world: GuestWorld) -> None:
-    show(world, HIDDEN)
+def test_a_layer_that_is_a_chart_elsewhere_or_nowhere_shows_nothing_and_the_rest_is_answered(world: GuestWorld) -> None:
+    show(world, HIDDEN, SHOWN)
     assert b"hidden-word" in world.admin.charts.data(1).to_json()
-    answer = world.guest().charts.data(1)
-    failure = answer.results[0].failure
+    answer = world.guest().charts.data(1).raise_for_error()
+    result = answer.results[0]
+    assert {row["city"] for row in result.data} == {"Bonn", "Kiel"}
+    assert [item.name for item in result.annotations] == ["Sales"]
+    assert result.notes == ("annotation layer 'Secrets' shows nothing: its source is not open to this guest",)
+    assert b"hidden-word" not in answer.to_json()
+    for nowhere in ({**HIDDEN, "value": 99}, {**NATIVE, "name": "Secrets", "value": 99}):
+        show(world, nowhere, SHOWN)  # nobody learns which charts and layers there are
+        assert world.guest().charts.data(1).raise_for_error().results[0].notes == result.notes
+
+
+def test_a_layer_of_the_dashboard_without_a_rule_in_the_token_shows_nothing(world: GuestWorld) -> None:
+    world.admin.dashboards.update(1, {"position_json": dashboard("shown", 1, 2, 3)["position_json"]})
+    show(world, HIDDEN)
+    token = world.admin.embedded.guest_token(world.request({**RULE, "dataset": 1}), all_rows=[2])
+    shown = world.host.as_guest(token).charts.data(1).raise_for_error()
+    assert b"hidden-word" in shown.to_json()
+    closed = world.host.as_guest(forged(world, rls_rules=[{**RULE, "dataset": 1}])).charts.data(1).raise_for_error()
+    assert b"hidden-word" not in closed.to_json()
+    assert "not open to this guest" in closed.results[0].notes[0]
+
+
+def test_somebody_who_is_signed_in_is_told_what_they_lack(world: GuestWorld) -> None:
+    show(world, HIDDEN)
+    role = world.admin.roles.create({"name": "readers"})
+    world.admin.roles.grant(role, on=("dataset", 1))
+    world.admin.users.create({"username": "anna", "roles": [role.id]})
+    failure = world.host.as_user("anna").charts.data(1).results[0].failure
     assert isinstance(failure, errors.ChartAccessError)
     assert "Secrets" in str(failure)
-    assert b"hidden-word" not in answer.to_json()
 
 
 def test_a_guest_cannot_bring_layers_or_read_them_elsewhere(world: GuestWorld) -> None:
@@ -90,4 +115,6 @@ def test_a_host_may_keep_stored_annotations_from_guests(tmp_path: Path) -> None:
         world.admin.annotation_layers.create({"name": "Releases"})
         show(world, NATIVE)
         assert world.admin.charts.data(1).results[0].failure is None
-        assert isinstance(world.guest().charts.data(1).results[0].failure, errors.AccessError)
+        answered = world.guest().charts.data(1).raise_for_error().results[0]
+        assert (answered.annotations, len(answered.data)) == ((), 2)
+        assert "not open to this guest" in answered.notes[0]

@@ -140,6 +140,16 @@ def test_a_stored_offset_and_an_open_limit_bound_the_page(own: GuestWorld) -> No
     assert refusal(guest, asked(5, base=base, row_limit=50_001)) == "queries.0.row_limit"
 
 
+def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path) -> None:
+    base = {"columns": ["id"], "orderby": [["id", True]], "row_limit": 100}
+    with guest_world(f"sqlite:///{tmp_path}/shop.db", default_row_limit=2, max_row_limit=4) as small:
+        small.admin.charts.update(2, {"query_context": json.dumps(context(base))})
+        guest = small.guest(None)
+        assert [row["id"] for row in rows(guest, 2)] == [1, 2, 3, 4]
+        assert [row["id"] for row in rows(guest, asked(2, base=base, row_limit=2, row_offset=2))] == [3, 4]
+        assert refusal(guest, asked(2, base=base, row_limit=2, row_offset=4)) == "queries.0.row_limit"
+
+
 # -------------------------------------------------------------------------------------------------- what is a refusal
 @pytest.mark.parametrize(
     ("changes", "path"),
@@ -392,8 +402,18 @@ def test_values_come_of_declared_filters_only(guest: AnalyticsCore) -> None:
         guest.dashboards.filter_values(1, "NATIVE_FILTER-time")
     with pytest.raises(errors.DashboardAccessError):
         guest.dashboards.filter_values(2, "NATIVE_FILTER-city")
-    with pytest.raises(errors.LimitError):
-        guest.dashboards.filter_values(1, "NATIVE_FILTER-city", row_limit=10_001)
+    options: list[dict[str, Any]] = [
+        {"row_limit": 10_001},
+        {"row_limit": "5"},
+        {"row_limit": None},
+        {"row_limit": 1.5},
+        {"search": 5},
+        {"search": ["Bonn"]},
+        {"search": "x" * 1_001},
+    ]
+    for option in options:
+        with pytest.raises(errors.LimitError):
+            guest.dashboards.filter_values(1, "NATIVE_FILTER-city", **option)
 
 
 def test_a_filter_opens_no_dataset_of_which_no_chart_is_drawn(own: GuestWorld) -> None:

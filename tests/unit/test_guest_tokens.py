@@ -265,7 +265,7 @@ def test_times_that_a_minted_token_may_have_open(shared: GuestWorld, iat: float,
     assert opens(shared, forged(shared, iat=now + iat, exp=now + exp))
 
 
-@pytest.mark.parametrize("life_s", [0, -1, 3_601, float("nan"), float("inf"), True])
+@pytest.mark.parametrize("life_s", [0, -1, 3_601, float("nan"), float("inf"), True, "60"])
 def test_a_life_beyond_the_cap_is_not_minted(shared: GuestWorld, life_s: Any) -> None:
     with pytest.raises(errors.LimitError, match="3600"):
         shared.token("acme", life_s=life_s)
@@ -344,6 +344,25 @@ def test_revoking_names_exactly_one_thing_and_needs_the_right(world: GuestWorld)
         reader.revoke_guest_tokens(subject="anna")
 
 
+@pytest.mark.parametrize("subject", ["", 5, ["anna"], "x" * 65, "a\x00", "\ud800"])
+def test_revoking_what_no_guest_is_called_is_told_and_not_done(world: GuestWorld, subject: Any) -> None:
+    with pytest.raises(errors.PayloadError) as refusal:
+        world.admin.embedded.revoke_guest_tokens(subject=subject)
+    assert "revoke_guest_tokens" in str(refusal.value)
+
+
+@pytest.mark.parametrize("all_rows", [5, None, "1", ["1"], [True], [1.0], [[1]], {"1": 1}])
+def test_a_token_that_would_open_nothing_is_not_minted(world: GuestWorld, all_rows: Any) -> None:
+    with pytest.raises(errors.PayloadSchemaError, match="all_rows: must be"):
+        world.admin.embedded.guest_token(world.request(RULE), all_rows=all_rows)
+
+
+@pytest.mark.parametrize("key", [None, [1], 1.5, True, 10**30, "9999999999"])
+def test_what_is_no_id_and_no_uuid_is_embedded_nowhere(world: GuestWorld, key: Any) -> None:
+    with pytest.raises(errors.NotFoundError):
+        world.admin.embedded.get(key)
+
+
 def test_a_stored_cut_off_that_cannot_be_read_lets_nobody_in(world: GuestWorld) -> None:
     token = world.token("acme")
     world.admin.embedded.revoke_guest_tokens(dashboard_id=2)
@@ -379,6 +398,9 @@ ALLOWED = ["https://shop.example", "http://localhost:8080"]
         ("https://shop.example:443", True),
         ("http://localhost:8080", True),
         ("https://shop.example:8443", False),
+        (443, False),
+        (b"https://shop.example", False),
+        (["https://shop.example"], False),
         ("http://shop.example", False),
         ("https://shop.example.evil.example", False),
         ("https://evil.example/https://shop.example", False),

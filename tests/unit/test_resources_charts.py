@@ -11,6 +11,9 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
+from analytics_core._records.dataset import Dataset
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     ChartAccessError,
     DatasetAccessError,
@@ -186,3 +189,36 @@ def test_an_owner_who_may_not_read_the_dataset_does_not_learn_its_name(shop: Sma
     (item,) = owner.charts.list()
     assert (item.table, item.datasource_name_text, item.datasource_id) == (None, None, 1)
     assert shop.core.charts.list().result[0].datasource_name_text == "orders"
+
+
+@pytest.mark.parametrize("asks_each", [False, True])
+def test_an_owner_does_not_find_out_the_name_of_a_dataset_that_they_may_not_read(
+    tmp_path: Path, asks_each: bool
+) -> None:
+    with small_core(tmp_path, policy=AsksEach() if asks_each else None) as shop:
+        shop.orders()
+        shop.core.datasets.create({"database": 1, "table_name": "people"})
+        reader, stranger = shop.reader(("dataset", 1)), shop.reader(username="stranger")
+        for owner, dataset in ((2, 1), (2, 2), (3, 2)):
+            shop.core.charts.create({"slice_name": "x", "datasource_id": dataset, "datasource_type": "table"})
+            shop.core.charts.update(shop.core.charts.list().count, {"owners": [owner]})
+
+        def found(core: AnalyticsCore, name: str) -> list[int]:
+            by_name = [{"col": "datasource_name", "op": "starts_with", "val": name}]
+            return [chart.id for chart in core.charts.list(by_name, order_by="id")]
+
+        def names(core: AnalyticsCore) -> list[str | None]:
+            return [item.text for item in core.charts.distinct("datasource_name").result]
+
+        assert [core.charts.list().count for core in (shop.core, reader, stranger)] == [3, 2, 1]
+        assert [found(core, "peo") for core in (shop.core, reader, stranger)] == [[2, 3], [], []]
+        assert [found(core, "ord") for core in (shop.core, reader, stranger)] == [[1], [1], []]
+        assert [names(core) for core in (shop.core, reader, stranger)] == [["orders", "people"], ["orders"], []]
+
+
+class AsksEach(Policy):
+    """A policy that decides by a method of its own, so that each dataset is asked about."""
+
+    def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
+        """Return what the table says."""
+        return super().can_read_dataset(actor, dataset)

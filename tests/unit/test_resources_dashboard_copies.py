@@ -71,6 +71,20 @@ def test_a_copy_with_its_own_charts_speaks_of_them_everywhere(shop: SmallCore) -
     assert [owner.id for owner in shop.core.charts.get(one).owners] == [1]
 
 
+def test_the_charts_of_a_copy_were_saved_by_the_copier_now(shop: SmallCore) -> None:
+    one = add_chart(shop.core, "One")
+    source = add_dashboard(shop.core, one, published=True)
+    earlier = shop.core.charts.list().result[0].last_saved_at
+    reader = shop.reader(("dataset", 1))
+    reader.dashboards.copy(source.id, {"json_metadata": "{}", "duplicate_slices": True})
+    original, copied = shop.core.charts.list(order_by="id").result
+    assert original.last_saved_by is not None
+    assert copied.last_saved_by is not None
+    assert (original.last_saved_by.id, original.last_saved_at) == (1, earlier)
+    assert copied.last_saved_by.id == 2
+    assert copied.last_saved_at > earlier
+
+
 def test_a_chart_that_the_copier_may_not_read_is_shared_and_not_copied(shop: SmallCore) -> None:
     mine, hidden = add_chart(shop.core, "Mine"), add_chart(shop.core, "Hidden", dataset=2)
     source = add_dashboard(shop.core, mine, hidden, published=True)

@@ -13,6 +13,7 @@ from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, t
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core.errors import (
+    AccessError,
     AlreadyExistsError,
     ChartAccessError,
     DashboardAccessError,
@@ -265,6 +266,28 @@ def test_roles_are_needed_in_addition_to_the_dataset(shop: SmallCore) -> None:
         assert titles(refused) == []
     shop.core.dashboards.update(made.id, {"roles": []})
     assert other.dashboards.get(made.id).roles == ()
+
+
+def test_owners_name_roles_that_they_have_and_learn_of_no_others(shop: SmallCore) -> None:
+    secret = shop.core.roles.create({"name": "project layoff"})
+    owner = shop.reader(("dataset", 1), username="owner")
+    (own,) = (item.value for item in owner.dashboards.related("roles").result)
+    made = owner.dashboards.create({"dashboard_title": "Mine", "roles": [own]})
+    assert [role.name for role in made.roles] == ["role of owner"]
+    told = set()
+    for key in (secret.id, 99):
+        with pytest.raises(AccessError) as created:
+            owner.dashboards.create({"dashboard_title": "Spy", "roles": [key]})
+        with pytest.raises(AccessError) as updated:
+            owner.dashboards.update(made.id, {"roles": [own, key]})
+        told |= {str(refusal.value).replace(f"role {key}", "role N") for refusal in (created, updated)}
+    assert len(told) == 1
+    shop.core.dashboards.update(made.id, {"roles": [own, secret.id]})
+    kept = owner.dashboards.update(made.id, {"roles": [secret.id, own], "dashboard_title": "Ours"})
+    assert {role.id for role in kept.roles} == {own, secret.id}
+    assert owner.dashboards.update(made.id, {"roles": []}).roles == ()
+    with pytest.raises(AccessError):
+        owner.dashboards.update(made.id, {"roles": [secret.id]})
 
 
 def test_roles_must_exist_and_stay_while_a_dashboard_names_them(shop: SmallCore) -> None:

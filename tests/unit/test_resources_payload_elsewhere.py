@@ -69,6 +69,15 @@ def test_annotation_layers_of_a_chart_show_the_records_there(shop: SmallCore) ->
     )
     (query,) = json.loads(payload["query_context"])["queries"]
     assert [layer["value"] for layer in query["annotation_layers"]] == [40, 50, "x+1"]
+    written = [{"name": "x", "source_type": layer.get("sourceType"), "value": str(layer["value"])} for layer in layers]
+    other = _chart(shop, query_context={"queries": [{"annotation_layers": written}]})
+    moved = shop.core.charts.payload_elsewhere(
+        other, dataset_ids={1: 1}, chart_ids={5: 50}, annotation_layer_ids={4: 40}
+    )
+    (query,) = json.loads(moved["query_context"])["queries"]
+    assert [layer["value"] for layer in query["annotation_layers"]] == ["40", "50", "x+1"]
+    with pytest.raises(PayloadSchemaError, match="chart_ids: has no id for chart 5"):
+        shop.core.charts.payload_elsewhere(other, dataset_ids={1: 1}, annotation_layer_ids={4: 40})
     with pytest.raises(PayloadSchemaError, match="annotation_layer_ids: has no id for annotation layer 4"):
         shop.core.charts.payload_elsewhere(chart, dataset_ids={1: 1}, chart_ids={5: 50})
     with pytest.raises(PayloadSchemaError, match="chart_ids: has no id for chart 5"):

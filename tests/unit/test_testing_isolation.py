@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world
+from tests.support.guests import context as guest_context
 from tests.support.shop import AMOUNT, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore
@@ -48,6 +51,12 @@ def host(places: Places, tmp_path_factory: pytest.TempPathFactory) -> Iterator[A
         for name in PLACES:
             add_reader(core, name)
         yield core
+
+
+@pytest.fixture
+def guests(tmp_path: Path) -> Iterator[GuestWorld]:
+    with guest_world(f"sqlite:///{tmp_path}/shop.db") as world:
+        yield world
 
 
 FORMS: list[Any] = [
@@ -96,6 +105,69 @@ def test_a_leak_at_any_call_is_found(host: AnalyticsCore, places: Places) -> Non
     # have, and the query that is narrowed to the tenant's own rows.
     assert len(unnoticed) == 8
     assert calls > 40
+
+
+def test_a_leak_in_a_metric_alone_is_found_however_the_tenants_are_told_apart(
+    host: AnalyticsCore, places: Places
+) -> None:
+    shared = context({"columns": ["channel"], "metrics": [AMOUNT]})
+    predicates = {name: (lambda row, place=place: row["country"] == place) for name, place in PLACES.items()}
+    for tenants in (OWNED, predicates, list(PLACES)):
+        places.calls, places.forgets = 0, None
+        assert_isolated(host, shared, tenants=tenants)
+        last = places.calls - 1  # the query whose answer is compared with that of the narrowed one
+        places.calls, places.forgets = 0, last
+        with pytest.raises(AssertionError, match="foreign rows are counted"):
+            assert_isolated(host, shared, tenants=tenants)
+
+
+def test_rows_that_no_column_tells_apart_need_a_key(guests: GuestWorld) -> None:
+    admin = guests.admin
+    halves = admin.datasets.create(
+        {"database": 1, "table_name": "halves", "sql": "SELECT amount + 0.5 AS half FROM sales"}
+    )
+    admin.charts.create(chart("halves", halves.id, {"columns": ["half"]}))
+    admin.dashboards.update(1, {"position_json": dashboard("x", 1, 5)["position_json"]})
+    rules = [{"clause": clause, "dataset": halves.id} for clause in ("half < 100", "half > 100")]
+    tokens = [admin.embedded.guest_token(guests.request(rule), all_rows=[1]) for rule in rules]
+    tenants = [guests.host.as_guest(token) for token in tokens]
+    query = guest_context({"columns": ["half"], "metrics": ["count"]}, dataset=halves.id)
+    with pytest.raises(AssertionError, match=r"no column of texts or whole numbers .* name the `key`"):
+        assert_isolated(admin, query, tenants=tenants)
+    assert_isolated(admin, query, tenants=tenants, key="half")
+
+
+@pytest.mark.parametrize(
+    "owned",
+    [None, [{"tenant": "acme"}, {"city": ["Oslo", "Rome"]}], [lambda row: row["id"] < 4, lambda row: row["id"] > 3]],
+)
+def test_guests_are_tenants_too(guests: GuestWorld, owned: list[Any] | None) -> None:
+    tenants = [guests.guest("acme"), guests.guest("globex")]
+    for query in (QUERY, {"columns": ["city"], "row_limit": 3}):
+        for key in (None, "id"):
+            named = tenants if owned is None else dict(zip(tenants, owned, strict=True))
+            assert_isolated(guests.admin, guest_context(query), tenants=named, key=key)
+
+
+def test_a_guest_who_sees_rows_of_another_is_found(guests: GuestWorld) -> None:
+    acme, everything = guests.guest("acme", username="anna"), guests.guest(None, username="bert")
+    with pytest.raises(AssertionError, match="tenants 'anna' and 'bert' both see"):
+        assert_isolated(guests.admin, guest_context(QUERY), tenants=[acme, everything])
+    with pytest.raises(AssertionError, match=r"tenant 'bert' sees what is not theirs.*the rules of their token"):
+        assert_isolated(
+            guests.admin, guest_context(QUERY), tenants={acme: {"tenant": "acme"}, everything: {"tenant": "globex"}}
+        )
+
+
+def test_a_user_and_a_guest_can_be_told_apart(guests: GuestWorld) -> None:
+    rule = {"name": "own", "filter_type": "Base", "roles": [], "tables": [1], "clause": "tenant <> 'acme'"}
+    role = guests.admin.roles.create({"name": "readers"})
+    guests.admin.roles.grant(role, on=("dataset", 1))
+    guests.admin.users.create({"username": "anna", "roles": [role.id]})
+    with pytest.raises(AssertionError, match="both see"):
+        assert_isolated(guests.admin, guest_context(QUERY), tenants=["anna", guests.guest("acme")])
+    guests.admin.row_level_security.create({**rule, "filter_type": "Regular", "roles": [role.id]})
+    assert_isolated(guests.admin, guest_context(QUERY), tenants=["anna", guests.guest("acme")])
 
 
 @pytest.mark.parametrize(

@@ -24,6 +24,7 @@ from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
+from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards import Dashboards
@@ -201,6 +202,11 @@ class AnalyticsCore:
         key = self._acting_as
         assert isinstance(key, _GuestKey)  # noqa: S101 - asked where a guest acts; tells the type checker
         return self._runtime.guests.actor(key.grant, origin=key.origin)
+
+    def _questions(self) -> ChartQueries:
+        """Return the answers of whoever acts, guests without their door, for `testing`: all rules bind."""
+        actor = self._guest() if isinstance(self._acting_as, _GuestKey) else self._actor()
+        return ChartQueries(self._runtime, actor)
 
     def _actor_of(self, key: UserKey) -> Actor:
         return self._runtime.actors.get(key, lambda: self._read_actor(key))

@@ -85,12 +85,12 @@ class RowSecurity:
         """
         own = ruled_dataset(ruled.dataset)
         units = ruled.book.on_dataset(ruled.actor.role_ids, own)
-        asked = [item for source in self._sources for item in source.row_filters(ruled.actor.user, ruled.dataset)]
+        asked = [item for source in self._sources for item in _said(source, ruled.actor, ruled.dataset)]
         if own.name is not None:
             said = {item.clause for item in asked if not item.group_key}
             others = self._of_host(ruled, own.name, loose=False, besides=own.id)
             asked += [item for item in others if item.group_key or item.clause not in said]
-        return (*self._rendered(ruled, [*_filters(units), *asked]), *self._of_guest(ruled))
+        return (*self._rendered(ruled, [*_filters(units, ruled.actor), *asked]), *self._of_guest(ruled))
 
     def in_source(self, ruled: RuledActor, source: SqlSource) -> SqlSource:
         """Return the SQL of a virtual dataset with the rules of each relation that it reads.
@@ -114,7 +114,7 @@ class RowSecurity:
         loose = ruled.spec.dialect in _LOOSE_DIALECTS
         database_id = ruled.dataset.database_id
         units = ruled.book.on_table(ruled.actor.role_ids, database_id, name, two_parts_are_loose=loose)
-        filters = [*_filters(units), *self._of_host(ruled, name, loose=loose)]
+        filters = [*_filters(units, ruled.actor), *self._of_host(ruled, name, loose=loose)]
 
         def read(item: RowFilter) -> FragmentExpr:
             columns = item.columns or ()
@@ -162,7 +162,7 @@ class RowSecurity:
             if known.id == besides or known.name is None or not known.name.may_be(name, two_parts_are_loose=loose):
                 continue
             for source in self._sources:
-                for item in source.row_filters(ruled.actor.user, dataset):
+                for item in _said(source, ruled.actor, dataset):
                     group = f"{item.group_key} on dataset {dataset.id}" if item.group_key else None
                     yield replace(item, group_key=group, columns=item.columns or known.columns)
 
@@ -256,5 +256,11 @@ def _numbered(guest: GuestPass) -> Iterator[tuple[int, GuestRule]]:
     return enumerate(guest.rules, start=1)
 
 
-def _filters(units: Iterable[RuleUnit]) -> Iterator[RowFilter]:
-    return (item for unit in units for item in unit.filters())
+def _filters(units: Iterable[RuleUnit], actor: Actor) -> Iterator[RowFilter]:
+    return (item for unit in units for item in unit.filters(for_guest=actor.guest is not None))
+
+
+def _said(source: RowFilterSource, actor: Actor, dataset: Dataset) -> Iterator[RowFilter]:
+    """Yield what a source of the host says; what its rules are called is no guest's business."""
+    for item in source.row_filters(actor.user, dataset):
+        yield item if actor.guest is None else replace(item, name="of the host")

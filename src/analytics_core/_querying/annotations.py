@@ -27,7 +27,14 @@ from analytics_core._querying.totals import totals_source
 from analytics_core._records.annotation import Annotation
 from analytics_core._records.chart import Chart
 from analytics_core._security.policy import Policy
-from analytics_core.errors import AnalyticsError, LimitError, QueryError
+from analytics_core.errors import (
+    AccessError,
+    AnalyticsError,
+    LimitError,
+    NotFoundError,
+    QueryError,
+    SubqueryNotAllowedError,
+)
 from analytics_core.models.annotation_layer import AnnotationLayer, AnnotationSource, AnnotationType
 from analytics_core.models.enums import ResultFormat, ResultType
 from analytics_core.models.parsing import parse_query_context
@@ -80,7 +87,8 @@ class Annotator:
 
         Raises:
             LimitError: there are too many layers.
-            AnalyticsError: whatever a layer failed with; the message names the layer.
+            AnalyticsError: whatever a layer failed with; the message names the layer. For guests a source that is not
+                theirs, or not there, is a note instead.
         """
         layers = [layer for layer in host.query.annotation_layers if layer.show and _needs_data(layer)]
         if len(layers) > self._most_layers:
@@ -107,6 +115,8 @@ class Annotator:
                 return self._native(layer, source_id, host)
             return self._chart(layer, source_id, host, ask)
         except AnalyticsError as error:
+            if host.call.actor.guest is not None and _is_closed(error):
+                return _Shown(notes=(f"{_place(layer)} shows nothing: its source is not open to this guest",))
             raise error.at(_place(layer)) from None
 
     # ------------------------------------------------------------------------------------------------ native layers
@@ -160,6 +170,14 @@ def notes_of_layers(query: ChartDataQueryObject) -> tuple[str, ...]:
 
 def _needs_data(layer: AnnotationLayer) -> bool:
     return layer.annotation_type is not AnnotationType.FORMULA
+
+
+def _is_closed(error: AnalyticsError) -> bool:
+    """Tell whether a source is not there or not for the actor; guests are told the same of both.
+
+    Guests cannot ask for a grant, so they get the rest of the answer; others are told what they lack.
+    """
+    return isinstance(error, AccessError | NotFoundError) and not isinstance(error, SubqueryNotAllowedError)
 
 
 def _place(layer: AnnotationLayer) -> str:

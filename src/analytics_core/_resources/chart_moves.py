@@ -24,6 +24,7 @@ _OF_ITS_STORE: Final = frozenset({"slice_id", "dashboards", "dashboardId"})
 """What form data says of the chart that it was saved as."""
 
 _LONGEST_ID: Final = 10
+_LONGEST_DIGITS: Final = 20
 _CHART_LAYERS: Final = frozenset({"line", "table"})
 
 
@@ -91,15 +92,25 @@ def _datasource(value: Any, ids: IdsElsewhere) -> Any:
 
 
 def _layer(layer: Any, ids: IdsElsewhere) -> Any:
-    if not isinstance(layer, dict) or not isinstance(layer.get("value"), int):
+    old = _layer_source(layer.get("value")) if isinstance(layer, dict) else None
+    if old is None:
         return layer
-    if layer.get("sourceType") == "NATIVE":
+    source = layer.get("sourceType", layer.get("source_type"))
+    if source == "NATIVE":
         known, path, noun = ids.annotation_layer_ids, "annotation_layer_ids", "annotation layer"
-    elif layer.get("sourceType") in _CHART_LAYERS:
+    elif source in _CHART_LAYERS:
         known, path, noun = ids.chart_ids, "chart_ids", "chart"
     else:
         return layer
-    return {**layer, "value": _new_id(layer["value"], known, path, noun)}
+    new = _new_id(old, known, path, noun)
+    return {**layer, "value": str(new) if isinstance(layer["value"], str) else new}
+
+
+def _layer_source(value: Any) -> int | None:
+    """Return the id in the value of a layer; clients write it as a number or as digits."""
+    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _LONGEST_DIGITS:
+        return int(value)
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _new_id(old: int, known: Mapping[int, int], path: str, noun: str) -> int:

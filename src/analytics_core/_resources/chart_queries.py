@@ -33,6 +33,11 @@ class ChartQueries:
         self._runtime = runtime
         self._actor = actor
 
+    @property
+    def username(self) -> str:
+        """The name of whoever asks."""
+        return self._actor.username
+
     def data(self, question: Question, *, force: bool = False) -> ChartData:
         """Return the answer."""
         asked = self._asked(question, force=force)

@@ -13,7 +13,7 @@ from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
 from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
@@ -32,7 +32,7 @@ from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import by_readable_dashboards
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
-from analytics_core._resources.visibility import visible_charts
+from analytics_core._resources.visibility import visible_charts, visible_named_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
@@ -68,6 +68,7 @@ LISTING = Listing(
     stored_as={"owners": "owner_ids", "tags": "tag_ids", "dashboards": "dashboard_ids"},
 )
 
+_DATASET_NAME = "datasource_name"
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
 LOOK_UPS = LookUps(
@@ -77,6 +78,9 @@ LOOK_UPS = LookUps(
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
+)
+_LOOK_UPS_BY_DATASET = replace(
+    LOOK_UPS, scope=lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))
 )
 
 
@@ -173,7 +177,8 @@ class Charts:
     ) -> Page[ChartListItem]:
         """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
 
-        The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in.
+        The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in. By `datasource_name` only
+        charts are found whose dataset the actor may read.
         """
         fields = LISTING.fields(columns)
         readable = self._readable_texts()
@@ -181,6 +186,8 @@ class Charts:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             query = by_readable_dashboards(unit, self._runtime.policy, self._actor, query)
+            if any(item.col == _DATASET_NAME for item in query.filters):
+                query = replace(query, ids=visible_named_charts(unit, self._runtime.policy, self._actor))
             count, found = unit.charts.list(query)
             around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
@@ -247,9 +254,11 @@ class Charts:
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
         """Return the different values of a field among what the actor may see.
 
-        The fields are `viz_type`, `datasource_name` and `certified_by`; arguments and errors are those of `related`.
+        The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;
+        arguments and errors are those of `related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        look_ups = _LOOK_UPS_BY_DATASET if field == _DATASET_NAME else LOOK_UPS
+        return Choices(self._runtime, self._actor, look_ups).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(

@@ -8,13 +8,31 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.visibility import datasets_of
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core._security.policy import Act, Policy
+from analytics_core.errors import AccessError, PayloadSchemaError, Problem
 
 
-def check_roles(unit: UnitOfWork, role_ids: Iterable[int], *, shape: str) -> None:
-    """Raise PayloadSchemaError for each role that does not exist."""
-    wanted = tuple(role_ids)
+def check_roles(
+    unit: UnitOfWork, policy: Policy, actor: Actor, role_ids: Iterable[int], *, before: Iterable[int], shape: str
+) -> None:
+    """Check the roles that a dashboard is to have; those that it had `before` may stay.
+
+    Who may not manage people names roles that they have: an id would tell whether there is such a role, and the answer
+    what it is called.
+
+    Raises:
+        PayloadSchemaError: for each role that does not exist.
+        AccessError: a role that the actor neither has nor manages.
+    """
+    wanted, kept = tuple(role_ids), frozenset(before)
+    if not policy.sees_all(Act.MANAGE_PEOPLE, actor):
+        strange = [role_id for role_id in wanted if role_id not in kept | actor.role_ids]
+        if strange:
+            raise AccessError(
+                f"you have no role {strange[0]}; name roles that you have (dashboards.related('roles')), or ask an "
+                "administrator to add this one"
+            )
+        return
     known = by_ids(unit.roles, wanted)
     problems = [
         Problem(path=f"roles.{position}", message=f"there is no role {role_id}")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import datetime
 from uuid import uuid4
 
 from analytics_core._records.audit import Audit
@@ -32,9 +33,12 @@ def copied_dashboard(source: Dashboard, copy: DashboardCopy, *, owner_id: int) -
     )
 
 
-def with_charts_of_its_own(unit: UnitOfWork, dashboard: Dashboard, charts: Sequence[Chart], actor: Actor) -> Dashboard:
+def with_charts_of_its_own(
+    unit: UnitOfWork, dashboard: Dashboard, charts: Sequence[Chart], actor: Actor, *, now: datetime
+) -> Dashboard:
     """Store a copy of each of the charts for the actor, and return the dashboard with the copies in their places."""
-    new_ids = {chart.id: unit.charts.append(_copied_chart(chart, actor.id), actor_id=actor.id) for chart in charts}
+    copies = {chart.id: _copied_chart(chart, actor.id, now=now) for chart in charts}
+    new_ids = {old: unit.charts.append(copy, actor_id=actor.id) for old, copy in copies.items()}
     return replace(
         dashboard,
         position_json=remapped_layout(dashboard.position_json, new_ids),
@@ -43,8 +47,8 @@ def with_charts_of_its_own(unit: UnitOfWork, dashboard: Dashboard, charts: Seque
     )
 
 
-def _copied_chart(chart: Chart, owner_id: int) -> Chart:
-    """Return a chart like another one; who vouches for that one, or manages it, does not do so for the copy."""
+def _copied_chart(chart: Chart, owner_id: int, *, now: datetime) -> Chart:
+    """Return a chart like another one; who vouches for that one, saved or manages it, did not do so for the copy."""
     return replace(
         chart,
         id=0,
@@ -55,5 +59,7 @@ def _copied_chart(chart: Chart, owner_id: int) -> Chart:
         certification_details=None,
         external_url=None,
         is_managed_externally=False,
+        last_saved_at=now,
+        last_saved_by=owner_id,
         audit=Audit(),
     )

@@ -10,6 +10,7 @@ from analytics_core._resources.declared_filters import declared_filters
 from analytics_core.errors import LimitError, NotFoundError, QueryError
 
 MOST_VALUES: Final = 10_000
+LONGEST_SEARCH: Final = 1_000
 
 
 def values_question(
@@ -20,7 +21,7 @@ def values_question(
     Raises:
         NotFoundError: the dashboard declares no such filter.
         QueryError: the filter offers no values, for example a time range.
-        LimitError: `row_limit` is out of bounds.
+        LimitError: `row_limit` is out of bounds, or `search` is too long.
     """
     declared = {item.key: item for item in declared_filters(dashboard)}
     found = declared.get(filter_key(filter_id) or "")
@@ -28,8 +29,7 @@ def values_question(
         raise NotFoundError(f"filter of dashboard {dashboard.id}", filter_id)
     if found.is_time or not found.targets:
         raise QueryError(f"filter {filter_id!r} takes a time range and has no list of values")
-    if isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
-        raise LimitError(f"row_limit must be between 1 and {MOST_VALUES}")
+    _check_options(search, row_limit)
     dataset_id, column = found.targets[0]
     query: dict[str, Any] = {
         "columns": [column],
@@ -41,6 +41,14 @@ def values_question(
     if search:
         query["filters"] = [{"col": column, "op": "ILIKE", "val": f"%{_plain(search)}%"}]
     return {"datasource": {"id": dataset_id, "type": "table"}, "queries": [query]}
+
+
+def _check_options(search: object, row_limit: object) -> None:
+    """Refuse what is out of bounds or of another kind: hosts pass on what stands in an address."""
+    if not isinstance(row_limit, int) or isinstance(row_limit, bool) or not 1 <= row_limit <= MOST_VALUES:
+        raise LimitError(f"row_limit must be an integer between 1 and {MOST_VALUES}")
+    if search is not None and not (isinstance(search, str) and len(search) <= LONGEST_SEARCH):
+        raise LimitError(f"search must be a text of {LONGEST_SEARCH} characters at most")
 
 
 def _plain(text: str) -> str:

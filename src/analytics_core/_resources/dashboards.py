@@ -112,6 +112,7 @@ class Dashboards:
         Raises:
             PayloadError: the payload breaks the shape, or names roles or charts that do not exist.
             ChartAccessError: the layout places a chart that the actor may not read.
+            AccessError: it names a role that the actor does not have; administrators may name any.
             AlreadyExistsError: the slug is taken.
         """
         act = begin_act(self._runtime, self._actor, "dashboard.create")
@@ -119,7 +120,7 @@ class Dashboards:
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_dashboard(post, uuid=str(uuid4()), owner_ids=owners, shape=_POST)
         with self._runtime.store.unit_of_work() as unit:
-            check_roles(unit, record.role_ids, shape=_POST)
+            check_roles(unit, self._runtime.policy, self._actor, record.role_ids, before=(), shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
             around, charts = self._around(unit, stored)
@@ -180,7 +181,8 @@ class Dashboards:
             refuse_later_change(before, unchanged_since)
             after = changed_dashboard(before, put, owner_ids=owners, shape=_PUT)
             if put.roles is not None:
-                check_roles(unit, after.role_ids, shape=_PUT)
+                had = before.role_ids
+                check_roles(unit, self._runtime.policy, self._actor, after.role_ids, before=had, shape=_PUT)
             stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
             act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
         return self._answer(stored)
@@ -228,7 +230,7 @@ class Dashboards:
             record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
                 charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
-                record = with_charts_of_its_own(unit, record, charts, self._actor)
+                record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.clock.now())
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
             made = sorted({*record.chart_ids} - {*placed.chart_ids})
             details = {"source": dashboard_id, **({"charts": made} if made else {})}

@@ -26,7 +26,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
 from analytics_core._security.policy import Policy
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
-from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet
+from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet, GuestUser
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.related import RelatedResponse
 
@@ -45,6 +45,7 @@ LISTING = Listing(
     stored_as={"dashboard": "dashboard_id"},
 )
 _CONFIG = "EmbeddedDashboardConfig"
+_REVOKE = "revoke_guest_tokens"
 
 
 def _own_dashboards(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
@@ -211,12 +212,14 @@ class Embedded:
             subject: tokens of the guest with this `username`; administrators may.
 
         Raises:
-            PayloadSchemaError: give exactly one of the two.
+            PayloadSchemaError: give exactly one of the two; or `subject` is no name that a guest may have.
             NotFoundError, OwnershipError, AccessError: the dashboard is unknown, or this is not for the actor.
         """
         if (dashboard_id is None) is (subject is None):
             problem = Problem(path="dashboard_id", message="give either a dashboard_id or a subject")
-            raise PayloadSchemaError(shape="revoke_guest_tokens", problems=[problem])
+            raise PayloadSchemaError(shape=_REVOKE, problems=[problem])
+        if subject is not None:
+            _check_subject(subject)
         act = begin_act(self._runtime, self._actor, "embedded.revoke_guest_tokens")
         until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
 
@@ -253,6 +256,14 @@ class Embedded:
 
     def _answer(self, record: EmbeddedDashboard) -> EmbeddedDashboardGet:
         return _shown(record, read_people(self._runtime.people, (record.audit.changed_by,)))
+
+
+def _check_subject(subject: object) -> None:
+    """Refuse what no guest is called: nothing would be revoked, and nobody told."""
+    if not isinstance(subject, str) or not subject:
+        message = "must be the username of a guest; those who were minted without one are called guest_user"
+        raise PayloadSchemaError(shape=_REVOKE, problems=[Problem(path="subject", message=message)])
+    parse(GuestUser, {"username": subject}, shape=_REVOKE)
 
 
 def _read_domains(payload: Payload) -> tuple[str, ...]:

@@ -9,13 +9,14 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, stored_ids
 from analytics_core._resources.visibility import datasets_of
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core._security.scopes import scope_of
 from analytics_core.errors import NotFoundError
 
+_LONGEST_ID = 10
 _UNASKED = frozenset({"columns", "metrics"})
 """What the rules of the table do not look at in a dataset."""
 
@@ -23,15 +24,20 @@ _UNASKED = frozenset({"columns", "metrics"})
 def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:
     """Return an embedded dashboard by the dashboard's id (a number or its digits) or the uuid of the embedding."""
     found = None
-    if isinstance(key, int):
-        found = unit.embedded.find(dashboard_id=key)
-    elif key.isascii() and key.isdecimal() and len(key) <= 10:
-        found = unit.embedded.find(dashboard_id=int(key))
-    elif uuid := _uuid_of(key):
+    number = _number_of(key)
+    if number is not None:
+        found = unit.embedded.find(dashboard_id=number) if stored_ids([number]) else None
+    elif isinstance(key, str) and (uuid := _uuid_of(key)):
         found = unit.embedded.find(uuid=uuid)
     if found is None:
         raise NotFoundError("embedded dashboard", key)
     return found
+
+
+def _number_of(key: object) -> int | None:
+    if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= _LONGEST_ID:
+        return int(key)
+    return key if isinstance(key, int) and not isinstance(key, bool) else None
 
 
 def _uuid_of(text: str) -> str | None:

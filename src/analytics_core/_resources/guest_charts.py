@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import islice
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
@@ -14,12 +14,12 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.chart_answers import form_data
 from analytics_core._resources.chart_queries import Question
-from analytics_core._resources.charts import Charts
+from analytics_core._resources.charts import LISTING, Charts
 from analytics_core._resources.declared_filters import DeclaredFilter, declared_filters
 from analytics_core._resources.guest_answers import for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor, refuse
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
-from analytics_core._resources.listing import MOST_FILTERS, Filters, Order
+from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -27,7 +27,7 @@ from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.query import ChartDataQueryContext
 
-_PEOPLE = ("owners", "created_by", "changed_by", "roles")
+_OF_PEOPLE: Final = frozenset({"owner_ids", "role_ids", "created_by", "changed_by", "last_saved_by"})
 
 
 class GuestCharts(GuestDoor):
@@ -55,7 +55,8 @@ class GuestCharts(GuestDoor):
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
         charts = Charts(self._runtime, self._find_actor())
-        found = charts.list(*without_people(filters, order_by), page, page_size, columns)
+        asked, order = without_people(LISTING, filters, order_by)
+        found = charts.list(asked, order, page, page_size, columns)
         return Page(count=found.count, result=tuple(for_guest(item) for item in found))
 
     def data(self, question: Question, *, force: bool = False) -> ChartData:
@@ -76,7 +77,7 @@ class GuestCharts(GuestDoor):
 
     def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
         """Return the context to run and the chart that it belongs to."""
-        asked = None if _is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
+        asked = None if is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
         chart_id = question if asked is None else _named_chart(asked.context)
         assert isinstance(chart_id, int)  # noqa: S101 - tells the type checker
         _require_named(actor, chart_id)
@@ -115,44 +116,40 @@ def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[Declared
     return tuple(item for d in dashboards if chart_id in d.chart_ids for item in declared_filters(d))
 
 
-def _require_named(actor: Actor, chart_id: int) -> None:
+def _require_named(actor: Actor, chart_id: Any) -> None:
     """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
-    if actor.guest is None or chart_id not in actor.guest.chart_ids:
+    if actor.guest is None or not is_id(chart_id) or chart_id not in actor.guest.chart_ids:
         raise ChartAccessError(f"chart {chart_id} is on none of the dashboards of the guest token")
 
 
 def _named_chart(context: ChartDataQueryContext) -> int:
     form = context.form_data
     named = form.get("slice_id") if isinstance(form, Mapping) else None
-    if not _is_id(named):
+    if not is_id(named):
         raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
     return int(named)  # type: ignore[arg-type]
 
 
-def _is_id(value: Any) -> bool:
+def is_id(value: Any) -> bool:
+    """Tell whether a value can be the id of a record."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
-def without_people(filters: Any, order_by: Any) -> tuple[Filters, Order]:
-    """Refuse to filter or to order by people: what a guest does not see they must not find out either.
+def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple[Filters, Order]:
+    """Refuse to filter or order by people: what a guest does not see they must not find out either.
 
-    What is malformed goes on as it is; the list says what is wrong with it.
+    Looks at the query that the store would be asked, and returns what can be read a second time.
     """
-    filters, order_by = _kept(filters), _kept(order_by)
-    named = [item.get("col") for item in _listed(filters) if isinstance(item, Mapping)]
-    named += [item.removeprefix("-") for item in _listed(order_by) if isinstance(item, str)]
-    for name in named:
-        if name in _PEOPLE:
-            refuse(f"a filter or an order by {name}")
-    return filters, order_by
+    given, order = _read_once(filters), _read_once(order_by)
+    query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
+    for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
+        if column in _OF_PEOPLE:
+            refuse(f"a filter or an order by {column}")
+    return given, order
 
 
-def _kept(given: Any) -> Any:
-    """Return what could be read once only as something that can be read again."""
-    return tuple(islice(given, MOST_FILTERS + 1)) if isinstance(given, Iterator) else given
-
-
-def _listed(given: Any) -> Iterable[Any]:
-    if isinstance(given, str):
-        return (given,)
-    return given if isinstance(given, Iterable) and not isinstance(given, Mapping) else ()
+def _read_once(given: Any) -> Any:
+    """Return an iterable as a tuple, cut where the list would refuse it; anything else as it is."""
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        return given
+    return tuple(islice(given, MOST_FILTERS + 1))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from analytics_core._querying.answer import ChartData
-from analytics_core._resources.dashboards import Dashboards
+from analytics_core._resources.dashboards import LISTING, Dashboards
 from analytics_core._resources.guest_answers import for_guest, without_statements
-from analytics_core._resources.guest_charts import without_people
+from analytics_core._resources.guest_charts import is_id, without_people
 from analytics_core._resources.guest_door import GuestDoor
 from analytics_core._resources.listing import Filters, Order
 from analytics_core._resources.page import Page
@@ -46,7 +46,8 @@ class GuestDashboards(GuestDoor):
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards of the token, without people and roles."""
         dashboards = Dashboards(self._runtime, self._find_actor())
-        found = dashboards.list(*without_people(filters, order_by), page, page_size, columns)
+        asked, order = without_people(LISTING, filters, order_by)
+        found = dashboards.list(asked, order, page, page_size, columns)
         return Page(count=found.count, result=tuple(for_guest(item) for item in found))
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
@@ -68,6 +69,6 @@ class GuestDashboards(GuestDoor):
     def _named(self, dashboard_id: int) -> Dashboards:
         """Refuse dashboards that the token does not open before looking for them."""
         actor = self._find_actor()
-        if actor.guest is None or dashboard_id not in actor.guest.dashboard_ids:
+        if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
             raise DashboardAccessError(f"the guest token does not open dashboard {dashboard_id!r}")
         return Dashboards(self._runtime, actor)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from analytics_core._gate.row_security import guest_facts
 from analytics_core._records.dashboard import EmbeddedDashboard
@@ -46,7 +47,7 @@ class Minting:
         act = begin_act(self._runtime, self._actor, "embedded.guest_token")
         request = parse(GuestTokenCreate, payload, shape=_SHAPE)
         self._runtime.policy.require_mint_guest_tokens(self._actor)
-        seen_whole = all_rows if isinstance(all_rows, bool) else tuple(dict.fromkeys(all_rows))
+        seen_whole = _seen_whole(all_rows)
         _refuse_blank(request)
         with self._runtime.store.unit_of_work() as unit:
             opened = _open(unit, request.resources)
@@ -104,6 +105,17 @@ def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _Opened, *, place: st
 def _over_one_table(first: Dataset, second: Dataset) -> bool:
     one, two = ruled_dataset(first).name, ruled_dataset(second).name
     return one is not None and two is not None and one.may_be(two)
+
+
+def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
+    """Return what `all_rows` says, as tokens say it; a token with anything else would open nothing."""
+    if isinstance(all_rows, bool):
+        return all_rows
+    is_list = isinstance(all_rows, Iterable) and not isinstance(all_rows, str | Mapping)
+    ids: list[Any] = list(all_rows) if is_list else [None]
+    if not all(isinstance(key, int) and not isinstance(key, bool) for key in ids):
+        raise _problem("all_rows", "must be true, false, or the ids of datasets")
+    return tuple(dict.fromkeys(ids))
 
 
 def _refuse_blank(request: GuestTokenCreate) -> None:

@@ -129,8 +129,9 @@ class _Inputs:
         own = self._own
         if (asked.row_limit, asked.row_offset) == (own.row_limit, own.row_offset):
             return own.row_limit, own.row_offset
-        rows = {None: self._stored.default_rows, 0: self._stored.most_rows}.get(own.row_limit, own.row_limit or 0)
-        end = own.row_offset + rows
+        most = self._stored.most_rows
+        rows = {None: self._stored.default_rows, 0: most}.get(own.row_limit, own.row_limit or 0)
+        end = own.row_offset + min(rows, most)
         limit = end - asked.row_offset if asked.row_limit is None else asked.row_limit
         inside = own.row_offset <= asked.row_offset and limit > 0 and asked.row_offset + limit <= end
         if not inside:

@@ -53,6 +53,20 @@ def visible_charts(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
     return frozenset(chart.id for chart in _asked_charts(unit, policy, actor, tuple(every(unit.charts))))
 
 
+def visible_named_charts(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
+    """Return which of the visible charts may be found by the name of their dataset: those whose dataset is readable.
+
+    An owner sees their chart also when its dataset is not for them, but learns nothing of that dataset.
+    """
+    charts = visible_charts(unit, policy, actor)
+    if visible_datasets(unit, policy, actor) is None:
+        return charts
+    if isinstance(charts, Scope) and charts.drawn_from is not None:
+        return Scope(drawn_from=charts.drawn_from)
+    datasets = datasets_of(unit, every(unit.charts, ids=charts))
+    return frozenset(key for key, dataset in datasets.items() if policy.can_read_dataset(actor, dataset))
+
+
 def visible_dashboards(unit: UnitOfWork, policy: Policy, actor: Actor) -> Visible:
     """Return which dashboards the actor may read, for `ListQuery.ids`; None: all."""
     scope = scope_of(policy, Act.READ_DASHBOARD, actor)

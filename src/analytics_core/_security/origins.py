@@ -13,12 +13,12 @@ _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 """Printable ASCII without blanks and without the backslash, which some clients read as a slash."""
 
 
-def read_origin(text: str) -> str | None:
+def read_origin(text: object) -> str | None:
     """Return an origin in its one spelling, for example `https://shop.example`; None for what is no origin.
 
     An origin is http or https, a host and perhaps a port: no user, path, query, fragment or wildcard.
     """
-    if len(text) > _LONGEST or not _PLAIN.fullmatch(text):
+    if not isinstance(text, str) or len(text) > _LONGEST or not _PLAIN.fullmatch(text):
         return None
     try:
         parts = urlsplit(text)

@@ -75,11 +75,14 @@ class RuleUnit:
     dataset: RuledDataset
     is_own: bool
 
-    def filters(self) -> Iterator[RowFilter]:
-        """Yield the rules as row filters; a group is one dataset's own, so that no other dataset's rule widens it."""
+    def filters(self, *, for_guest: bool) -> Iterator[RowFilter]:
+        """Yield the rules as row filters; a group is one dataset's own, so that no other dataset's rule widens it.
+
+        Guests learn of a rule that stops their query by its number, and not what it is called.
+        """
         for rule in self.rules:
             yield RowFilter(
-                name=f"{rule.id} {rule.name!r}",
+                name=str(rule.id) if for_guest else f"{rule.id} {rule.name!r}",
                 clause=rule.clause,
                 group_key=f"{rule.group_key} on dataset {self.dataset.id}" if rule.group_key else None,
                 columns=None if self.is_own else self.dataset.columns,

@@ -13,10 +13,15 @@ from analytics_core._querying.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 
 Row = Mapping[str, Any]
+Raw = Mapping[str, Sequence[Row]]
+"""Raw rows by the road that showed them."""
+
 Owns = Mapping[str, Any] | Callable[[Row], bool]
 """What makes a row a tenant's own: values of columns (one, or a list of them), or a function of the row."""
 
-TenantKey = int | str
+TenantKey = int | str | AnalyticsCore
+"""The id or name of a user, or a core on which somebody acts: `core.as_guest(token)`, `core.as_user("anna")`."""
+
 _MOST_ROWS: Final = 50_000
 _RAW_ROADS: Final = ("drill_detail", "samples")
 _ANSWERS: Final = ("full", "results", "post_processed")
@@ -33,24 +38,28 @@ def assert_isolated(
 ) -> None:
     """Ask `query` as each tenant on every road, and fail on any row that is not theirs.
 
+    Guests are asked on the same roads, behind the door that shows them stored charts only: what binds is what their
+    token and the stored rules say, whatever a dashboard comes to show.
+
     Roads: drill detail, samples, the query itself with the result types `full`, `results` and `post_processed`, its
     count of rows, and the values of each column that it groups by. All are asked twice, so that an entry of the cache
     that answers the wrong tenant is found too. What must hold:
 
     - each raw row is the tenant's own, where `tenants` says what that is, and no two tenants see the same raw row;
     - each value that is grouped by is one of the raw rows that the tenant sees, and their count is the count of rows;
-    - the answer stays the same when the query is narrowed to the tenant's own rows, where `key` or `tenants` tells
-      them: so no metric, comparison or choice of series counts a foreign row.
+    - the answer stays the same when the query is narrowed to the tenant's own rows, which `tenants` or `key` tells, or
+      else a column whose values no two tenants share: so no metric, comparison or choice of series counts foreign rows.
 
     Args:
-        core: any core over the store; it acts as the tenants by itself.
+        core: any core over the store; it acts as the users that `tenants` names.
         query: a query context, as `charts.data` takes it.
-        tenants: ids or names of users; with a mapping also what their rows look like: `{"anna": {"region": "EU"}}`,
-            or a function of the row.
+        tenants: ids or names of users, or cores on which somebody acts, such as `core.as_guest(token)`; with a mapping
+            also what their rows look like: `{"anna": {"region": "EU"}}`, or a function of the row.
         key: the column that tells rows apart; None: all of them together, which two tenants' equal rows would fail.
 
     Raises:
-        AssertionError: a foreign row, value or count; or somebody sees nothing, so that the test would prove nothing.
+        AssertionError: a foreign row, value or count; or the test would prove nothing, since somebody sees nothing or
+            nothing tells the rows of tenants apart.
 
     Example:
         def test_tenants_are_apart(core):
@@ -62,14 +71,24 @@ def assert_isolated(
         raise AssertionError("assert_isolated needs two tenants at least: rows of one must be hidden from the other")
     for number, part in enumerate(query["queries"]):
         asked = [
-            _Asked(core=core, user=user, owns=owns, context=query, part=part, number=number) for user, owns in named
+            _Asked(core=_acting(core, who), tenant=who, owns=owns, context=query, part=part, number=number)
+            for who, owns in named
         ]
-        raw = {tenant.user: tenant.raw_rows() for tenant in asked}
-        for first, second in combinations(asked, 2):
-            _assert_apart(first, second, raw, key)
-        for _round in ("made", "kept in the cache"):
-            for tenant in asked:
-                tenant.check(raw[tenant.user], key)
+        _assert_all_apart(asked, key)
+
+
+def _assert_all_apart(asked: Sequence[_Asked], key: str | None) -> None:
+    raw = [tenant.raw_rows() for tenant in asked]
+    for first, second in combinations(range(len(asked)), 2):
+        _assert_apart((asked[first], raw[first]), (asked[second], raw[second]), key)
+    for _round in ("made", "kept in the cache"):
+        for position, tenant in enumerate(asked):
+            others = [row for rows in (*raw[:position], *raw[position + 1 :]) for row in rows["samples"]]
+            tenant.check(raw[position], others, key)
+
+
+def _acting(core: AnalyticsCore, who: TenantKey) -> AnalyticsCore:
+    return who if isinstance(who, AnalyticsCore) else core.as_user(who)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +96,7 @@ class _Asked:
     """One query of the context, asked as one tenant."""
 
     core: AnalyticsCore
-    user: TenantKey
+    tenant: TenantKey
     owns: Owns | None
     context: Mapping[str, Any]
     part: Mapping[str, Any]
@@ -94,8 +113,8 @@ class _Asked:
             self._assert_own(rows, road)
         return found
 
-    def check(self, raw: Mapping[str, Sequence[Row]], key: str | None) -> None:
-        """Ask every road once; AssertionError for what is not the tenant's."""
+    def check(self, raw: Raw, others: Sequence[Row], key: str | None) -> None:
+        """Ask every road once; AssertionError for what is not the tenant's. `others` are raw rows of other tenants."""
         for road in _RAW_ROADS:
             again = _records(self._ask(road, {**self._conditions(), "row_limit": 0}))
             self._assert_own(again, road)
@@ -106,9 +125,7 @@ class _Asked:
             values = {**self._conditions(), "columns": [column], "metrics": []}
             self._assert_known(self._ask("full", values), rows, "values of a column")
         self._assert_counted(rows)
-        own = self._own_filter(raw["samples"], key)
-        if own is not None:
-            self._assert_same_when_narrowed(own)
+        self._assert_same_when_narrowed(self._own_filter(raw, others, key))
 
     def _conditions(self) -> dict[str, Any]:
         """Return the query with its conditions on rows alone."""
@@ -120,7 +137,7 @@ class _Asked:
         asked = {name: value for name, value in part.items() if name != "result_type"}
         context = {**self.context, "queries": [asked], "result_type": road}
         try:
-            return self.core.as_user(self.user).charts.data(context).raise_for_error().results[0]
+            return self.core._questions().data(context).raise_for_error().results[0]
         except AnalyticsError as error:
             raise AssertionError(f"{self} cannot ask the road {road!r}: {error}") from error
 
@@ -143,22 +160,34 @@ class _Asked:
                     raise self._foreign({name: row[name]}, road)
 
     def _assert_counted(self, raw: Sequence[Row]) -> None:
-        counted = {**self._conditions(), "columns": [next(iter(raw[0]))], "is_rowcount": True, "row_limit": 0}
-        (row,) = _records(self._ask("full", counted))
-        if row["rowcount"] != len(raw):
-            raise AssertionError(
-                f"{self} counts {row['rowcount']} rows and sees {len(raw)}: the count holds others' rows"
-            )
+        counted = self._count(self._conditions(), raw)
+        if counted != len(raw):
+            raise AssertionError(f"{self} counts {counted} rows and sees {len(raw)}: the count holds others' rows")
 
-    def _own_filter(self, raw: Sequence[Row], key: str | None) -> list[dict[str, Any]] | None:
+    def _count(self, conditions: Mapping[str, Any], raw: Sequence[Row]) -> int:
+        counted = {**conditions, "columns": [next(iter(raw[0]))], "is_rowcount": True, "row_limit": 0}
+        (row,) = _records(self._ask("full", counted))
+        return int(row["rowcount"])
+
+    def _own_filter(self, raw: Raw, others: Sequence[Row], key: str | None) -> list[dict[str, Any]]:
+        """Return the condition that lets the tenant's own rows through and no other tenant's."""
         if isinstance(self.owns, Mapping):
             return [{"col": name, "op": "IN", "val": _listed(value)} for name, value in self.owns.items()]
-        return [{"col": key, "op": "IN", "val": [row[key] for row in raw]}] if key is not None else None
+        if key is not None:
+            return [_is_one_of(key, raw["samples"])]
+        for name in _columns_apart(raw["samples"], others):
+            own = [_is_one_of(name, raw["samples"])]
+            if self._count(_narrowed(self._conditions(), own), raw["drill_detail"]) == len(raw["drill_detail"]):
+                return own
+        raise AssertionError(
+            f"{self}: no column of texts or whole numbers tells their rows from those of the others, so foreign rows "
+            "in a metric would not be found; name the `key`, or say with columns what each tenant owns"
+        )
 
     def _assert_same_when_narrowed(self, own: Sequence[Mapping[str, Any]]) -> None:
         """Make sure that a filter for the tenant's own rows takes nothing from the answer."""
-        narrowed = {**self.part, "filters": [*(self.part.get("filters") or ()), *own]}
-        whole, part = (list(_records(self._ask("full", asked))) for asked in (self.part, narrowed))
+        asked = (self.part, _narrowed(self.part, own))
+        whole, part = (list(_records(self._ask("full", one))) for one in asked)
         if len(whole) != len(part):
             raise AssertionError(f"{self} sees {len(whole)} rows, {len(part)} when narrowed to their own rows")
         for shown, expected in zip(whole, part, strict=True):
@@ -170,27 +199,53 @@ class _Asked:
 
     def _foreign(self, row: Row, road: str) -> AssertionError:
         dataset = (self.part.get("datasource") or self.context.get("datasource") or {}).get("id")
+        where = f"core.row_level_security.simulate({self.name}, {dataset})"
+        if isinstance(self.tenant, AnalyticsCore):
+            where = "the rules of their token, or core.row_level_security,"
         return AssertionError(
-            f"{self} sees what is not theirs on the road {road!r}: {dict(row)!r}; "
-            f"core.row_level_security.simulate({self.user!r}, {dataset}) tells which rules bind"
+            f"{self} sees what is not theirs on the road {road!r}: {dict(row)!r}; {where} tells which rules bind"
         )
 
+    @property
+    def name(self) -> str:
+        """How the tenant is called in messages."""
+        if not isinstance(self.tenant, AnalyticsCore):
+            return repr(self.tenant)
+        return repr(self.core._questions().username)
+
     def __str__(self) -> str:
-        return f"query {self.number}: tenant {self.user!r}"
+        return f"query {self.number}: tenant {self.name}"
 
 
-def _assert_apart(
-    first: _Asked, second: _Asked, raw: Mapping[TenantKey, Mapping[str, Sequence[Row]]], key: str | None
-) -> None:
+def _assert_apart(first: tuple[_Asked, Raw], second: tuple[_Asked, Raw], key: str | None) -> None:
+    (one, ones), (other, others) = first, second
     for road in _RAW_ROADS:
-        mine, theirs = raw[first.user][road], raw[second.user][road]
-        shared = {_identity(row, key) for row in mine} & {_identity(row, key) for row in theirs}
-        for row in mine:
+        shared = {_identity(row, key) for row in ones[road]} & {_identity(row, key) for row in others[road]}
+        for row in ones[road]:
             if _identity(row, key) in shared:
                 raise AssertionError(
-                    f"query {first.number}: tenants {first.user!r} and {second.user!r} both see {dict(row)!r} on the "
+                    f"query {one.number}: tenants {one.name} and {other.name} both see {dict(row)!r} on the "
                     f"road {road!r}" + ("" if key else "; name the `key` when different rows may look alike")
                 )
+
+
+def _columns_apart(mine: Sequence[Row], others: Sequence[Row]) -> list[str]:
+    """Return the columns whose values are all there, can be compared, and are in none of the others' rows."""
+    kinds = {name: {row[name] for row in mine} for name in mine[0] if all(_is_plain(row[name]) for row in mine)}
+    apart = [name for name, values in kinds.items() if not any(row.get(name) in values for row in others)]
+    return sorted(apart, key=lambda name: len(kinds[name]))
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, str | int) and not isinstance(value, bool)
+
+
+def _is_one_of(column: str, rows: Sequence[Row]) -> dict[str, Any]:
+    return {"col": column, "op": "IN", "val": list(dict.fromkeys(row[column] for row in rows))}
+
+
+def _narrowed(part: Mapping[str, Any], own: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    return {**part, "filters": [*(part.get("filters") or ()), *own]}
 
 
 def _identity(row: Row, key: str | None) -> str:
