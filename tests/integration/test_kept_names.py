@@ -10,9 +10,11 @@ from typing import Any
 
 import pytest
 from tests.support.guests import NOW
-from tests.support.small_core import SmallCore, small_core
+from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._records.secret import Secret
+from analytics_core._security.entry_seal import EntrySeal
 from analytics_core.errors import DatabaseAccessError, DatabaseError, PayloadSchemaError
 from analytics_core.testing.clock import FixedClock
 
@@ -52,6 +54,12 @@ def keep(shop: SmallCore, **timeouts: Any) -> None:
 
 def names(shop: SmallCore, **options: Any) -> list[str | None]:
     return [table.value for table in shop.core.databases.tables(1, "main", **options)]
+
+
+def sealed(key: str, rows: list[list[Any]], *, secret: str = KEY) -> bytes:
+    """Return an entry of the cache, as who knows a secret key makes it."""
+    content = json.dumps(rows).encode()
+    return EntrySeal(Secret(secret)).made(key, (content,)) + content
 
 
 def test_tables_are_kept_as_long_as_the_database_says(shop: SmallCore, clock: FixedClock) -> None:
@@ -101,7 +109,7 @@ def test_schemas_are_kept_and_each_actor_sees_their_own(shop: SmallCore, cache: 
     keep(shop, schema_cache_timeout=60)
     assert shop.core.databases.schemas(1) == ("main",)
     (key,) = cache.kept
-    cache.set(key, json.dumps([key, [["main"], ["stage"]]]).encode(), timeout_s=60)
+    cache.set(key, sealed(key, [["main"], ["stage"]]), timeout_s=60)
     assert shop.core.databases.schemas(1) == ("main", "stage")  # it is read from the cache
     assert shop.reader(("schema", 1, "stage")).databases.schemas(1) == ("stage",)
     with pytest.raises(DatabaseAccessError):
@@ -143,27 +151,27 @@ def test_people_share_names_unless_the_database_impersonates(
 def test_no_address_or_password_is_in_a_key(shop: SmallCore, cache: OpenCache) -> None:
     keep(shop, table_cache_timeout=0)
     names(shop)
-    assert all(str(shop.file) not in key + value.decode() for key, value in cache.kept.items())
+    assert all(str(shop.file).encode() not in key.encode() + value for key, value in cache.kept.items())
 
 
 @pytest.mark.parametrize(
     "spoil",
     [
-        lambda _key: b"",
-        lambda _key: b"\xff\x00",
-        lambda _key: b"[1, 2]",
-        lambda _key: json.dumps(["another key", [["x", False]]]).encode(),
-        lambda key: json.dumps([key, [["x"]]]).encode(),
-        lambda key: json.dumps([key, [["x", 1]]]).encode(),
-        lambda key: json.dumps([key, 5]).encode(),
-        lambda _key: b"[" * 100_000,
+        lambda _kept, _key: b"",
+        lambda _kept, _key: b"\xff\x00",
+        lambda _kept, _key: b"[" * 100_000,
+        lambda kept, _key: kept[:-1],
+        lambda kept, _key: kept.replace(b"people", b"planes"),
+        lambda _kept, key: sealed(key, [["x", False]], secret="k3y-of-somebody-else-00"),
+        lambda _kept, key: sealed(key + "0", [["x", False]]),
+        lambda _kept, _key: b'[["x", false]]',
     ],
 )
 def test_a_spoilt_entry_is_a_miss(shop: SmallCore, cache: OpenCache, spoil: Any) -> None:
     keep(shop, table_cache_timeout=0)
     names(shop)
     (key,) = cache.kept
-    cache.set(key, spoil(key), timeout_s=None)
+    cache.set(key, spoil(cache.kept[key], key), timeout_s=None)
     assert names(shop) == ["orders", "people"]
 
 

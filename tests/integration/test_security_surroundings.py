@@ -42,6 +42,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
+from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import RuleBook
 from analytics_core.testing.sample_data import make_shop
@@ -336,7 +337,9 @@ def test_probes_ask_as_the_user_where_the_database_impersonates(tmp_path: Path, 
         policy=Policy(),
         registry=REGISTRY,
         reflector=reflector,
-        names=KeptNames(reflector, MemoryCache(max_bytes=1_000_000, clock=SystemClock())),
+        names=KeptNames(
+            reflector, MemoryCache(max_bytes=1_000_000, clock=SystemClock()), EntrySeal(settings(tmp_path).key)
+        ),
         runner=StatementRunner(connector),
         row_security=RowSecurity(
             books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)

@@ -20,9 +20,9 @@ from analytics_core._frames.frame_bytes import frame_from_bytes
 from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result
 from analytics_core._querying.cache_entry import MAGIC, MOST_BYTES, decode_entry, encode_entry
 from analytics_core._querying.client_processing import client_processed
-from analytics_core._querying.entry_seal import EntrySeal
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.secret import Secret
+from analytics_core._security.entry_seal import EntrySeal
 from analytics_core.errors import QueryError, StoredDataError
 from analytics_core.models.enums import ResultType
 

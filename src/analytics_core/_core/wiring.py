@@ -33,6 +33,7 @@ from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._runtime import Runtime
+from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import (
@@ -112,7 +113,7 @@ def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity
         policy=parts.policy,
         registry=parts.registry,
         reflector=reflector,
-        names=KeptNames(reflector, parts.cache),
+        names=KeptNames(reflector, parts.cache, EntrySeal(parts.settings.key)),
         runner=statements,
         row_security=row_security,
     )

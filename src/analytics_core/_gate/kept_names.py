@@ -10,13 +10,11 @@ from typing import Any, Final
 from analytics_core._execution.connection_uri import masked
 from analytics_core._execution.reflection import ReflectedTable, Reflector
 from analytics_core._records.database import Database
+from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
 from analytics_core.errors import Problem
 from analytics_core.ports import Cache
 
 Rows = list[list[Any]]
-Form = tuple[type, ...]
-"""The types of what stands in a row."""
-
 _OPTION: Final = "metadata_cache_timeout"
 _TIMEOUTS: Final = ("schema_cache_timeout", "table_cache_timeout")
 _LONGEST_S: Final = 2**31 - 1
@@ -27,11 +25,13 @@ class KeptNames:
 
     A list belongs to one version of a database, one schema and, where the database impersonates, one user: a changed
     database is asked anew. Errors are never kept. Whether somebody may see the names is for the caller to decide.
+    Entries are sealed: a cache that others can write to gives no names of theirs.
     """
 
-    def __init__(self, reflector: Reflector, cache: Cache) -> None:
+    def __init__(self, reflector: Reflector, cache: Cache, seal: EntrySeal) -> None:
         self._reflector = reflector
         self._cache = cache
+        self._seal = seal
 
     def schemas(self, database: Database, *, identity: str | None, force: bool) -> tuple[str, ...]:
         """Return the schema names, sorted; `force` asks the database and keeps its answer."""
@@ -40,7 +40,7 @@ class KeptNames:
             return [[name] for name in self._reflector.schemas(database, identity=identity)]
 
         key = _key("schemas", database, identity)
-        rows = self._rows(key, _timeout(database, "schema_cache_timeout"), ask, form=(str,), force=force)
+        rows = self._rows(key, _timeout(database, "schema_cache_timeout"), ask, force=force)
         return tuple(row[0] for row in rows)
 
     def tables(
@@ -53,18 +53,28 @@ class KeptNames:
             return [[table.name, table.is_view] for table in found]
 
         key = _key("tables", database, identity, schema)
-        rows = self._rows(key, _timeout(database, "table_cache_timeout"), ask, form=(str, bool), force=force)
+        rows = self._rows(key, _timeout(database, "table_cache_timeout"), ask, force=force)
         return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
 
-    def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, form: Form, force: bool) -> Rows:
+    def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, force: bool) -> Rows:
         """Return the rows of a list; a `timeout_s` of None keeps nothing, 0 keeps for ever."""
         if timeout_s is None:
             return ask()
-        kept = None if force else _read(self._cache.get(key), key, form)
+        kept = None if force else self._read(key)
         if kept is not None:
             return kept
         rows = ask()
-        self._cache.set(key, json.dumps([key, rows]).encode(), timeout_s=timeout_s or None)
+        content = json.dumps(rows).encode()
+        self._cache.set(key, self._seal.made(key, (content,)) + content, timeout_s=timeout_s or None)
+        return rows
+
+    def _read(self, key: str) -> Rows | None:
+        """Return the rows of an entry; what was not sealed for this key is a miss."""
+        entry = self._cache.get(key) or b""
+        seal, content = entry[:SEAL_BYTES], entry[SEAL_BYTES:]
+        if len(seal) < SEAL_BYTES or not self._seal.holds(key, seal, content):
+            return None
+        rows: Rows = json.loads(content)
         return rows
 
 
@@ -104,13 +114,3 @@ def _key(kind: str, database: Database, identity: str | None, schema: str | None
     acting = identity if database.impersonate_user else None
     parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
     return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"
-
-
-def _read(kept: bytes | None, key: str, form: Form) -> Rows | None:
-    """Return the rows of an entry; what does not read as one of this key and form is a miss."""
-    try:
-        stored_key, rows = json.loads(kept or b"null")
-        is_well = stored_key == key and all(tuple(map(type, row)) == form for row in rows)
-    except (ValueError, TypeError, RecursionError):
-        return None
-    return rows if is_well else None

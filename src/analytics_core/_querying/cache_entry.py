@@ -20,8 +20,8 @@ from typing import Any, Final
 
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
 from analytics_core._querying.answer import LimitEntry, QueryResult
-from analytics_core._querying.entry_seal import SEAL_BYTES, EntrySeal
 from analytics_core._querying.result_rows import Chunk, ResultRows
+from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 
 MAGIC: Final = b"ACQR\x00\x00\x00\x03"

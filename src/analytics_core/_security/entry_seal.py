@@ -13,10 +13,10 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import GCM
 
-from analytics_core._querying.result_rows import Chunk
 from analytics_core._records.secret import Secret
 from analytics_core._security.derived_keys import Purpose, derived_key
 
+Chunk = bytes | memoryview
 _NONCE_BYTES: Final = 12
 _TAG_BYTES: Final = 16
 SEAL_BYTES: Final = _NONCE_BYTES + _TAG_BYTES
