@@ -261,7 +261,8 @@ def test_a_label_is_quoted_whatever_it_holds(world: World) -> None:
 @pytest.mark.parametrize("name", ["{folder}/secret.csv", "read_csv('{folder}/secret.csv')", "vault; DROP TABLE orders"])
 def test_a_table_is_a_name_and_never_a_file_or_a_function(world: World, name: str) -> None:
     before = world.contents(), world.files()
-    with pytest.raises(errors.DatabaseError) as refused:
+    # PostgreSQL would cut a long name: it is refused before the database is asked.
+    with pytest.raises((errors.DatabaseError, errors.StatementRefusedError)) as refused:
         world.core.datasets.create({"database": 1, "table_name": name.format(folder=world.folder)})
     assert FILE_SECRET not in str(refused.value.to_payload())
     assert (world.contents(), world.files()) == before
