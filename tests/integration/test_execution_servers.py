@@ -438,6 +438,7 @@ def test_connection_failures_are_diagnosed_and_tell_no_password(
         with server.admin.begin() as connection:
             connection.exec_driver_sql(f"CREATE OR REPLACE USER reader_of_all IDENTIFIED BY '{SECRET}'")
             connection.exec_driver_sql("GRANT SELECT ON *.* TO reader_of_all")
+        caplog.clear()  # what the administrator's own engine said
     url = url.set(**change)
     record = replace(server.shop.record, id=77, uri=Secret(url.render_as_string(hide_password=False)))
     with pytest.raises(DatabaseError) as caught:

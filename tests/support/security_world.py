@@ -17,8 +17,8 @@ from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import AnalyticsError
 
 KEY = "k3y-of-the-audited-core-0123456789"
-SECRET = "s3cr3t-of-the-vault"
-FILE_SECRET = "s3cr3t-of-the-file"
+SECRET = "w0rd-of-the-vault"
+FILE_SECRET = "w0rd-of-the-file"
 HIDDEN = "hidden-row-77"
 HIDDEN_NUMBER = 987_654_321
 STATEMENTS = (
