@@ -311,11 +311,15 @@ def make_server_folder() -> Path:
 
 
 def _start_watch(folder: Path) -> None:
-    """Stop the servers also when their owner is killed: a small process waits for its end."""
+    """Stop the servers also when their owner is killed: a small process waits for its end.
+
+    It has a session of its own, as the servers have, so that a signal to the owner's whole group does not end it too.
+    """
     if not (folder / "watch").exists():
         (folder / "watch").touch()
         command = [sys.executable, "-S", __file__, str(folder)]
-        subprocess.run(["/bin/sh", "-c", '"$@" >/dev/null 2>&1 </dev/null &', "sh", *command], check=True, cwd="/")
+        shell = ["/bin/sh", "-c", '"$@" >/dev/null 2>&1 </dev/null &', "sh", *command]
+        subprocess.run(shell, check=True, cwd="/", start_new_session=True)
 
 
 def _watch(folder: Path) -> None:

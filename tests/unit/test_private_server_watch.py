@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
+import signal
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.support.servers import _is_alive, _watch
+
+PROJECT = Path(__file__).parents[2]
 
 pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="needs /proc to tell the state of a process")
 
@@ -37,3 +42,26 @@ def test_the_watch_removes_the_folder_of_an_owner_that_ended_without_being_colle
     (folder / "owner").write_text(str(ended))
     _watch(folder)
     assert not folder.exists()
+
+
+def test_the_watch_outlives_the_whole_process_group_of_the_owner() -> None:
+    script = (
+        "import time; from tests.support.servers import _start_watch, make_server_folder\n"
+        "folder = make_server_folder(); _start_watch(folder); print(folder, flush=True); time.sleep(600)"
+    )
+    owner = subprocess.Popen(
+        [sys.executable, "-c", script], cwd=PROJECT, stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert owner.stdout is not None
+    with owner.stdout:
+        folder = Path(owner.stdout.readline().strip())
+    try:
+        assert (folder / "watch").exists()
+        os.killpg(owner.pid, signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while folder.exists() and time.monotonic() < deadline:
+            time.sleep(0.1)
+        assert not folder.exists()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+        owner.wait()
