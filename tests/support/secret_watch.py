@@ -28,7 +28,7 @@ SEEDED: Final = (
 )
 PATTERNS: Final = {
     "a guest token": r"eyJ[\w-]{8,}\.eyJ[\w-]{8,}",
-    "a URI with its password": r"[a-z0-9+]+://[^\s:/@'\"]*:(?!\*{3}@|XXXXXXXXXX@)[^\s/@'\"]+@",
+    "a URI with its password": r"(?<![a-z0-9+])[a-z0-9+]{1,40}://[^\s:/@'\"]*:(?!\*{3}@|XXXXXXXXXX@)[^\s/@'\"]+@",
 }
 LOUD: Final = ("", "analytics_core", "sqlalchemy", "alembic", "psycopg", "pymysql", "asyncio")
 """Loggers that are told to tell all; SQLAlchemy's silences itself otherwise."""
