@@ -75,8 +75,20 @@ def test_a_layer_that_is_a_chart_elsewhere_or_nowhere_shows_nothing_and_the_rest
         assert world.guest().charts.data(1).raise_for_error().results[0].notes == result.notes
 
 
-def test_a_layer_of_the_dashboard_without_a_rule_in_the_token_shows_nothing(world: GuestWorld) -> None:
-    world.admin.dashboards.update(1, {"position_json": dashboard("shown", 1, 2, 3)["position_json"]})
+@pytest.fixture
+def world_with_three(world: GuestWorld) -> Iterator[GuestWorld]:
+    """The world with chart 3 on the guest's dashboard, too."""
+
+    def place(*charts: int) -> None:
+        world.admin.dashboards.update(1, {"position_json": dashboard("shown", *charts)["position_json"]})
+
+    place(1, 2, 3)
+    yield world
+    place(1, 2)
+
+
+def test_a_layer_of_the_dashboard_without_a_rule_in_the_token_shows_nothing(world_with_three: GuestWorld) -> None:
+    world = world_with_three
     show(world, HIDDEN)
     token = world.admin.embedded.guest_token(world.request({**RULE, "dataset": 1}), all_rows=[2])
     shown = world.host.as_guest(token).charts.data(1).raise_for_error()

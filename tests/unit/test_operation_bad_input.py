@@ -312,3 +312,19 @@ def test_lists_are_no_labels_of_a_pivot(option: str, dtype: str) -> None:
     options = GOOD["pivot"] | {"index": ["day"], "columns": []} | {option: ["k"]}
     with pytest.raises(PostProcessingError, match=rf"^pivot: {option}: column 'k' holds lists or objects; pivot takes"):
         run("pivot", frame, options)
+
+
+@pytest.mark.parametrize(
+    ("operation", "options"),
+    [
+        ("geohash_decode", {"geohash": "x", "latitude": "k", "longitude": "other"}),
+        ("geohash_decode", {"geohash": "x", "latitude": "other", "longitude": "k"}),
+        ("geohash_encode", {"latitude": "y", "longitude": "y", "geohash": "k"}),
+        ("geodetic_parse", {"geodetic": "point", "latitude": "k", "longitude": "other"}),
+        ("cum", {"columns": {"y": "k"}, "operator": "sum"}),
+    ],
+)
+def test_a_new_column_that_would_replace_several_is_refused(operation: str, options: dict[str, Any]) -> None:
+    frame = pd.DataFrame([["u", "v", "u4pruydqqvj8", 1.5, "52.5, 13.4"]], columns=["k", "k", "x", "y", "point"])
+    with pytest.raises(PostProcessingError, match="the new column 'k' would replace 2 columns"):
+        getattr(postprocessing, operation)(frame, **options)

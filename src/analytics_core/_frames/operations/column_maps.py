@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,7 +37,8 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
     Without names, every numeric column is mapped to itself.
 
     Raises:
-        PostProcessingError: a source is missing, named twice or not numeric, or two results would share a name.
+        PostProcessingError: a source is missing, named twice or not numeric, two results would share a name, or one
+            would replace several columns.
     """
     held = list(frame.columns)
     if not names:
@@ -46,6 +47,7 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
         return [Mapped(values=numbers(series[place]), home=place, target=held[place]) for place in own]
     require_columns(frame, names, option="columns")
     _require_distinct(names)
+    _require_one_place(frame, (target for source, target in names.items() if source != target))
     home_of: dict[Hashable, int] = {label: place for place, label in enumerate(held)}
     places = _places_by_name(frame)
     found = []
@@ -115,12 +117,16 @@ def append_columns(frame: pd.DataFrame, added: Mapping[Hashable, Any]) -> pd.Dat
     """Return a new frame with further columns on the right; of flat columns, one that bears the label is replaced.
 
     Under multi-level columns, a plain name becomes the first level and the further levels are empty.
+
+    Raises:
+        PostProcessingError: several flat columns bear the label of one, so that it is not clear which to replace.
     """
     result = frame.copy(deep=False)
     if not added:
         return result
     levels = frame.columns.nlevels
     if levels == 1:
+        _require_one_place(frame, added)
         for label, values in added.items():
             result[label] = pd.Series(values, index=frame.index, copy=False)
         return result
@@ -128,6 +134,15 @@ def append_columns(frame: pd.DataFrame, added: Mapping[Hashable, Any]) -> pd.Dat
     full = [label if isinstance(label, tuple) else (label, *[""] * (levels - 1)) for label in added]
     extra.columns = pd.MultiIndex.from_tuples(full, names=frame.columns.names)
     return pd.concat([result, extra], axis="columns", sort=False)
+
+
+def _require_one_place(frame: pd.DataFrame, added: Iterable[Hashable]) -> None:
+    if frame.columns.is_unique:
+        return
+    for label in added:
+        count = len(_places_by_name(frame).get(label, ()))
+        if count > 1:
+            raise PostProcessingError(f"the new column {label!r} would replace {count} columns; name it differently")
 
 
 def only_place(frame: pd.DataFrame, name: str, *, option: str) -> int:
