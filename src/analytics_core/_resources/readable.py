@@ -13,15 +13,24 @@ from analytics_core._settings import Settings
 
 
 class MarkdownToHtml:
-    """Writes Markdown as HTML; what it takes to do so is made when the first text comes, and kept for the next."""
+    """Writes Markdown as HTML; what it takes to do so is made when the first text comes, and kept for the next.
+
+    A text that comes again, as in a list of copies, is not written again.
+    """
 
     def __init__(self) -> None:
         self._parser: Any = None
+        self._written: dict[str, str] = {}
 
     def __call__(self, markdown: str | None) -> str | None:
         """Return a text as HTML in which nothing can act: no script, no handler, no frame."""
         if not markdown:
             return markdown
+        if markdown not in self._written:
+            self._written[markdown] = self._html(markdown)
+        return self._written[markdown]
+
+    def _html(self, markdown: str) -> str:
         import nh3
         from markdown_it import MarkdownIt
 

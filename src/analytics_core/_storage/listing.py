@@ -12,10 +12,10 @@ from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
+from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.parts import ValueParts, among
 from analytics_core._storage.record_kinds import RecordKind
 from analytics_core._storage.row_checks import fits_integer, text_problem
-from analytics_core._storage.scopes import in_scope
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"
@@ -29,10 +29,10 @@ class UnknownListColumnError(UnknownNameError):
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
 
-def page_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
+def page_statement(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> Select[Any]:
     """Return the statement of one page; each row also holds the number of all matches, as `TOTAL`."""
     _check_page(query)
-    narrowed = conditions(kind, query)
+    narrowed = conditions(kind, query, kept)
     total = _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL)  # a window would read all rows whole
     statement = sa.select(kind.table, total).where(*narrowed).order_by(*_order(kind, query))
     return statement.limit(query.page_size).offset(query.page * query.page_size)
@@ -43,22 +43,24 @@ def _check_page(query: ListQuery) -> None:
         raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
 
 
-def count_statement(kind: RecordKind[Any], query: ListQuery) -> Select[Any]:
+def count_statement(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
-    return _count(kind, conditions(kind, query))
+    return _count(kind, conditions(kind, query, kept))
 
 
 def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select[Any]:
     return sa.select(sa.func.count()).select_from(kind.table).where(*narrowed)
 
 
-def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> tuple[Select[Any], Select[Any]]:
+def distinct_statements(
+    kind: RecordKind[Any], name: str, query: ListQuery, kept: KeptStatements
+) -> tuple[Select[Any], Select[Any]]:
     """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
 
     Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
     """
     _check_page(query)
-    links, where = _links(kind), conditions(kind, query)
+    links, where = _links(kind), conditions(kind, query, kept)
     if link := links.get(name):
         column, where = link.value_column, [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
     else:
@@ -69,17 +71,19 @@ def distinct_statements(kind: RecordKind[Any], name: str, query: ListQuery) -> t
     return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
 
 
-def newest_statement(kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery) -> Select[Any]:
+def newest_statement(
+    kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, kept: KeptStatements
+) -> Select[Any]:
     """Return the statement of the different values of columns together, with the latest moment and highest id."""
     _check_page(query)
     columns = [_column(kind, name) for name in names]
     latest, last = sa.func.max(_column(kind, moment)), sa.func.max(kind.table.c.id)
-    paged = sa.select(*columns, latest, last).where(*conditions(kind, query)).group_by(*columns)
+    paged = sa.select(*columns, latest, last).where(*conditions(kind, query, kept)).group_by(*columns)
     ordered = paged.order_by(latest.desc(), last.desc())
     return ordered.limit(query.page_size).offset(query.page * query.page_size)
 
 
-def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bool]]:
+def conditions(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, all of which hold.
 
     Raises:
@@ -87,15 +91,17 @@ def conditions(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[bo
         UnknownOperatorError: an operator is not one of `ListFilter`'s.
         FilterValueError: a value does not fit its column or operator.
     """
-    return _narrowed(kind, query.ids) + [_condition(kind, item) for item in query.filters]
+    return _narrowed(kind, query.ids, kept) + [_condition(kind, item) for item in query.filters]
 
 
-def _narrowed(kind: RecordKind[Any], ids: frozenset[int] | Scope | None) -> list[ColumnElement[bool]]:
+def _narrowed(
+    kind: RecordKind[Any], ids: frozenset[int] | Scope | None, kept: KeptStatements
+) -> list[ColumnElement[bool]]:
     match ids:
         case None:
             return []
         case Scope():
-            return [in_scope(kind.table, ids)]
+            return [kept.in_scope(kind.table, ids)]
     return [among(kind.table.c.id, ids)]
 
 

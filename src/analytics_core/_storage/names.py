@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, ColumnElement, CompoundSelect, Connection, Row, Select, Table
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select, Table
 
 from analytics_core._records.names import (
     DashboardName,
@@ -19,8 +19,8 @@ from analytics_core._records.names import (
 )
 from analytics_core._records.scope import Scope
 from analytics_core._storage.content_tables import DASHBOARD_CHARTS, DASHBOARDS, TAGS
+from analytics_core._storage.kept_statements import KeptStatements, NamesStatement
 from analytics_core._storage.parts import among
-from analytics_core._storage.scopes import in_scope
 from analytics_core._storage.tables import DATABASES, DATASETS, ROLES
 
 _TAG, _ROLE, _DATASET, _DATABASE, _DASHBOARD = range(5)
@@ -28,12 +28,12 @@ _ZERO: Final[ColumnElement[Any]] = sa.literal_column("0")
 _NOTHING: Final = sa.null()
 
 
-def read_names(connection: Connection, query: NamesQuery) -> Names:
+def read_names(connection: Connection, query: NamesQuery, kept: KeptStatements) -> Names:
     """Return the names that a query asks for; without any ids nothing is read."""
-    asked = _statement(query)
-    if asked is None:
+    asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
+    if not asked:
         return Names()
-    rows = connection.execute(*asked).all()
+    rows = connection.execute(_statement(query, tuple(asked), kept), asked).all()
     found: dict[int, list[Row[Any]]] = {}
     for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
         found.setdefault(row.kind, []).append(row)
@@ -53,28 +53,32 @@ def read_names(connection: Connection, query: NamesQuery) -> Names:
     )
 
 
-def _statement(query: NamesQuery) -> tuple[Select[Any] | CompoundSelect[Any], dict[str, list[int]]] | None:
-    """Return the statement of a query and its ids; None when it asks for nothing."""
-    asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
-    selects = [_select(name, query) for name in asked]
-    if not selects:
-        return None
-    return (sa.union_all(*selects) if len(selects) > 1 else selects[0]), asked
+def _statement(query: NamesQuery, asked: tuple[str, ...], kept: KeptStatements) -> NamesStatement:
+    """Return the statement of what is asked for; the ids come when it is run."""
+    key = (asked, query.with_metadata, query.among_datasets, query.dashboards)
+    statement = kept.names.get(key)
+    if statement is None:
+        selects = [_select(name, query, kept) for name in asked]
+        statement = sa.union_all(*selects) if len(selects) > 1 else selects[0]
+        kept.names.put(key, statement)
+    return statement
 
 
-def _select(name: str, query: NamesQuery) -> Select[Any]:
+def _select(name: str, query: NamesQuery, kept: KeptStatements) -> Select[Any]:
     if name == "dashboards_of":
         statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
-        return _within(statement, DASHBOARDS, query.dashboards)
-    return _within(_BY_ID[name], DATASETS, query.among_datasets) if name == "datasets" else _BY_ID[name]
+        return _within(statement, DASHBOARDS, query.dashboards, kept)
+    return _within(_BY_ID[name], DATASETS, query.among_datasets, kept) if name == "datasets" else _BY_ID[name]
 
 
-def _within(statement: Select[Any], table: Table, which: frozenset[int] | Scope | None) -> Select[Any]:
+def _within(
+    statement: Select[Any], table: Table, which: frozenset[int] | Scope | None, kept: KeptStatements
+) -> Select[Any]:
     match which:
         case None:
             return statement
         case Scope() as scope:
-            return statement.where(in_scope(table, scope))
+            return statement.where(kept.in_scope(table, scope))
         case ids:
             return statement.where(among(table.c.id, ids))
 

@@ -74,18 +74,20 @@ class SqlRepository(Generic[Record]):
         """
         if _is_empty(query.ids):
             return 0, ()
-        statement = page_statement(self._kind, query)
+        statement = page_statement(self._kind, query, self._session.kept)
         self._session.begin_reading()
         rows = self._connection.execute(statement).mappings().all()
         if rows:
             return rows[0][TOTAL], self._records(rows, without=query.without)
-        return (self._connection.execute(count_statement(self._kind, query)).scalar_one() if query.page else 0), ()
+        if not query.page:
+            return 0, ()
+        return self._connection.execute(count_statement(self._kind, query, self._session.kept)).scalar_one(), ()
 
     def distinct(self, column: str, query: ListQuery) -> tuple[int, Sequence[Any]]:
         """Return how many different values a column has among the records that match, and the ones of the page."""
         if _is_empty(query.ids):
             return 0, ()
-        counted, paged = distinct_statements(self._kind, column, query)
+        counted, paged = distinct_statements(self._kind, column, query, self._session.kept)
         self._session.begin_reading()
         count = self._connection.execute(counted).scalar_one()
         return count, self._connection.execute(paged).scalars().all()
@@ -96,7 +98,7 @@ class SqlRepository(Generic[Record]):
         """Return the different values of columns together among the records that match, the newest ones first."""
         if _is_empty(query.ids):
             return ()
-        statement = newest_statement(self._kind, columns, moment, query)
+        statement = newest_statement(self._kind, columns, moment, query, self._session.kept)
         self._session.begin_reading()
         return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement)]
 
@@ -243,7 +245,7 @@ class SqlExpendableRepository(SqlRepository[Record]):
 
     def delete_matching(self, filters: Sequence[ListFilter]) -> int:
         """Remove all records for which every condition holds, in one statement, and return how many they were."""
-        matching = conditions(self._kind, ListQuery(filters=tuple(filters)))
+        matching = conditions(self._kind, ListQuery(filters=tuple(filters)), self._session.kept)
         with self._session.writing(counts=not self._kind.is_journal):
             return int(self._connection.execute(sa.delete(self._kind.table).where(*matching)).rowcount)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
+from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.ports import Clock, SecretBox
 
@@ -27,6 +28,7 @@ class StoreSession:
     clock: Clock
     secret_box: SecretBox
     on_write: Callable[[str | None], None]
+    kept: KeptStatements
     may_write: threading.Event = field(default_factory=threading.Event)
 
     def begin_reading(self) -> None:

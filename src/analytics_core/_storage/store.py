@@ -13,6 +13,7 @@ from sqlalchemy import Connection
 
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
+from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.migrate import migrate
 from analytics_core._storage.record_codec import secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
@@ -43,6 +44,7 @@ class SqlMetadataStore:
         self._engine = make_store_engine(url)
         self._secret_box = secret_box
         self._clock = clock
+        self._kept = KeptStatements()
         self._in_memory = is_memory(self._engine)
         self._memory_turn = threading.RLock()
         self._memory_connection: Connection | None = None
@@ -66,7 +68,11 @@ class SqlMetadataStore:
         changed: set[str | None] = set()
         with store_border(), self._connected() as connection:
             session = StoreSession(
-                connection=connection, clock=self._clock, secret_box=self._secret_box, on_write=changed.add
+                connection=connection,
+                clock=self._clock,
+                secret_box=self._secret_box,
+                on_write=changed.add,
+                kept=self._kept,
             )
             yield SqlUnitOfWork(session)
         if changed:

@@ -247,14 +247,6 @@ class ListConformance:
                 with pytest.raises(UnknownNameError):
                     unit.charts.distinct(unknown, ListQuery())
 
-    def test_ids_that_records_hold_come_once_too(self, store: MetadataStore, charts: list[int]) -> None:
-        """Owners of the records that match, and of no others."""
-        with store.unit_of_work() as unit:
-            assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
-            assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
-            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[2], charts[3]}))) == (1, [2])
-            assert unit.charts.distinct("tag_ids", ListQuery()) == (0, [])
-
     def test_a_secret_has_no_distinct_values_and_no_schema_is_no_value(self, store: MetadataStore) -> None:
         """What cannot be listed by cannot be asked for."""
         with store.unit_of_work() as unit:
@@ -271,6 +263,8 @@ class ListConformance:
             assert unit.charts.distinct("owner_ids", ListQuery()) == (2, [1, 2])
             assert unit.charts.distinct("owner_ids", ListQuery(page=1, page_size=1)) == (2, [2])
             assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[0]}))) == (1, [1])
+            assert unit.charts.distinct("owner_ids", ListQuery(ids=frozenset({charts[2], charts[3]}))) == (1, [2])
+            assert unit.charts.distinct("tag_ids", ListQuery()) == (0, [])
             last = (ListFilter(col="id", op="eq", val=charts[-1]),)
             assert unit.charts.distinct("owner_ids", ListQuery(filters=last)) == (0, [])
 
@@ -345,3 +339,23 @@ class ListConformance:
         bare = tuple(replace(name, json_metadata=None) for name in both)
         assert owned == {charts[0]: bare[1:], charts[1]: bare[1:]}
         assert given == {charts[0]: bare[:1]}
+
+    def test_scopes_that_take_turns_are_not_taken_for_each_other(self, store: MetadataStore, charts: list[int]) -> None:
+        """The same lists and names are asked for again and again, each time with another scope."""
+        pages = [Dashboard(uuid=f"p{n}", chart_ids=(charts[0],), owner_ids=(n,)) for n in (1, 2)]
+        with store.unit_of_work() as unit:
+            first, second = (unit.dashboards.add(page, actor_id=None).id for page in pages)
+        turns: list[tuple[frozenset[int] | Scope | None, set[int]]] = [
+            (Scope(owner_id=1), {first}),
+            (Scope(owner_id=2), {second}),
+            (Scope(ids=frozenset({first})), {first}),
+            (frozenset({second}), {second}),
+            (Scope(ids=frozenset({first, second})), {first, second}),
+            (None, {first, second}),
+        ]
+        for scope, expected in (*turns, *reversed(turns)):
+            with store.unit_of_work() as unit:
+                _, listed = unit.dashboards.list(ListQuery(ids=scope))
+                named = unit.names(NamesQuery(dashboards_of=frozenset({charts[0]}), dashboards=scope)).dashboards
+            assert {page.id for page in listed} == expected
+            assert {name.id for name in named[charts[0]]} == expected
