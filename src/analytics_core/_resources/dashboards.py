@@ -230,7 +230,7 @@ class Dashboards:
             record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
                 charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
-                record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.clock.now())
+                record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.wall_clock.now())
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
             made = sorted({*record.chart_ids} - {*placed.chart_ids})
             details = {"source": dashboard_id, **({"charts": made} if made else {})}
