@@ -57,6 +57,17 @@ def _bodies(statement: ast.stmt) -> Iterator[list[ast.stmt]]:
         yield part.body
 
 
+def test_a_reason_stands_beside_each_ignore_of_a_lint_rule() -> None:
+    bare = re.compile(r"# noqa(?!: [A-Z]+[0-9]+(, [A-Z]+[0-9]+)* - \w)")
+    found = [
+        f"{file.path}:{number}"
+        for file in source_files()
+        for number, line in enumerate(file.lines, start=1)
+        if bare.search(line)
+    ]
+    assert found == []
+
+
 def test_modules_keep_no_state() -> None:
     """No container to be filled later, no cache, no thread local, no `global`."""
     found = [

@@ -10,16 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.tenant_world import TenantWorld, ask, ids, rule, tenant_world
+from tests.support.tenant_world import ENGINES, TenantWorld, ask, ids, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore, errors
 
-ENGINES = [
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.server),
-    pytest.param("mysql", marks=pytest.mark.server),
-]
 OWN = [1, 2, 3]
 SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgresql": "public"}
 
@@ -27,12 +21,7 @@ SCHEMAS = {"sqlite": "main", "duckdb": "main", "postgresql": "public"}
 @pytest.fixture(scope="module", params=ENGINES)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantWorld]:
     folder = tmp_path_factory.mktemp("relations")
-    url = f"{request.param}:///{folder}/shop.db"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("make_postgres_database")()
-    if request.param == "mysql":
-        url = request.getfixturevalue("make_mariadb_database")()
-    with tenant_world(request.param, url, folder) as made:
+    with tenant_world(request.param, url_on(request, folder), folder) as made:
         made.admin.row_level_security.create(rule(made))
         made.release()
         made.execute("CREATE VIEW every_sale AS SELECT id, tenant FROM sales")

@@ -8,17 +8,11 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.tenant_world import ROWS, Row, TenantWorld, rule, tenant_world
+from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, rule, tenant_world, url_on
 
 from analytics_core import errors
 from analytics_core.testing import assert_isolated
 
-ENGINES = [
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.server),
-    pytest.param("mysql", marks=pytest.mark.server),
-]
 SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}
 TABLES = {
     "table": None,
@@ -63,12 +57,7 @@ ROADS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
 @pytest.fixture(scope="module", params=ENGINES)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantWorld]:
     folder = tmp_path_factory.mktemp("isolation")
-    url = f"{request.param}:///{folder}/shop.db"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("make_postgres_database")()
-    if request.param == "mysql":
-        url = request.getfixturevalue("make_mariadb_database")()
-    with tenant_world(request.param, url, folder) as made:
+    with tenant_world(request.param, url_on(request, folder), folder) as made:
         made.admin.row_level_security.create(rule(made))
         for name, sql in TABLES.items():
             if sql is not None:

@@ -5,16 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.support.tenant_world import ROWS, TenantWorld, ask, ids, rule, tenant_world
+from tests.support.tenant_world import ENGINES, ROWS, TenantWorld, ask, ids, rule, tenant_world, url_on
 
 from analytics_core import errors
 
-ENGINES = [
-    "sqlite",
-    "duckdb",
-    pytest.param("postgresql", marks=pytest.mark.server),
-    pytest.param("mysql", marks=pytest.mark.server),
-]
 OWN = {"acme": [1, 2, 3], "bolt": [4, 5], "o'hare": [6]}
 ALL = [row[0] for row in ROWS]
 
@@ -22,12 +16,7 @@ ALL = [row[0] for row in ROWS]
 @pytest.fixture(scope="module", params=ENGINES)
 def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[TenantWorld]:
     folder = tmp_path_factory.mktemp("tenants")
-    url = f"{request.param}:///{folder}/shop.db"
-    if request.param == "postgresql":
-        url = request.getfixturevalue("make_postgres_database")()
-    if request.param == "mysql":
-        url = request.getfixturevalue("make_mariadb_database")()
-    with tenant_world(request.param, url, folder) as made:
+    with tenant_world(request.param, url_on(request, folder), folder) as made:
         made.admin.row_level_security.create(rule(made))
         yield made
 

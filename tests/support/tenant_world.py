@@ -8,10 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import pytest
 import sqlalchemy as sa
 
 from analytics_core import AnalyticsCore, Settings
 
+ENGINES = [
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mysql", marks=pytest.mark.server),
+]
 KEY = "k3y-of-the-tenants-core-0123456789"
 TENANTS = ("acme", "bolt", "o'hare")
 COLUMNS = "id INTEGER NOT NULL, tenant VARCHAR(20), region VARCHAR(20), amount INTEGER, sold_on TIMESTAMP"
@@ -84,6 +91,16 @@ class TenantWorld:
     def virtual(self, name: str, sql: str) -> int:
         """Return the id of a new virtual dataset."""
         return int(self.admin.datasets.create({"database": 1, "table_name": name, "sql": sql}).id)
+
+
+def url_on(request: pytest.FixtureRequest, folder: Path) -> str:
+    """Return the URL of a new database on the engine that a fixture is for, a file in the folder or on a server."""
+    match request.param:
+        case "postgresql":
+            return str(request.getfixturevalue("make_postgres_database")())
+        case "mysql":
+            return str(request.getfixturevalue("make_mariadb_database")())
+    return f"{request.param}:///{folder}/shop.db"
 
 
 @contextmanager

@@ -98,12 +98,12 @@ class AnnotationLayers:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
         return Page(count=count, result=tuple(only(_item(layer, people, readable), fields) for layer in found))
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
         self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the layers: `name`, as `charts.distinct` does."""
         self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
         return self._choices.distinct(field, filter, page, page_size)

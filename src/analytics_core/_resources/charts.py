@@ -233,7 +233,7 @@ class Charts:
             act.log(unit, chart_id=chart_id)
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `owners`, `created_by`, `changed_by`, `datasets`, `dashboards` or `tags`.
 
         Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
@@ -251,7 +251,7 @@ class Charts:
         """
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
 
         The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;

@@ -195,14 +195,14 @@ class Dashboards:
             unit.dashboards.delete(dashboard_id)
             act.log(unit, dashboard_id=dashboard_id)
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles`, `charts` or `tags`.
 
         The arguments are those of `charts.related`.
         """
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
 
         The arguments are those of `charts.related`.

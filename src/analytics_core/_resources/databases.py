@@ -272,14 +272,14 @@ class Databases:
             self._runtime.connector.dispose(record.id)
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for a related field: `created_by` or `changed_by`.
 
         The arguments are those of `charts.related`.
         """
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `backend`.
 
         The arguments are those of `charts.related`.

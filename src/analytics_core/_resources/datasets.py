@@ -265,14 +265,14 @@ class Datasets:
             act.log(unit, details={"dataset_id": dataset_id})
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
 
         The arguments are those of `charts.related`.
         """
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
 
         The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.

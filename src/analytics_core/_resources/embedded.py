@@ -157,7 +157,7 @@ class Embedded:
         people = read_people(self._runtime.people, (item.audit.changed_by for item in found))
         return Page(count=count, result=tuple(only(_shown(item, people), fields) for item in found))
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `created_by`, `changed_by` or `dashboard`: the dashboards that they may embed.
 
         The arguments are those of `charts.related`.

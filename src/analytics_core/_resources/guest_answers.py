@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, Final, TypeVar
 
 from analytics_core._querying.answer import ChartData
+from analytics_core._resources.page import Page
 from analytics_core.models.base import Answer
 
 Shown = TypeVar("Shown", bound=Answer)
@@ -36,6 +37,11 @@ def for_guest(answer: Shown) -> Shown:
         if part in given:
             changes[part] = tuple(_without_sql(item) for item in getattr(answer, part) or ())
     return answer.model_copy(update=changes)
+
+
+def page_for_guest(page: Page[Shown]) -> Page[Shown]:
+    """Return a page of a list without the same."""
+    return Page(count=page.count, result=tuple(for_guest(item) for item in page))
 
 
 def without_statements(answer: ChartData) -> ChartData:

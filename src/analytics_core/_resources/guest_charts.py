@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from itertools import islice
-from typing import Any, Final
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
@@ -16,18 +15,17 @@ from analytics_core._resources.chart_answers import form_data
 from analytics_core._resources.chart_queries import Question
 from analytics_core._resources.charts import LISTING, Charts
 from analytics_core._resources.declared_filters import DeclaredFilter, declared_filters
-from analytics_core._resources.guest_answers import for_guest, without_statements
+from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor, refuse
+from analytics_core._resources.guest_lists import is_id, without_people
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
-from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order
+from analytics_core._resources.listing import Columns, Filters, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.query import ChartDataQueryContext
-
-_OF_PEOPLE: Final = frozenset({"owner_ids", "role_ids", "created_by", "changed_by", "last_saved_by"})
 
 
 class GuestCharts(GuestDoor):
@@ -46,18 +44,11 @@ class GuestCharts(GuestDoor):
         return for_guest(Charts(self._runtime, actor).get(chart_id))
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
-        charts = Charts(self._runtime, self._find_actor())
         asked, order = without_people(LISTING, filters, order_by)
-        found = charts.list(asked, order, page, page_size, columns)
-        return Page(count=found.count, result=tuple(for_guest(item) for item in found))
+        return page_for_guest(Charts(self._runtime, self._find_actor()).list(asked, order, page, page_size, columns))
 
     def data(self, question: Question, *, force: bool = False) -> ChartData:
         """Return the answer to a chart by its id, or to a query context that names the chart in its form data.
@@ -77,9 +68,11 @@ class GuestCharts(GuestDoor):
 
     def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
         """Return the context to run and the chart that it belongs to."""
-        asked = None if is_id(question) else self._runtime.contexts.read(question)  # type: ignore[arg-type]
-        chart_id = question if asked is None else _named_chart(asked.context)
-        assert isinstance(chart_id, int)  # noqa: S101 - tells the type checker
+        if isinstance(question, int):
+            chart_id, asked = question, None
+        else:
+            asked = self._runtime.contexts.read(question)
+            chart_id = _named_chart(asked.context)
         _require_named(actor, chart_id)
         with self._runtime.store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
@@ -127,29 +120,4 @@ def _named_chart(context: ChartDataQueryContext) -> int:
     named = form.get("slice_id") if isinstance(form, Mapping) else None
     if not is_id(named):
         raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
-    return int(named)  # type: ignore[arg-type]
-
-
-def is_id(value: Any) -> bool:
-    """Tell whether a value can be the id of a record."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
-def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple[Filters, Order]:
-    """Refuse to filter or order by people: what a guest does not see they must not find out either.
-
-    Looks at the query that the store would be asked, and returns what can be read a second time.
-    """
-    given, order = _read_once(filters), _read_once(order_by)
-    query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
-    for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
-        if column in _OF_PEOPLE:
-            refuse(f"a filter or an order by {column}")
-    return given, order
-
-
-def _read_once(given: Any) -> Any:
-    """Return an iterable as a tuple, cut where the list would refuse it; anything else as it is."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        return given
-    return tuple(islice(given, MOST_FILTERS + 1))
+    return named

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._resources.dashboards import LISTING, Dashboards
-from analytics_core._resources.guest_answers import for_guest, without_statements
-from analytics_core._resources.guest_charts import is_id, without_people
+from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor
-from analytics_core._resources.listing import Filters, Order
+from analytics_core._resources.guest_lists import is_id, without_people
+from analytics_core._resources.listing import Columns, Filters, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -37,18 +37,13 @@ class GuestDashboards(GuestDoor):
             raise DashboardAccessError(f"the guest token does not open dashboard {key!r}") from None
 
     def list(
-        self,
-        filters: Filters = (),
-        order_by: Order = None,
-        page: int = 0,
-        page_size: int = 25,
-        columns: Iterable[str] | None = None,
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards of the token, without people and roles."""
-        dashboards = Dashboards(self._runtime, self._find_actor())
         asked, order = without_people(LISTING, filters, order_by)
-        found = dashboards.list(asked, order, page, page_size, columns)
-        return Page(count=found.count, result=tuple(for_guest(item) for item in found))
+        return page_for_guest(
+            Dashboards(self._runtime, self._find_actor()).list(asked, order, page, page_size, columns)
+        )
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard of the token."""

@@ -112,7 +112,7 @@ def _every_one(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, 
     for entry in unit.logs.list(query)[1]:
         item_id = entry.slice_id if kind == _CHART else entry.dashboard_id
         assert entry.dttm is not None  # noqa: S101 - the conditions ask for both; tells the type checker
-        assert item_id is not None  # noqa: S101
+        assert item_id is not None  # noqa: S101 - tells the type checker
         yield _Done(order=(entry.dttm, entry.id), action=entry.action, kind=kind, item_id=item_id)
 
 

@@ -79,7 +79,7 @@ class Roles:
             count, found = unit.roles.list(query)
         return Page(count=count, result=tuple(only(_answer(role), fields) for role in found))
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what a role may be granted: `databases` or `datasets`, as `charts.related` does."""
         self._runtime.policy.require_manage_people(self._actor)
         return self._choices.related(field, filter, page, page_size)

@@ -138,12 +138,12 @@ class RowLevelSecurity:
             named = _named(unit, found)
         return Page(count=count, result=tuple(only(_item(rule, named, readable), fields) for rule in found))
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
         self._runtime.policy.require_manage_row_rules(self._actor)
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the rules: `group_key`, as `charts.distinct` does."""
         self._runtime.policy.require_manage_row_rules(self._actor)
         return self._choices.distinct(field, filter, page, page_size)

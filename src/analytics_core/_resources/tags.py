@@ -93,11 +93,11 @@ class Tags:
         people = read_people(self._runtime.people, (person for tag in found for person in _people_of(tag)))
         return Page(count=count, result=tuple(only(self._shown(tag, people), fields) for tag in found))
 
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
         return self._choices.related(field, filter, page, page_size)
 
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
         return self._choices.distinct(field, filter, page, page_size)
 

@@ -93,7 +93,7 @@ class Users:
         return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
 
     # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for a related field: `roles`.
 
         The arguments are those of `charts.related`.

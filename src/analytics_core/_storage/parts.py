@@ -157,11 +157,11 @@ class ValueParts:
         """Return the collection of the record's field."""
         return self.collection(parts)
 
-    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
+    def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
         """Store the values of a new record."""
         self._insert(connection, parent_id, dict.fromkeys(wanted))
 
-    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002
+    def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
         """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
         stored = set(self.load(connection, {parent_id}).get(parent_id, ()))
         for value in stored - set(wanted):

@@ -176,24 +176,24 @@ def _with_budget(tree: Any) -> Any:
             node.iter = through(node.iter, "_each", nodes.Const(weight))
             return node
 
-        def visit_Operand(self, node: nodes.Operand) -> nodes.Node:  # noqa: N802
+        def visit_Operand(self, node: nodes.Operand) -> nodes.Node:  # noqa: N802 - jinja2 finds visitors by the names of nodes
             self.generic_visit(node)
             node.expr = through(node.expr, "_weigh")
             return node
 
-        def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802
+        def visit_Concat(self, node: nodes.Concat) -> nodes.Node:  # noqa: N802 - jinja2 finds visitors by the names of nodes
             self.generic_visit(node)
             return through(nodes.List(node.nodes, lineno=node.lineno), "_concat")
 
-        def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802
+        def visit_List(self, node: nodes.List) -> nodes.Node:  # noqa: N802 - jinja2 finds visitors by the names of nodes
             self.generic_visit(node)
             return through(node, "_flat")
 
-        def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802
+        def visit_Dict(self, node: nodes.Dict) -> nodes.Node:  # noqa: N802 - jinja2 finds visitors by the names of nodes
             self.generic_visit(node)
             return through(node, "_flat")
 
-        def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802
+        def visit_Tuple(self, node: nodes.Tuple) -> nodes.Node:  # noqa: N802 - jinja2 finds visitors by the names of nodes
             self.generic_visit(node)
             return node if node.ctx == "store" else through(node, "_flat")
 
