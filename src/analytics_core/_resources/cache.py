@@ -18,7 +18,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
 from analytics_core._resources.question_filters import given_filters
 from analytics_core._resources.questions import Questions
-from analytics_core._resources.readable_items import readable_charts
+from analytics_core._resources.readable_items import readable_charts_by_id
 from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_datasets
@@ -102,7 +102,7 @@ class CacheControl:
             chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
             if asked.dashboard_id is not None:
                 chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
-            readable = sorted(readable_charts(unit, self._runtime.policy, self._actor, chart_ids))
+            readable = sorted(readable_charts_by_id(unit, self._runtime.policy, self._actor, chart_ids))
         results = self.warm_up_many(readable, dashboard_id=asked.dashboard_id, extra_filters=asked.extra_filters)
         return DatasetCacheWarmUpResponse(result=tuple(results))
 
@@ -164,7 +164,7 @@ class CacheControl:
     def _all_charts(self, unit: UnitOfWork, dashboard_id: int | None) -> tuple[int, ...]:
         policy, actor = self._runtime.policy, self._actor
         if dashboard_id is not None:
-            return tuple(readable_charts(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
+            return tuple(readable_charts_by_id(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
         return tuple(every_id(unit.charts, ids=visible_charts(unit, policy, actor)))
 
     def _warmed(

@@ -75,12 +75,10 @@ LOOK_UPS = LookUps(
     shape="chart",
     repository=lambda unit: unit.charts,
     scope=CHARTS.scope,
+    narrower={_DATASET_NAME: lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))},
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
-)
-_LOOK_UPS_BY_DATASET = replace(
-    LOOK_UPS, scope=lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))
 )
 
 
@@ -257,8 +255,7 @@ class Charts:
         The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;
         arguments and errors are those of `related`.
         """
-        look_ups = _LOOK_UPS_BY_DATASET if field == _DATASET_NAME else LOOK_UPS
-        return Choices(self._runtime, self._actor, look_ups).distinct(field, filter, page, page_size)
+        return self._choices.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(

@@ -175,10 +175,8 @@ class Datasets:
             count, found = unit.datasets.list(query)
             databases = unit.names(NamesQuery(databases=frozenset(dataset.database_id for dataset in found))).databases
         people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
-        items = (
-            dataset_item(d, database=databases[d.database_id], people=people, readable=self._readable_texts())
-            for d in found
-        )
+        readable = self._readable_texts()
+        items = (dataset_item(d, database=databases[d.database_id], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
     def update(self, dataset_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> DatasetGet:

@@ -10,11 +10,12 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
+from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.sources import Source, parse_source, readable_chart, readable_dataset
+from analytics_core._resources.sources import Source, parse_source, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError

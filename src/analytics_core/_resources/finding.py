@@ -78,3 +78,17 @@ def require_readable_dashboard(unit: UnitOfWork, policy: Policy, actor: Actor, d
         charts = by_ids(unit.charts, dashboard.chart_ids, without=frozenset({"owner_ids", "tag_ids"}))
         datasets = datasets_of(unit, charts.values(), without=_UNASKED).values()
     policy.require_read_dashboard(actor, dashboard, datasets)
+
+
+def readable_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int) -> Chart:
+    """Return a chart; NotFoundError or ChartAccessError otherwise."""
+    chart = unit.charts.get(chart_id)
+    require_readable_chart(unit, policy, actor, chart)
+    return chart
+
+
+def readable_dashboard(unit: UnitOfWork, policy: Policy, actor: Actor, dashboard_id: int) -> Dashboard:
+    """Return a dashboard; NotFoundError or DashboardAccessError otherwise."""
+    dashboard = unit.dashboards.get(dashboard_id)
+    require_readable_dashboard(unit, policy, actor, dashboard)
+    return dashboard

@@ -12,9 +12,10 @@ from typing import Any
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
-from analytics_core._resources.sources import Source, readable_chart, readable_dataset, remaining_chart
+from analytics_core._resources.sources import Source, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -25,7 +25,7 @@ from analytics_core._resources.look_ups import Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.readable_items import readable_charts, readable_dashboards
+from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
 from analytics_core._resources.recent_activity import recent_activity
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -217,10 +217,10 @@ class Logs:
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""
         policy, actor = self._runtime.policy, self._actor
-        charts = readable_charts(unit, policy, actor, [entry.slice_id])
+        charts = readable_charts_by_id(unit, policy, actor, [entry.slice_id])
         if entry.slice_id is not None and entry.slice_id not in charts:
             raise ChartAccessError(f"you have no access to chart {entry.slice_id}; ask for a grant on its dataset")
-        dashboards = readable_dashboards(unit, policy, actor, [entry.dashboard_id])
+        dashboards = readable_dashboards_by_id(unit, policy, actor, [entry.dashboard_id])
         if entry.dashboard_id is not None and entry.dashboard_id not in dashboards:
             raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
 

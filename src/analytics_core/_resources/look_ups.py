@@ -52,12 +52,14 @@ class LookUps:
     """What may be looked up in one resource: where its records are, and which of them the actor may see (`scope`).
 
     `people` maps related fields to the column with users' ids, `records` maps the others to their choices; `distinct`
-    maps fields to their columns.
+    maps fields to their columns. `narrower` says of which records the values of a field are told, where those are fewer
+    than the actor may see.
     """
 
     shape: str
     repository: Callable[[UnitOfWork], Repository[Any]]
     scope: Scope
+    narrower: Mapping[str, Scope] = field(default_factory=dict)
     people: Mapping[str, str] = field(default_factory=dict)
     records: Mapping[str, RecordChoices] = field(default_factory=dict)
     distinct: Mapping[str, str] = field(default_factory=dict)
@@ -112,7 +114,8 @@ class Choices:
             raise UnknownNameError(name, place=f"the distinct fields of {look_ups.shape}s", known=known)
         wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), look_ups.distinct[name]
         with self.runtime.store.unit_of_work() as unit:
-            query = _page_of(look_ups.scope(unit, self.runtime.policy, self.actor), column, wanted)
+            scope = look_ups.narrower.get(name, look_ups.scope)
+            query = _page_of(scope(unit, self.runtime.policy, self.actor), column, wanted)
             count, values = look_ups.repository(unit).distinct(column, query)
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
 

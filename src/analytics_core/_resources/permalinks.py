@@ -11,18 +11,17 @@ from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.readable_items import readable_dashboards
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import parse_source, readable_chart, readable_dataset, remaining_chart
+from analytics_core._resources.sources import parse_source, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object, stored_shape
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.permalink_keys import permalink_keys
 from analytics_core.errors import (
     AlreadyExistsError,
-    DashboardAccessError,
     NotFoundError,
     PayloadFormatError,
     PayloadSchemaError,
@@ -109,7 +108,7 @@ class Permalinks:
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
-                self._require_dashboard(unit, dashboard_id)
+                readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
                 return self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
 
         return self._answer(_DASHBOARD, until_accepted(store))
@@ -118,7 +117,7 @@ class Permalinks:
         """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             record, content = _content(unit, _DASHBOARD, key)
-            self._require_dashboard(unit, content["dashboard_id"])
+            readable_dashboard(unit, self._runtime.policy, self._actor, content["dashboard_id"])
         state = stored_shape(record, DashboardPermalinkState, content["state"])
         return DashboardPermalink(dashboardId=content["dashboard_id"], state=state)
 
@@ -136,11 +135,6 @@ class Permalinks:
             raise StaleVersionError("permalink", keys[0]) from None
         act.log(unit, **about)
         return keys[0]
-
-    def _require_dashboard(self, unit: UnitOfWork, dashboard_id: int) -> None:
-        unit.dashboards.get(dashboard_id)
-        if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
-            raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
 
     def _answer(self, kind: str, key: str) -> Permalink:
         readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)

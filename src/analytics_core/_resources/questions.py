@@ -7,21 +7,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._querying.loading import find_dataset_of
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.question_filters import (
     ExtraFilters,
     dashboard_filters,
     given_filters,
     with_filters,
 )
-from analytics_core._resources.readable_items import readable_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import DashboardAccessError, NotFoundError, QueryError
+from analytics_core.errors import NotFoundError, QueryError
 
 _SHAPE = "ChartCacheWarmUpRequestSchema"
 
@@ -53,8 +52,7 @@ class Questions:
         """
         given = given_filters(extra_filters, shape=_SHAPE)
         with self._runtime.store.unit_of_work() as unit:
-            chart = unit.charts.get(chart_id)
-            self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            chart = readable_chart(unit, self._runtime.policy, self._actor, chart_id)
             dashboard = self.dashboard(unit, dashboard_id) if dashboard_id is not None else None
         if dashboard is not None and chart.id not in dashboard.chart_ids:
             raise NotFoundError(f"chart on dashboard {dashboard.id}", chart.id)
@@ -63,10 +61,7 @@ class Questions:
 
     def dashboard(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         """Return a dashboard that the actor may read; NotFoundError or DashboardAccessError otherwise."""
-        dashboard = unit.dashboards.get(dashboard_id)
-        if dashboard_id not in readable_dashboards(unit, self._runtime.policy, self._actor, [dashboard_id]):
-            raise DashboardAccessError(f"you have no access to dashboard {dashboard_id}; ask one of its owners")
-        return dashboard
+        return readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
 
 
 def _context(chart: Chart) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Final
 
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.readable_items import readable_charts, readable_dashboards
+from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.models.log import RecentActivity, RecentActivityList
@@ -95,10 +95,10 @@ def _titles(
     titles: dict[int, str | None] = {}
     for batch in batches:
         if kind == _CHART:
-            charts = readable_charts(unit, policy, actor, batch)
+            charts = readable_charts_by_id(unit, policy, actor, batch)
             titles |= {chart.id: chart.slice_name for chart in charts.values()}
         else:
-            boards = readable_dashboards(unit, policy, actor, batch)
+            boards = readable_dashboards_by_id(unit, policy, actor, batch)
             titles |= {board.id: board.dashboard_title for board in boards.values()}
     return titles
 

@@ -8,7 +8,7 @@ from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.json_text import json_object
-from analytics_core._resources.readable_items import readable_charts, readable_dashboards
+from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
 from analytics_core._resources.visibility import every_id
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -35,8 +35,8 @@ def related_objects(unit: UnitOfWork, policy: Policy, actor: Actor, dataset_ids:
     drawn = tuple(every_id(unit.charts, charts_drawn_from(wanted))) if wanted else ()
     showing = (ListFilter(col="chart_ids", op="in", val=drawn),)
     boards = every_id(unit.dashboards, showing) if drawn else ()
-    charts = tuple(_chart(chart) for chart in readable_charts(unit, policy, actor, drawn).values())
-    dashboards = tuple(_dashboard(board) for board in readable_dashboards(unit, policy, actor, boards).values())
+    charts = tuple(_chart(chart) for chart in readable_charts_by_id(unit, policy, actor, drawn).values())
+    dashboards = tuple(_dashboard(board) for board in readable_dashboards_by_id(unit, policy, actor, boards).values())
     return RelatedObjects(
         charts=RelatedCharts(count=len(charts), result=charts),
         dashboards=RelatedDashboards(count=len(dashboards), result=dashboards),

@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._records.chart import DATASET_TYPES, Chart
+from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids
-from analytics_core._resources.finding import require_readable_chart
+from analytics_core._resources.finding import readable_chart
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
@@ -74,13 +74,6 @@ def readable_datasets(unit: UnitOfWork, policy: Policy, actor: Actor, sources: S
             raise NotFoundError("dataset", source.id)
         policy.require_read_dataset(actor, found[source.id])
     return tuple(found[source.id] for source in sources)
-
-
-def readable_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int) -> Chart:
-    """Return a chart; NotFoundError or ChartAccessError otherwise."""
-    chart = unit.charts.get(chart_id)
-    require_readable_chart(unit, policy, actor, chart)
-    return chart
 
 
 def remaining_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int | None) -> int | None:

@@ -195,7 +195,8 @@ class Tags:
             found: tuple[int, Sequence[Chart | Dashboard]]
             found = unit.charts.list(query) if kind is TagTarget.CHART else unit.dashboards.list(query)
         count, records = found
-        return Page(count=count, result=tuple(_carrier(record, self._readable_texts()) for record in records))
+        readable = self._readable_texts()
+        return Page(count=count, result=tuple(_carrier(record, readable) for record in records))
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _writable(self, unit: UnitOfWork, tag_id: int) -> Tag:
