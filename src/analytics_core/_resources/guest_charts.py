@@ -69,7 +69,7 @@ class GuestCharts(GuestDoor):
     def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
         """Return the context to run and the chart that it belongs to."""
         if isinstance(question, int):
-            chart_id, asked = question, None
+            chart_id, asked = _as_id(question), None
         else:
             asked = self._runtime.contexts.read(question)
             chart_id = _named_chart(asked.context)
@@ -118,6 +118,11 @@ def _require_named(actor: Actor, chart_id: Any) -> None:
 def _named_chart(context: ChartDataQueryContext) -> int:
     form = context.form_data
     named = form.get("slice_id") if isinstance(form, Mapping) else None
+    return _as_id(named)
+
+
+def _as_id(named: object) -> int:
+    """Return what names a stored chart; GuestAccessError for everything else, true and false among it."""
     if not is_id(named):
         raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
     return named
