@@ -56,11 +56,12 @@ class Smoothing:
 
     def states(self, z: Floats) -> tuple[Floats, Floats, Floats]:
         """Return level and slope after each point of `z`, and the one-step errors."""
-        left, starts = _filtered(_drive(z, self.phi), alpha=self.alpha, beta=self.beta, phi=self.phi)
-        errors = left - self.level * starts[0]
+        filtered = _filtered(_drive(z, self.phi), alpha=self.alpha, beta=self.beta, phi=self.phi)
+        errors, push = filtered.T
+        errors = errors - (self.level + self.phi * self.slope) * push
         if not self.phi:
             return z - (1 - self.alpha) * errors, np.zeros(z.size), errors
-        errors = errors - self.slope * starts[1]
+        errors[1:] += self.phi * self.level * push[:-1]
         pushes = self.beta * errors
         pushes[0] += self.phi * self.slope
         return z - (1 - self.alpha) * errors, run_recursion(pushes, [self.phi]), errors
@@ -159,29 +160,31 @@ def _fading_sum(phi: float, steps: Floats) -> Floats:
     return total
 
 
-def _filtered(drive: Floats, *, alpha: float, beta: float, phi: float) -> tuple[Floats, tuple[Floats, ...]]:
-    """The one-step errors from a start at zero; what a unit level, and a unit slope, at the start take off them."""
+def _filtered(drive: Floats, *, alpha: float, beta: float, phi: float) -> Floats:
+    """As columns: the one-step errors from a start at zero, and what one push at the first point takes off them."""
     if not phi:
-        filtered = run_recursion(drive, [1 - alpha])
-        return filtered[:, 0], (filtered[:, 1],)
-    filtered = run_recursion(drive, [1 + phi - alpha - phi * beta, -phi * (1 - alpha)])
-    push = phi * filtered[:, 1]
-    of_level = filtered[:, 1].copy()
-    of_level[1:] -= push[:-1]
-    return filtered[:, 0], (of_level, push)
+        return run_recursion(drive, (1 - alpha,))
+    return run_recursion(drive, (1 + phi - alpha - phi * beta, -phi * (1 - alpha)))
 
 
 def _solve(drive: Floats, *, alpha: float, beta: float, phi: float) -> _Solution:
-    """The start that leaves the least squares with these smoothing numbers, and these squares."""
-    errors, starts = _filtered(drive, alpha=alpha, beta=beta, phi=phi)
-    of_level = starts[0]
-    total, by_level, levels = float(errors @ errors), float(errors @ of_level), float(of_level @ of_level)
-    level, slope, by_slope = by_level / levels, 0.0, 0.0
-    if phi:
-        push = starts[1]
-        by_slope, slopes, both = float(errors @ push), float(push @ push), float(of_level @ push)
-        determinant = levels * slopes - both**2
-        if determinant > 1e-12 * levels * slopes:
-            level = (by_level * slopes - by_slope * both) / determinant
-            slope = (by_slope * levels - by_level * both) / determinant
+    """The start that leaves the least squares with these smoothing numbers, and these squares.
+
+    A unit slope at the start pushes by phi at the first point; a unit level pushes by 1 there, and by -phi at the next.
+    """
+    filtered = _filtered(drive, alpha=alpha, beta=beta, phi=phi)
+    (total, by_push), (_, pushes) = (filtered.T @ filtered).tolist()
+    if not phi:
+        level = by_push / pushes
+        return max(total - level * by_push, 0.0), level, 0.0
+    by_next, overlap = (filtered[1:].T @ filtered[:-1, 1]).tolist()
+    by_level, levels = by_push - phi * by_next, (1 + phi**2) * pushes - 2 * phi * overlap
+    levels -= (phi * float(filtered[-1, 1])) ** 2
+    by_slope, slopes, both = phi * by_push, phi**2 * pushes, phi * (pushes - phi * overlap)
+    determinant = levels * slopes - both**2
+    if determinant <= 1e-12 * levels * slopes:
+        level = by_level / levels
+        return max(total - level * by_level, 0.0), level, 0.0
+    level = (by_level * slopes - by_slope * both) / determinant
+    slope = (by_slope * levels - by_level * both) / determinant
     return max(total - level * by_level - slope * by_slope, 0.0), level, slope
