@@ -196,7 +196,7 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
         ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),
         ({"weekly_seasonality": "often"}, "weekly_seasonality"),
         ({"weekly_seasonality": 1.5}, "weekly_seasonality"),
-        ({"monthly_seasonality": -1}, "monthly_seasonality.*must be 0 or more"),
+        ({"monthly_seasonality": -1}, "monthly_seasonality: must be true, false, a Fourier order .*0 or more"),
         ({"confidence_interval": "most"}, "confidence_interval: "),
         ({"time_grain": None}, "time_grain: must be one of PT1S, PT5S"),
         ({"index": ["day"]}, "index: must be text"),

@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from tests.support.frames import frame_of
 
+from analytics_core import postprocessing
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
@@ -256,3 +257,24 @@ def test_the_aggregates_of_sort_are_accepted_and_reported() -> None:
     (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
     assert step.unread == ("aggregates",)
     assert columns(run(NUMBERS, Asked(operation="sort", options=options))) == {"x": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("options", "unread"),
+    [
+        ({"columns": {"x": True}}, ()),
+        ({"by": "x", "columns": {"x": False}}, ("columns",)),
+        ({"is_sort_index": True, "by": "x", "columns": {"x": False}}, ("by", "columns")),
+    ],
+)
+def test_orders_that_another_order_goes_before_are_reported(options: dict[str, Any], unread: tuple[str, ...]) -> None:
+    (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
+    assert step.unread == unread
+
+
+def test_a_function_tells_what_it_does_not_read() -> None:
+    table = pd.DataFrame({"x": [2, 1]})
+    result = postprocessing.sort(table, by="x", aggregates={"x": {"operator": "sum"}})
+    assert result["x"].tolist() == [1, 2]
+    assert result.attrs["notes"] == ("sort: kept but not read: aggregates",)
+    assert not table.attrs

@@ -59,11 +59,13 @@ def forecast_series(
         model, grid.values / scale, chosen, local, horizon=horizon, confidence=confidence, lag=lag
     )
     rows = np.maximum(steps, 0)
+    with np.errstate(over="ignore"):  # beside the largest floats a bound may be infinite
+        yhat, lower, upper = (part[rows] * scale for part in (projection.center, projection.lower, projection.upper))
     return ForecastResult(
         moments=every,
-        yhat=projection.center[rows] * scale,
-        lower=projection.lower[rows] * scale,
-        upper=projection.upper[rows] * scale,
+        yhat=yhat,
+        lower=lower,
+        upper=upper,
         history=grid.moments.size,
         notes=(*_grid_notes(grid), *notes, *more_notes),
     )

@@ -31,7 +31,9 @@ def project_named(
     periods = [period for period in periods if period.is_forced or period.evidence < STRONG_EVIDENCE]
     filled = fill_gaps(values)[-MOST_POINTS:]
     if filled.size < FEWEST_POINTS or np.ptp(filled) == 0:
-        return project(values, periods, horizon=horizon, confidence=confidence), (_instead(model, "it has too little"),)
+        return project(values, periods, horizon=horizon, confidence=confidence), (
+            _instead(model, "there is too little of"),
+        )
     scale = float(np.abs(np.diff(filled)).mean())
     origin = float(filled[-1])
     try:

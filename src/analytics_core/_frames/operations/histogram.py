@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 import pandas as pd
@@ -56,6 +57,9 @@ def _check_size(groups: int, bins: int) -> None:
 
 
 def _edges(values: Array, bins: int) -> Array:
+    low, high = float(values.min()), float(values.max())
+    if not isfinite(high - low):
+        raise PostProcessingError("column: the values lie too far apart: the width of their range is beyond a float")
     try:
         return np.histogram_bin_edges(values, bins=bins)
     except ValueError:
