@@ -23,7 +23,7 @@ from analytics_core._frames.operations.checks import (
 )
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.enums import TimeGrain
-from analytics_core.models.postprocessing import ForecastOptions
+from analytics_core.models.postprocessing import ForecastModel, ForecastOptions
 
 DEFAULT_INDEX = "__timestamp"
 MOST_PERIODS = 100_000
@@ -68,7 +68,20 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
         made[name] = _observed(values, moments, result)
         for note in result.notes:
             notes.setdefault(note, []).append(name)
-    return Noted(frame=pd.DataFrame(made), notes=_told(notes, others))
+    return Noted(frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_told(notes, others)))
+
+
+def _unread_orders(options: ForecastOptions) -> tuple[str, ...]:
+    """A note of the Fourier orders that only the default model reads."""
+    if options.model is ForecastModel.AUTO:
+        return ()
+    asked = {
+        "weekly_seasonality": options.weekly_seasonality,
+        "monthly_seasonality": options.monthly_seasonality,
+        "yearly_seasonality": options.yearly_seasonality,
+    }
+    orders = [name for name, order in asked.items() if order and order is not True]
+    return (f"{listed(orders)}: model {options.model.value!r} reads no Fourier order, only true",) if orders else ()
 
 
 def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
