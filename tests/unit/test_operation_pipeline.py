@@ -278,3 +278,31 @@ def test_a_function_tells_what_it_does_not_read() -> None:
     assert result["x"].tolist() == [1, 2]
     assert result.attrs["notes"] == ("sort: kept but not read: aggregates",)
     assert not table.attrs
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Asked(operation="select", options={"columns": ["day"], "rename": {"day": "d"}}),
+        Asked(operation="rename", options={"columns": {"day": "d"}}),
+        Asked(operation="aggregate", options={"aggregates": {"d": {"column": "day", "operator": "max"}}}),
+    ],
+)
+def test_days_stay_days_under_another_name(step: Asked) -> None:
+    frame = frame_of({"day": [date(2024, 1, 2)]}, day=ValueKind.DATE)
+    (column,) = run(frame, step).columns
+    assert (column.name, column.kind, column.to_list()) == ("d", ValueKind.DATE, [date(2024, 1, 2)])
+
+
+def test_midnights_of_moments_stay_moments() -> None:
+    frame = frame_of({"at": [datetime(2024, 1, 2)]}, at=ValueKind.TIMESTAMP)
+    (column,) = run(frame, Asked(operation="rename", options={"columns": {"at": "d"}})).columns
+    assert column.kind is ValueKind.TIMESTAMP
+
+
+def test_an_index_that_cannot_become_a_column_is_told_with_the_step_before() -> None:
+    options = {"index": "x", "aggregates": {"x": {"operator": "sum"}}}
+    with pytest.raises(
+        PostProcessingError, match=r"^after post_processing\[0\] \(pivot\): .*called 'x' like the index"
+    ):
+        run(NUMBERS, Asked(operation="pivot", options=options))
