@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -291,3 +292,10 @@ def test_a_model_with_one_season_notes_the_others_that_were_asked_for() -> None:
         "forecast: monthly_seasonality: model 'theta' reads no Fourier order, only true",
         "forecast: x: model 'theta' has one season at most: left out is that of 30.4375 steps",
     )
+
+
+def test_days_of_python_are_moments() -> None:
+    days = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2), None], "x": [1.0, 2.0, 9.0]})
+    result = postprocessing.forecast(days, time_grain="P1D", periods=1, confidence_interval=0.8)
+    assert result["day"].tolist() == list(pd.date_range("2024-01-01", periods=3))
+    assert result["x"].tolist()[:2] == [1.0, 2.0]

@@ -94,7 +94,7 @@ def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[st
 
 def _axis(frame: pd.DataFrame, name: str | None) -> str:
     """Return the column of moments: the one named, else `__timestamp`, else the first that holds moments."""
-    moments = [label for label in frame.columns if pd.api.types.is_datetime64_any_dtype(frame[label])]
+    moments = [label for label in frame.columns if _holds_moments(frame[label])]
     if name is None:
         name = DEFAULT_INDEX if DEFAULT_INDEX in moments else next(iter(moments), None)
     if name is None:
@@ -105,12 +105,20 @@ def _axis(frame: pd.DataFrame, name: str | None) -> str:
     return name
 
 
+def _holds_moments(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column) or _holds_python_days(column)
+
+
+def _holds_python_days(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_object_dtype(column) and pd.api.types.infer_dtype(column, skipna=True) == "date"
+
+
 def _days_as_moments(axis: pd.Series[Any]) -> pd.Series[Any]:
-    """Return Arrow's days as moments, which have a zone or none; other columns are left as they are."""
+    """Return days of Arrow or of Python as moments, which have a zone or none; other columns as they are."""
     import pyarrow as pa
 
     days = isinstance(axis.dtype, pd.ArrowDtype) and pa.types.is_date(axis.dtype.pyarrow_dtype)
-    return axis.astype("datetime64[us]") if days else axis
+    return axis.astype("datetime64[us]") if days or _holds_python_days(axis) else axis
 
 
 def _check_periods(periods: int, series: int) -> None:
