@@ -306,3 +306,9 @@ def test_an_index_that_cannot_become_a_column_is_told_with_the_step_before() -> 
         PostProcessingError, match=r"^after post_processing\[0\] \(pivot\): .*called 'x' like the index"
     ):
         run(NUMBERS, Asked(operation="pivot", options=options))
+
+
+def test_new_names_of_columns_that_select_leaves_out_are_reported() -> None:
+    options = {"columns": ["x", "y"], "exclude": ["y"], "rename": {"x": "a", "y": "b", "z": "c"}}
+    (step,) = read_steps([Asked(operation="select", options=options)], OPERATIONS)
+    assert step.unread == ("rename.y", "rename.z")

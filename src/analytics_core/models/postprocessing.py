@@ -432,6 +432,11 @@ class SelectOptions(OperationOptions):
     exclude: Names = ()
     rename: NameMap = Field(default_factory=dict)
 
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted; also new names of columns that are left out."""
+        gone = {name for name in self.rename if name in self.exclude or (self.columns and name not in self.columns)}
+        return tuple(sorted((*super().unread(), *(f"rename.{name}" for name in gone))))
+
 
 class SeparatorOptions(OperationOptions):
     """Options of `escape_separator` and `unescape_separator`: there are none."""

@@ -68,7 +68,9 @@ def _compared(ours: Array, theirs: Array, options: CompareOptions) -> Array:
             return _difference(ours, theirs)
         change = _difference(ours, theirs) if options.compare_type is CompareType.PERCENTAGE else ours
         shares = np.asarray(np.true_divide(change, theirs))
-        shares[theirs == 0] = np.nan
+        zeros = theirs == 0
+        if zeros.any():
+            shares[zeros] = np.nan
         return np.round(shares, options.precision, out=shares)
 
 
