@@ -7,13 +7,18 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.checks import is_numeric, labels, listed, numbers, refuse_column, require_columns
+from analytics_core._frames.operations.checks import (
+    Array,
+    is_numeric,
+    labels,
+    listed,
+    numbers,
+    refuse_column,
+    require_columns,
+)
 from analytics_core.errors import PostProcessingError
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
