@@ -7,8 +7,8 @@
     )
 
 The keyword arguments bear the names of the contract's options (section Operation options); None is the contract's null.
-The DataFrame that is given never changes. Where something was done otherwise than asked, `attrs["notes"]` of the answer
-tells it. What an operation gives, and where it departs from what is usual, is told in
+The DataFrame that is given never changes. Where something was done otherwise than asked, or an option has no effect,
+`attrs["notes"]` of the answer tells it. What an operation gives, and where it departs from what is usual, is told in
 docs/explanation/post-processing.md.
 
 Raises (all functions):
@@ -66,8 +66,9 @@ def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
     noted = run_step(step, frame)
-    if noted.notes:
-        noted.frame.attrs["notes"] = noted.notes
+    unread = (f"{name}: kept but not read: {', '.join(step.unread)}",) if step.unread else ()
+    if unread or noted.notes:
+        noted.frame.attrs["notes"] = (*unread, *noted.notes)
     return noted.frame
 
 
@@ -310,9 +311,21 @@ def sort(
     by: Names = (),
     ascending: bool | Sequence[bool] = True,
     is_sort_index: bool = False,
+    aggregates: Aggregates | None = None,
 ) -> pd.DataFrame:
-    """Return the rows in order, nulls last: of `columns` (name to ascending), of `by`, or of the index."""
-    return _run("sort", frame, columns=columns, by=by, ascending=ascending, is_sort_index=is_sort_index)
+    """Return the rows in order, nulls last: of `columns` (name to ascending), of `by`, or of the index.
+
+    `aggregates`, which the contract lists, is accepted and without effect.
+    """
+    return _run(
+        "sort",
+        frame,
+        columns=columns,
+        by=by,
+        ascending=ascending,
+        is_sort_index=is_sort_index,
+        aggregates=aggregates,
+    )
 
 
 def unescape_separator(frame: pd.DataFrame) -> pd.DataFrame:

@@ -38,7 +38,7 @@ def test_too_little_for_a_named_model_is_forecast_by_the_default_with_a_note(
 ) -> None:
     result = forecast(y, model=model)
     assert is_finite_and_ordered(result)
-    assert f"model '{model}' was replaced by 'auto'" in result.notes[0]
+    assert result.notes == (f"model '{model}' was replaced by 'auto': there is too little of this series",)
 
 
 def test_the_default_model_does_not_load_statsmodels_or_pandas() -> None:

@@ -202,3 +202,9 @@ def test_the_input_is_not_changed() -> None:
     forecast(y, moments=moments)
     np.testing.assert_array_equal(y, before[0])
     np.testing.assert_array_equal(moments, before[1])
+
+
+def test_a_bound_beyond_the_largest_float_is_infinite_without_a_warning() -> None:
+    result = forecast([1e308] * 10 + [1.7e308] * 3)
+    assert np.isinf(result.upper).any()
+    assert np.isfinite(result.yhat).all()

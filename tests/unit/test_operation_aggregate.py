@@ -101,3 +101,29 @@ def test_an_empty_frame_gives_nothing_for_groups_and_one_row_for_all(frame: pd.D
 def test_what_cannot_be_honoured_is_told(frame: pd.DataFrame, options: dict[str, Any], message: str) -> None:
     with pytest.raises(PostProcessingError, match=f"^aggregate: .*{message}"):
         postprocessing.aggregate(frame, **options)
+
+
+@pytest.mark.parametrize("values", [[2**60 + 1, None, 4], [2**60 + 1, None, -(2**60) - 3]])
+@pytest.mark.parametrize(("operator", "of"), [("sum", sum), ("max", max), ("nanmin", min)])
+def test_whole_numbers_beyond_doubles_stay_exact_beside_nulls(operator: str, of: Any, values: list[Any]) -> None:
+    frame = pd.DataFrame({"x": pd.Series(values, dtype="Int64")})
+    result = postprocessing.aggregate(frame, aggregates={"x": {"operator": operator}})
+    assert result["x"].tolist() == [of([value for value in values if value is not None])]
+
+
+def test_an_extreme_beyond_doubles_stays_exact_beside_a_group_without_values() -> None:
+    frame = pd.DataFrame({"g": ["a", "b"], "x": pd.Series([2**60 + 1, None], dtype="Int64")})
+    result = postprocessing.aggregate(frame, groupby="g", aggregates={"x": {"operator": "max"}})
+    assert result["x"].iloc[0] == 2**60 + 1
+    assert pd.isna(result["x"].iloc[1])
+
+
+def test_what_an_aggregate_does_not_read_is_told() -> None:
+    spread = {"column": "x", "operator": "std", "options": {"ddof": 1}, "label": "spread"}
+    part = {"column": "x", "operator": "percentile", "options": {"q": 50, "method": "lower"}}
+    frame = pd.DataFrame({"x": [1.0, 2.0]})
+    told = "kept but not read: aggregates.p.options.method, aggregates.s.label, aggregates.s.options.ddof"
+    result = postprocessing.aggregate(frame, aggregates={"s": spread, "p": part})
+    assert result.attrs["notes"] == (f"aggregate: {told}",)
+    table = postprocessing.pivot(frame, index="x", aggregates={"s": spread, "p": part})
+    assert table.attrs["notes"] == (f"pivot: {told}",)

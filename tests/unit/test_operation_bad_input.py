@@ -207,6 +207,12 @@ def test_an_option_of_the_wrong_type_is_told_by_its_name(name: str, option: str)
         ("rolling", "min_periods", 5, "a window of 2 rows never holds 5 values"),
         ("rolling", "rolling_type", "summ", "'summ' is not one of average, .*did you mean 'sum'"),
         ("rolling", "win_type", "box", "'box' is not one of boxcar, triang"),
+        ("resample", "rule", "99999999999D", "'99999999999D' leads beyond the calendar"),
+        ("boxplot", "percentiles", ["low", 90], "must be a number, not text"),
+        ("flatten", "drop_levels", [1.5], "must be the name of a level, or its position as an integer"),
+        ("rename", "level", True, "must be the name of a level, or its position as an integer"),
+        ("forecast", "weekly_seasonality", "often", "must be true, false, a Fourier order"),
+        ("forecast", "yearly_seasonality", -1, "must be true, false, a Fourier order"),
     ],
 )
 def test_a_value_out_of_bounds_is_told_with_what_would_work(name: str, option: str, value: Any, told: str) -> None:

@@ -164,3 +164,14 @@ def test_the_frame_that_is_given_never_changes(frame: pd.DataFrame) -> None:
     result = postprocessing.boxplot(frame, groupby="g", metrics=["n"], whisker_type="tukey")
     result.iloc[0, [1, 3]] = 99
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_a_group_column_with_the_name_of_a_statistic_is_refused() -> None:
+    frame = pd.DataFrame({"x": [1.0, 2.0], "x__mean": ["a", "b"]})
+    with pytest.raises(PostProcessingError, match="groupby: 'x__mean' is the name of a statistic too"):
+        postprocessing.boxplot(frame, groupby=["x__mean"], metrics=["x"], whisker_type="tukey")
+
+
+def test_percentiles_without_percentile_whiskers_are_told_to_be_unread() -> None:
+    result = postprocessing.boxplot(pd.DataFrame({"x": [1.0]}), whisker_type="tukey", percentiles=[10, 90])
+    assert result.attrs["notes"] == ("boxplot: kept but not read: percentiles",)

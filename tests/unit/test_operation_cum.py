@@ -143,3 +143,10 @@ def test_a_name_that_two_columns_bear_is_refused() -> None:
     frame = pd.DataFrame([[1, 2]], columns=["x", "x"])
     with pytest.raises(PostProcessingError, match="2 columns are called 'x'"):
         postprocessing.cum(frame, columns={"x": "x"}, operator="sum")
+
+
+@pytest.mark.parametrize("target", ["t", "c"])
+def test_columns_of_one_label_do_not_become_one_result(target: str) -> None:
+    columns = pd.MultiIndex.from_tuples([("s", "x"), ("s", "x"), ("c", "x")])
+    with pytest.raises(PostProcessingError, match=rf"several columns would be called \('{target}', 'x'\)"):
+        postprocessing.cum(pd.DataFrame([[1, 2, 3]], columns=columns), operator="sum", columns={"s": target})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -196,7 +197,7 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
         ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),
         ({"weekly_seasonality": "often"}, "weekly_seasonality"),
         ({"weekly_seasonality": 1.5}, "weekly_seasonality"),
-        ({"monthly_seasonality": -1}, "monthly_seasonality.*must be 0 or more"),
+        ({"monthly_seasonality": -1}, "monthly_seasonality: must be true, false, a Fourier order .*0 or more"),
         ({"confidence_interval": "most"}, "confidence_interval: "),
         ({"time_grain": None}, "time_grain: must be one of PT1S, PT5S"),
         ({"index": ["day"]}, "index: must be text"),
@@ -281,3 +282,20 @@ def test_days_of_arrow_are_a_time_axis_like_any_other():
     pd.testing.assert_frame_equal(
         postprocessing.forecast(pd.DataFrame({"day": days, "y": values}), **options), expected
     )
+
+
+def test_a_model_with_one_season_notes_the_others_that_were_asked_for() -> None:
+    weeks = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=100), "x": np.arange(100.0) % 7})
+    asked = {"model": "theta", "weekly_seasonality": True, "monthly_seasonality": 2}
+    result = postprocessing.forecast(weeks, time_grain="P1D", periods=1, confidence_interval=0.8, **asked)
+    assert result.attrs["notes"] == (
+        "forecast: monthly_seasonality: model 'theta' reads no Fourier order, only true",
+        "forecast: x: model 'theta' has one season at most: left out is that of 30.4375 steps",
+    )
+
+
+def test_days_of_python_are_moments() -> None:
+    days = pd.DataFrame({"day": [date(2024, 1, 1), date(2024, 1, 2), None], "x": [1.0, 2.0, 9.0]})
+    result = postprocessing.forecast(days, time_grain="P1D", periods=1, confidence_interval=0.8)
+    assert result["day"].tolist() == list(pd.date_range("2024-01-01", periods=3))
+    assert result["x"].tolist()[:2] == [1.0, 2.0]

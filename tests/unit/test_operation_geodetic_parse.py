@@ -131,3 +131,9 @@ def test_the_frame_that_is_given_never_changes_and_the_result_can_be() -> None:
     result.iloc[0, [1, 2, 3]] = 9.0
     assert result.iloc[0, 1:].tolist() == [9, 9, 9]
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_two_new_columns_of_one_name_are_refused() -> None:
+    frame = pd.DataFrame({"p": ["1, 2"]})
+    with pytest.raises(PostProcessingError, match="latitude, longitude, altitude: two of the new columns"):
+        postprocessing.geodetic_parse(frame, geodetic="p", latitude="a", longitude="b", altitude="a")

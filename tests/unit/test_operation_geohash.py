@@ -175,3 +175,8 @@ def test_the_frame_that_is_given_never_changes_and_the_result_can_be() -> None:
     result = decoded(encoded(frame), latitude="a", longitude="b")
     result.iloc[0, [0, 4, 5]] = 1.0
     pd.testing.assert_frame_equal(frame, before)
+
+
+def test_two_new_columns_of_one_name_are_refused() -> None:
+    with pytest.raises(PostProcessingError, match="latitude, longitude: two of the new columns have one name"):
+        postprocessing.geohash_decode(pd.DataFrame({"g": ["u33"]}), geohash="g", latitude="a", longitude="a")

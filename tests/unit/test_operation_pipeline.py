@@ -16,6 +16,7 @@ import pandas as pd
 import pytest
 from tests.support.frames import frame_of
 
+from analytics_core import postprocessing
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
@@ -256,3 +257,58 @@ def test_the_aggregates_of_sort_are_accepted_and_reported() -> None:
     (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
     assert step.unread == ("aggregates",)
     assert columns(run(NUMBERS, Asked(operation="sort", options=options))) == {"x": [1, 2]}
+
+
+@pytest.mark.parametrize(
+    ("options", "unread"),
+    [
+        ({"columns": {"x": True}}, ()),
+        ({"by": "x", "columns": {"x": False}}, ("columns",)),
+        ({"is_sort_index": True, "by": "x", "columns": {"x": False}}, ("by", "columns")),
+    ],
+)
+def test_orders_that_another_order_goes_before_are_reported(options: dict[str, Any], unread: tuple[str, ...]) -> None:
+    (step,) = read_steps([Asked(operation="sort", options=options)], OPERATIONS)
+    assert step.unread == unread
+
+
+def test_a_function_tells_what_it_does_not_read() -> None:
+    table = pd.DataFrame({"x": [2, 1]})
+    result = postprocessing.sort(table, by="x", aggregates={"x": {"operator": "sum"}})
+    assert result["x"].tolist() == [1, 2]
+    assert result.attrs["notes"] == ("sort: kept but not read: aggregates",)
+    assert not table.attrs
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        Asked(operation="select", options={"columns": ["day"], "rename": {"day": "d"}}),
+        Asked(operation="rename", options={"columns": {"day": "d"}}),
+        Asked(operation="aggregate", options={"aggregates": {"d": {"column": "day", "operator": "max"}}}),
+    ],
+)
+def test_days_stay_days_under_another_name(step: Asked) -> None:
+    frame = frame_of({"day": [date(2024, 1, 2)]}, day=ValueKind.DATE)
+    (column,) = run(frame, step).columns
+    assert (column.name, column.kind, column.to_list()) == ("d", ValueKind.DATE, [date(2024, 1, 2)])
+
+
+def test_midnights_of_moments_stay_moments() -> None:
+    frame = frame_of({"at": [datetime(2024, 1, 2)]}, at=ValueKind.TIMESTAMP)
+    (column,) = run(frame, Asked(operation="rename", options={"columns": {"at": "d"}})).columns
+    assert column.kind is ValueKind.TIMESTAMP
+
+
+def test_an_index_that_cannot_become_a_column_is_told_with_the_step_before() -> None:
+    options = {"index": "x", "aggregates": {"x": {"operator": "sum"}}}
+    with pytest.raises(
+        PostProcessingError, match=r"^after post_processing\[0\] \(pivot\): .*called 'x' like the index"
+    ):
+        run(NUMBERS, Asked(operation="pivot", options=options))
+
+
+def test_new_names_of_columns_that_select_leaves_out_are_reported() -> None:
+    options = {"columns": ["x", "y"], "exclude": ["y"], "rename": {"x": "a", "y": "b", "z": "c"}}
+    (step,) = read_steps([Asked(operation="select", options=options)], OPERATIONS)
+    assert step.unread == ("rename.y", "rename.z")

@@ -79,6 +79,12 @@ def test_flatten_refuses_an_index_named_like_a_column() -> None:
         postprocessing.flatten(frame)
 
 
+def test_flatten_refuses_levels_of_the_index_with_one_name() -> None:
+    frame = pd.DataFrame({"x": [1]}, index=pd.MultiIndex.from_arrays([[1], [2]], names=["day", "day"]))
+    with pytest.raises(PostProcessingError, match="several levels of the index are called day"):
+        postprocessing.flatten(frame)
+
+
 # ------------------------------------------------------------------------------------------------------------- rename
 def test_rename_at_a_level_with_null_leaves_the_metric_out_of_joined_labels() -> None:
     renamed = postprocessing.rename(pivoted().iloc[:, :2], columns={"sales": None}, level=0, inplace=True)
@@ -101,11 +107,14 @@ def test_rename_of_nothing_changes_nothing() -> None:
         ({"columns": {"sales": "y"}, "level": 1}, "there is no label 'sales'"),
         ({"columns": {"sales": "y"}, "level": "nope"}, "level: the labels have no level 'nope'"),
         ({"columns": {"sales": "cost"}}, "the label exists already"),
+        ({"columns": {"sales": None, "cost": "price"}}, "null leaves a part out of a label of several levels"),
     ],
 )
 def test_rename_refuses_what_is_not_there_or_there_already(options: dict[str, Any], message: str) -> None:
     frame = (
-        pivoted() if "cost" not in options["columns"].values() else pd.DataFrame({"sales": [1], "a, b": 2, "cost": 3})
+        pd.DataFrame({"sales": [1], "a, b": 2, "cost": 3})
+        if {"cost", None} & set(options["columns"].values())
+        else pivoted()
     )
     with pytest.raises(PostProcessingError, match=message):
         postprocessing.rename(frame, **options)
@@ -209,6 +218,21 @@ def test_compare_pairs_columns_that_are_alike_below_the_first_level() -> None:
     assert result[("difference__s__c", "y")].tolist() == [18]
 
 
+@pytest.mark.parametrize("kind", ["ratio", "percentage"])
+def test_a_division_by_zero_is_null(kind: str) -> None:
+    frame = pd.DataFrame({"s": [5.0, -5.0, 0.0], "c": [0, 0, 0]})
+    result = postprocessing.compare(frame, source_columns=["s"], compare_columns=["c"], compare_type=kind)
+    assert result[f"{kind}__s__c"].isna().all()
+    assert not np.isinf(result[f"{kind}__s__c"]).any()
+
+
+def test_compare_refuses_several_columns_of_one_label() -> None:
+    columns = pd.MultiIndex.from_tuples([("s", "x"), ("s", "x"), ("c", "x")])
+    frame = pd.DataFrame([[1, 2, 3]], columns=columns)
+    with pytest.raises(PostProcessingError, match=r"several columns are called \('s', 'x'\)"):
+        postprocessing.compare(frame, source_columns=["s"], compare_columns=["c"])
+
+
 def test_compare_of_nothing_changes_nothing() -> None:
     frame = pd.DataFrame({"s": [2]})
     result = postprocessing.compare(frame, source_columns=[], compare_columns=[], drop_original_columns=True)
@@ -256,6 +280,12 @@ def test_rows_add_up_for_each_time_shift_apart(amounts: pd.DataFrame) -> None:
     )
     assert together["x"].tolist() == [1 / 3, 0.6]
     assert apart["x"].tolist() == [1.0, 1.0]
+
+
+def test_a_row_belongs_to_the_longest_time_shift_that_its_name_ends_with() -> None:
+    frame = pd.DataFrame({"x__8 days ago": [1.0], "x__28 days ago": [4.0]})
+    result = postprocessing.contribution(frame, orientation="row", time_shifts=["8 days ago", "28 days ago"])
+    assert result.iloc[0].tolist() == [1.0, 1.0]
 
 
 def test_rename_columns_adds_columns_and_keeps_the_originals(amounts: pd.DataFrame) -> None:
@@ -338,6 +368,11 @@ def test_a_histogram_of_values_too_close_for_its_bins_is_refused() -> None:
     frame = pd.DataFrame({"x": [1.0, np.nextafter(1.0, 2)]})
     with pytest.raises(PostProcessingError, match="bins: "):
         postprocessing.histogram(frame, column="x", bins=5)
+
+
+def test_a_histogram_of_values_too_far_apart_for_a_float_is_refused_without_a_warning() -> None:
+    with pytest.raises(PostProcessingError, match="the values lie too far apart"):
+        postprocessing.histogram(pd.DataFrame({"x": [-1.7e308, 1.7e308]}), column="x")
 
 
 def test_a_histogram_beyond_all_size_is_refused() -> None:

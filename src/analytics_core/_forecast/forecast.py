@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import numpy as np
+from numpy.typing import NDArray
 
 from analytics_core._forecast.calendars import future_moments
 from analytics_core._forecast.clock import LocalSteps, WallClock, local_steps
@@ -58,12 +59,12 @@ def forecast_series(
     projection, more_notes = _run(
         model, grid.values / scale, chosen, local, horizon=horizon, confidence=confidence, lag=lag
     )
-    rows = np.maximum(steps, 0)
+    yhat, lower, upper = _at_rows(projection, np.maximum(steps, 0), scale)
     return ForecastResult(
         moments=every,
-        yhat=projection.center[rows] * scale,
-        lower=projection.lower[rows] * scale,
-        upper=projection.upper[rows] * scale,
+        yhat=yhat,
+        lower=lower,
+        upper=upper,
         history=grid.moments.size,
         notes=(*_grid_notes(grid), *notes, *more_notes),
     )
@@ -93,6 +94,11 @@ def _run(
     answer, notes = project_named(model, local.to_local(values), chosen, horizon=local.horizon, confidence=confidence)
     center, lower, upper = map(local.from_local, (answer.center, answer.lower, answer.upper))
     return Projection(center=center, lower=lower, upper=upper), notes
+
+
+def _at_rows(projection: Projection, rows: NDArray[np.int64], scale: float) -> tuple[Floats, Floats, Floats]:
+    with np.errstate(over="ignore"):  # beside the largest floats a bound may be infinite
+        return projection.center[rows] * scale, projection.lower[rows] * scale, projection.upper[rows] * scale
 
 
 def _require_sane(y: Floats, moments: Moments, *, periods: int, confidence: float) -> None:

@@ -31,7 +31,9 @@ def project_named(
     periods = [period for period in periods if period.is_forced or period.evidence < STRONG_EVIDENCE]
     filled = fill_gaps(values)[-MOST_POINTS:]
     if filled.size < FEWEST_POINTS or np.ptp(filled) == 0:
-        return project(values, periods, horizon=horizon, confidence=confidence), (_instead(model, "it has too little"),)
+        return project(values, periods, horizon=horizon, confidence=confidence), (
+            _instead(model, "there is too little of"),
+        )
     scale = float(np.abs(np.diff(filled)).mean())
     origin = float(filled[-1])
     try:
@@ -44,7 +46,16 @@ def project_named(
         return project(values, periods, horizon=horizon, confidence=confidence), (_instead(model, "it cannot fit"),)
     return _projection(
         values, origin + scale * fits, (ahead, root), origin=origin, scale=scale, confidence=confidence
-    ), ()
+    ), _left_out(model, periods)
+
+
+def _left_out(model: str, periods: Sequence[Period]) -> tuple[str, ...]:
+    """A note of the seasons that were asked for and have no place in a model with one."""
+    if model not in _ONE_SEASON:
+        return ()
+    taken = _ONE_SEASON[model](periods)
+    lost = [f"{period.steps:g}" for period in periods if period.is_forced and period is not taken]
+    return (f"model {model!r} has one season at most: left out is that of {' and '.join(lost)} steps",) if lost else ()
 
 
 def _instead(model: str, reason: str) -> str:
@@ -67,8 +78,12 @@ def _projection(
 
 def _ets(z: Floats, periods: Sequence[Period], horizon: int) -> _Answer:
     """The lowest corrected AIC of no trend, a trend and a damped one; with the longest season it can fit."""
-    seasons = [round(p.steps) for p in periods if p.steps <= LONGEST_ETS_SEASON]
-    return _ets_with_season(z, max(seasons, default=0), horizon)
+    season = _longest_for_ets(periods)
+    return _ets_with_season(z, round(season.steps) if season else 0, horizon)
+
+
+def _longest_for_ets(periods: Sequence[Period]) -> Period | None:
+    return max((p for p in periods if p.steps <= LONGEST_ETS_SEASON), key=lambda p: p.steps, default=None)
 
 
 def _ets_with_season(z: Floats, season: int, horizon: int) -> _Answer:
@@ -101,7 +116,8 @@ def _theta(z: Floats, periods: Sequence[Period], horizon: int) -> _Answer:
     from statsmodels.tsa.forecasting.theta import ThetaModel
     from statsmodels.tsa.seasonal import seasonal_decompose
 
-    season = min((round(p.steps) for p in periods), default=0)
+    shortest = _shortest(periods)
+    season = round(shortest.steps) if shortest else 0
     seasonal = seasonal_decompose(z, period=season).seasonal if season else np.zeros(z.size)
     adjusted = z - seasonal
     fit = ThetaModel(adjusted, period=1, deseasonalize=False).fit()
@@ -113,6 +129,10 @@ def _theta(z: Floats, periods: Sequence[Period], horizon: int) -> _Answer:
     ahead = np.asarray(fit.forecast(horizon, theta=2)) if horizon else np.empty(0)
     growth = np.sqrt(1 + np.arange(horizon) * alpha**2)
     return fits + seasonal, np.array([ahead + _continued(seasonal, season, horizon), root * growth]), root
+
+
+def _shortest(periods: Sequence[Period]) -> Period | None:
+    return min(periods, key=lambda p: p.steps, default=None)
 
 
 def _mstl(z: Floats, periods: Sequence[Period], horizon: int) -> _Answer:
@@ -155,3 +175,7 @@ def _continued(seasonal: Floats, season: int, horizon: int) -> Floats:
 _MODELS: Mapping[str, Callable[[Floats, Sequence[Period], int], _Answer]] = MappingProxyType(
     {"ets": _ets, "theta": _theta, "mstl": _mstl, "sarimax": _sarimax}
 )
+_ONE_SEASON: Mapping[str, Callable[[Sequence[Period]], Period | None]] = MappingProxyType(
+    {"ets": _longest_for_ets, "theta": _shortest}
+)
+"""The season that a model takes which can have only one."""

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 _OBJECTS: Final = (ValueKind.TIME, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
 """The kinds that pandas has no dtype for."""
 
+_DAYS: Final = "datetime64[s]"
+
 
 class Asked(Protocol):
     """One step of a query's post-processing as the payload has it."""
@@ -102,26 +104,38 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Processed:
     """
     if not steps:
         return Processed(frame=frame)
-    table = to_pandas(frame)
+    table = _with_days_marked(to_pandas(frame), frame)
     notes: list[str] = []
     for step in steps:
         noted = run_step(step, table)
         table = noted.frame
         notes += noted.notes
-    return Processed(frame=_with_kinds(from_pandas(_finished(table)), frame), notes=tuple(notes))
+    table = run_step(_last_step(after=steps[-1]), table).frame
+    days = [str(dtype) == _DAYS for dtype in table.dtypes]
+    return Processed(frame=_with_kinds(from_pandas(table), frame, days), notes=tuple(notes))
 
 
-def _with_kinds(after: Frame, before: Frame) -> Frame:
-    """Return the frame with columns of before in their own kind where pandas has none: days, bytes, lists."""
+def _with_days_marked(table: pd.DataFrame, frame: Frame) -> pd.DataFrame:
+    """Return the table with its days in whole seconds, as no moments of an engine are: so steps may rename them."""
+    for place, column in enumerate(frame.columns):
+        if column.kind is ValueKind.DATE and table.dtypes.iloc[place].kind == "M":
+            days: Any = table.iloc[:, place].astype(_DAYS)
+            table.isetitem(place, days)
+    return table
+
+
+def _with_kinds(after: Frame, before: Frame, days: Sequence[bool]) -> Frame:
+    """Return the frame with columns in their own kind where pandas has none: days, and bytes and lists of before."""
     known = {column.name: column for column in before.columns}
-    return Frame(columns=tuple(_in_kind(column, known.get(column.name)) for column in after.columns))
+    columns = zip(after.columns, days, strict=True)
+    return Frame(columns=tuple(_in_kind(column, known.get(column.name), is_days=day) for column, day in columns))
 
 
-def _in_kind(column: FrameColumn, before: FrameColumn | None) -> FrameColumn:
+def _in_kind(column: FrameColumn, before: FrameColumn | None, *, is_days: bool) -> FrameColumn:
+    if is_days or (before is not None and before.kind is ValueKind.DATE):
+        return _as_days(column)
     if before is None:
         return column
-    if before.kind is ValueKind.DATE:
-        return _as_days(column)
     if before.kind in _OBJECTS and value_types(column.to_list()) <= value_types(before.to_list()):
         return replace(column, kind=before.kind)
     return column
@@ -164,7 +178,13 @@ def _columns_of(table: pd.DataFrame) -> str:
     return listed(labels(table))
 
 
-def _finished(table: pd.DataFrame) -> pd.DataFrame:
+def _last_step(*, after: Step) -> Step:
+    """Return the step that nobody asks for: flat labels, a named index as columns."""
+    flatten = Operation(name="flatten", options=OperationOptions, apply=_finished)
+    return Step(place=f"after {after.place}", operation=flatten, options=OperationOptions())
+
+
+def _finished(table: pd.DataFrame, _options: OperationOptions) -> pd.DataFrame:
     from analytics_core._frames.operations.flatten import flattened_for_output
 
     return flattened_for_output(table)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 from pydantic import BeforeValidator, Field, Strict, model_validator
 
@@ -161,6 +161,9 @@ class ResampleMethod(StrEnum):
     SUM = "sum"
 
 
+_PERCENTILES: Final = (AggregateOperator.PERCENTILE, AggregateOperator.NANPERCENTILE)
+
+
 class AggregateSpec(LenientShape):
     """One aggregate: `operator` over `column`; without a column, over the column of the aggregate's own name.
 
@@ -173,15 +176,29 @@ class AggregateSpec(LenientShape):
 
     @model_validator(mode="after")
     def _check_percentile(self) -> AggregateSpec:
-        if self.operator in (AggregateOperator.PERCENTILE, AggregateOperator.NANPERCENTILE):
+        if self.operator in _PERCENTILES:
             q = self.options.get("q")
             if isinstance(q, bool) or not isinstance(q, int | float) or not 0 <= q <= 100:
                 raise ValueError(f"{self.operator.value} needs options.q, a number from 0 to 100")
         return self
 
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect."""
+        read = ("q",) if self.operator in _PERCENTILES else ()
+        return (*(self.model_extra or {}), *(f"options.{name}" for name in self.options if name not in read))
+
 
 Aggregates = Annotated[dict[Name, AggregateSpec], NullMeans({})]
 """New columns and how each is made."""
+
+
+class _AggregatingOptions(OperationOptions):
+    aggregates: Aggregates = Field(default_factory=dict)
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted; also those inside of aggregates."""
+        inside = (f"aggregates.{name}.{key}" for name, spec in self.aggregates.items() for key in spec.unread())
+        return tuple(sorted((*super().unread(), *inside)))
 
 
 def _one_or_more(value: Any) -> Any:
@@ -209,11 +226,10 @@ NameMap = Annotated[
 """Old names and new ones; an array of such maps is read as one."""
 
 
-class AggregateOptions(OperationOptions):
+class AggregateOptions(_AggregatingOptions):
     """Options of `aggregate`: one row for each group, or one in all without `groupby`."""
 
     groupby: Names = ()
-    aggregates: Aggregates = Field(default_factory=dict)
 
 
 class BoxplotOptions(OperationOptions):
@@ -226,6 +242,11 @@ class BoxplotOptions(OperationOptions):
     groupby: Names = ()
     metrics: Names | None = None
     percentiles: tuple[float, float] | None = None
+
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted."""
+        unread = self.percentiles is not None and self.whisker_type is not WhiskerType.PERCENTILE
+        return tuple(sorted((*super().unread(), *(["percentiles"] if unread else []))))
 
 
 class CompareOptions(OperationOptions):
@@ -265,14 +286,30 @@ class DiffOptions(OperationOptions):
     ] = 0
 
 
+def _level(value: Any) -> Any:
+    if isinstance(value, int | str) and not isinstance(value, bool):
+        return value
+    raise ValueError("must be the name of a level, or its position as an integer")
+
+
+Level = Annotated[Whole | Name, BeforeValidator(_level)]
+"""A level of the labels of columns, by its name or its position."""
+
+
 class FlattenOptions(OperationOptions):
     """Options of `flatten`: `drop_levels` names levels of the columns, or counts them from 0."""
 
     reset_index: On = True
-    drop_levels: Annotated[tuple[Whole | Name, ...], BeforeValidator(_one_or_more), NullMeans(())] = ()
+    drop_levels: Annotated[tuple[Level, ...], BeforeValidator(_one_or_more), NullMeans(())] = ()
 
 
-Seasonality = Bool | Annotated[Whole, Field(ge=0)] | None
+def _seasonality(value: Any) -> Any:
+    if value is None or isinstance(value, bool) or (isinstance(value, int) and value >= 0):
+        return value
+    raise ValueError("must be true, false, a Fourier order (an integer, 0 or more) or null")
+
+
+Seasonality = Annotated[Bool | Annotated[Whole, Field(ge=0)] | None, BeforeValidator(_seasonality)]
 """Forced or left out, a Fourier order, or null: detected."""
 
 
@@ -328,7 +365,7 @@ class HistogramOptions(OperationOptions):
     normalize: Flag = False
 
 
-class PivotOptions(OperationOptions):
+class PivotOptions(_AggregatingOptions):
     """Options of `pivot`: `index` down, the values of `columns` across, `aggregates` in the cells.
 
     `column_fill_value` stands for a null in `columns`; null or "" leaves the rows with such nulls out.
@@ -336,7 +373,6 @@ class PivotOptions(OperationOptions):
 
     index: Names = ()
     columns: Names = ()
-    aggregates: Aggregates = Field(default_factory=dict)
     column_fill_value: Name | None = "<NULL>"
     metric_fill_value: Number | None = None
     drop_missing_columns: On = True
@@ -362,7 +398,7 @@ class RenameOptions(OperationOptions):
 
     columns: dict[Name, Name | None] = Field(default_factory=dict)
     inplace: Flag = False
-    level: Whole | Name | None = None
+    level: Level | None = None
 
 
 class ResampleOptions(OperationOptions):
@@ -396,6 +432,11 @@ class SelectOptions(OperationOptions):
     exclude: Names = ()
     rename: NameMap = Field(default_factory=dict)
 
+    def unread(self) -> tuple[str, ...]:
+        """Return the names of what was given and has no effect, sorted; also new names of columns that are left out."""
+        gone = {name for name in self.rename if name in self.exclude or (self.columns and name not in self.columns)}
+        return tuple(sorted((*super().unread(), *(f"rename.{name}" for name in gone))))
+
 
 class SeparatorOptions(OperationOptions):
     """Options of `escape_separator` and `unescape_separator`: there are none."""
@@ -404,7 +445,8 @@ class SeparatorOptions(OperationOptions):
 class SortOptions(OperationOptions):
     """Options of `sort`: `columns` maps names to true for ascending; `by` with `ascending` is the newer form.
 
-    `aggregates` stands in the contract and has no effect: a step `aggregate` does that.
+    The index goes before `by`, and this before `columns`. `aggregates` stands in the contract and has no effect: a
+    step `aggregate` does that.
     """
 
     columns: Annotated[dict[Name, Bool], NullMeans({})] = Field(default_factory=dict)
@@ -415,4 +457,9 @@ class SortOptions(OperationOptions):
 
     def unread(self) -> tuple[str, ...]:
         """Return the names of what was given and has no effect, sorted."""
-        return tuple(sorted((*super().unread(), *(["aggregates"] if self.aggregates else []))))
+        unread = {
+            "aggregates": bool(self.aggregates),
+            "by": bool(self.by) and self.is_sort_index,
+            "columns": bool(self.columns) and (bool(self.by) or self.is_sort_index),
+        }
+        return tuple(sorted((*super().unread(), *(name for name, given in unread.items() if given))))

@@ -19,6 +19,7 @@ _EXPECTED: Mapping[str, str] = {
     "int_parsing": "must be an integer",
     "bool_type": "must be true or false",
     "float_type": "must be a number",
+    "float_parsing": "must be a number",
     "dict_type": "must be an object",
     "model_type": "must be an object",
     "model_attributes_type": "must be an object",

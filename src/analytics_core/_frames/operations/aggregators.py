@@ -33,6 +33,8 @@ from analytics_core.models.postprocessing import AggregateOperator as Op
 from analytics_core.models.postprocessing import AggregateSpec
 
 _LARGEST = 2.0**63
+EXACT: Final = 2**53
+"""Floats hold every whole number up to this size."""
 _MOST_PARTITIONS = 1_000
 
 
@@ -84,7 +86,7 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
     operator, q = _OPERATORS[spec.operator], float(spec.options.get("q", 0))
     with np.errstate(all="ignore"):
         if is_numeric(column):
-            return operator(Cells(values=numbers(column), codes=codes, size=size), q)
+            return operator(_cells(column, spec.operator, codes, size), q)
         if spec.operator not in _OF_ANYTHING:
             raise PostProcessingError(
                 f"{option}.operator: {spec.operator.value} needs numbers, which column {column.name!r} does not hold; "
@@ -93,6 +95,18 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
         places = _places(column)
         result = operator(Cells(values=places, codes=codes, size=size), q)
         return _at_places(column, places, result) if spec.operator in _EXTREMES else result
+
+
+def _cells(column: pd.Series[Any], operator: Op, codes: Array, size: int) -> Cells:
+    """Return the numbers of a column; nulls that do not count are left out of columns that floats might round."""
+    if operator in _SKIP_NULLS and column.hasnans and not _holds_floats(column):
+        present = column.notna().to_numpy()
+        return Cells(values=numbers(column[present]), codes=codes[present], size=size)
+    return Cells(values=numbers(column), codes=codes, size=size)
+
+
+def _holds_floats(column: pd.Series[Any]) -> bool:
+    return isinstance(column.dtype, np.dtype) and column.dtype.kind == "f"
 
 
 def _places(column: pd.Series[Any]) -> Array:
@@ -247,10 +261,11 @@ def _count_nonzero(cells: Cells, _q: float) -> Array:
 
 # -------------------------------------------------------------------------------------------------------------- nulls
 def _null_where(values: Array, missing: Array) -> Array:
-    """Return the values with null at these places; whole numbers stay whole when there are none."""
+    """Return the values with null at these places; whole numbers that a float would round stay whole, as objects."""
     if not missing.any():
         return values
-    result = values.astype(np.float64)
+    exact = values.dtype.kind == "i" and np.abs(values).max() > EXACT
+    result = values.astype(object if exact else np.float64)
     result[missing] = np.nan
     return result
 
@@ -269,6 +284,10 @@ def _strict(operator: Operator) -> Operator:
 
 _EXTREMES: Final = frozenset({Op.MIN, Op.MAX, Op.NANMIN, Op.NANMAX})
 _OF_ANYTHING: Final = _EXTREMES | {Op.COUNT, Op.ARGMIN, Op.ARGMAX}
+_SKIP_NULLS: Final = _EXTREMES | {
+    *(Op.SUM, Op.NANSUM, Op.CUMSUM, Op.PROD, Op.PRODUCT, Op.CUMPROD),
+    *(Op.MEAN, Op.NANMEAN, Op.NANMEDIAN, Op.NANPERCENTILE, Op.STD, Op.VAR),
+}
 
 _OPERATORS: Final[Mapping[Op, Operator]] = {
     Op.AVERAGE: _strict(_mean),

@@ -51,7 +51,8 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
     as one, other values of a column of objects as null; one where nothing reads as a number is refused.
 
     Raises:
-        PostProcessingError: a column is missing, a metric holds no numbers, or `percentiles` are not two in order.
+        PostProcessingError: a column is missing, a metric holds no numbers, `percentiles` are not two in order, or a
+            group column has the name of a statistic.
     """
     _require_percentiles(options)
     keys = [only_column(frame, name, option="groupby") for name in options.groupby]
@@ -65,6 +66,9 @@ def apply(frame: pd.DataFrame, options: BoxplotOptions) -> pd.DataFrame:
         for name in next(iter(statistics.values()), ())
         for metric, found in statistics.items()
     }
+    taken = [name for name in held if name in made]
+    if taken:
+        raise PostProcessingError(f"groupby: {taken[0]!r} is the name of a statistic too; rename the column")
     return table_of(held, made, rows=groups.size)
 
 

@@ -7,13 +7,18 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.checks import is_numeric, labels, listed, numbers, refuse_column, require_columns
+from analytics_core._frames.operations.checks import (
+    Array,
+    is_numeric,
+    labels,
+    listed,
+    numbers,
+    refuse_column,
+    require_columns,
+)
 from analytics_core.errors import PostProcessingError
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,17 +51,21 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
         own = [place for place, column in enumerate(series) if is_numeric(column, booleans=False)]
         return [Mapped(values=numbers(series[place]), home=place, target=held[place]) for place in own]
     require_columns(frame, names, option="columns")
-    _require_distinct(names)
+    _require_distinct(names.values())
     _require_one_place(frame, (target for source, target in names.items() if source != target))
     home_of: dict[Hashable, int] = {label: place for place, label in enumerate(held)}
     places = _places_by_name(frame)
-    found = []
-    for source, target in names.items():
-        for place in places[source]:
-            label = _renamed(held[place], target)
-            home = place if source == target else home_of.get(label)
-            found.append(Mapped(values=numeric_column(frame, place, option="columns"), home=home, target=label))
-    return found
+    chosen = [(place, source == target, target) for source, target in names.items() for place in places[source]]
+    targets = [_renamed(held[place], target) for place, _, target in chosen]
+    _require_distinct(label for label, (_, in_place, _) in zip(targets, chosen, strict=True) if not in_place)
+    return [
+        Mapped(
+            values=numeric_column(frame, place, option="columns"),
+            home=place if in_place else home_of.get(label),
+            target=label,
+        )
+        for label, (place, in_place, _) in zip(targets, chosen, strict=True)
+    ]
 
 
 def numeric_column(frame: pd.DataFrame, place: int, *, option: str) -> Array:
@@ -71,8 +80,8 @@ def numeric_column(frame: pd.DataFrame, place: int, *, option: str) -> Array:
     return numbers(series)
 
 
-def _require_distinct(names: Mapping[str, str]) -> None:
-    shared = [target for target, count in Counter(names.values()).items() if count > 1]
+def _require_distinct(labels_of_results: Iterable[Hashable]) -> None:
+    shared = [label for label, count in Counter(labels_of_results).items() if count > 1]
     if shared:
         raise PostProcessingError(f"columns: several columns would be called {listed(shared)}; name each differently")
 
@@ -111,6 +120,19 @@ def _replaced(frame: pd.DataFrame, arrays: Mapping[int, Array]) -> pd.DataFrame:
     result = pd.DataFrame({place: arrays[place] for place in range(len(arrays))}, index=frame.index, copy=False)
     result.columns = frame.columns
     return result
+
+
+def require_different(new_columns: Mapping[str, str | None]) -> None:
+    """Check that options that name new columns, or none, name different ones.
+
+    Raises:
+        PostProcessingError: two options name the same column.
+    """
+    named = [name for name in new_columns.values() if name is not None]
+    if len(set(named)) < len(named):
+        raise PostProcessingError(
+            f"{', '.join(new_columns)}: two of the new columns have one name; name each otherwise"
+        )
 
 
 def append_columns(frame: pd.DataFrame, added: Mapping[Hashable, Any]) -> pd.DataFrame:

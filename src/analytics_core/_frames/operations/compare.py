@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array, labels, numbers, require_numeric
+from analytics_core._frames.operations.checks import Array, labels, numbers, require_numeric, require_unique_columns
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import CompareOptions, CompareType
 
@@ -19,7 +19,7 @@ Rest = tuple[Hashable, ...]
 def apply(frame: pd.DataFrame, options: CompareOptions) -> pd.DataFrame:
     """Return the frame with a column `TYPE__SOURCE__COMPARE` for each pair on the right.
 
-    Of multi-level columns those are compared that are alike below the first level. A division by zero gives no number.
+    Of multi-level columns those are compared that are alike below the first level. A division by zero is null.
 
     Raises:
         PostProcessingError: the lists differ in length, or a column is missing or holds no numbers.
@@ -29,6 +29,8 @@ def apply(frame: pd.DataFrame, options: CompareOptions) -> pd.DataFrame:
         raise PostProcessingError(
             f"source_columns, compare_columns: the lists must be of one length, not {len(sources)} and {len(compared)}"
         )
+    if sources:
+        require_unique_columns(frame)
     require_numeric(frame, sources, option="source_columns")
     require_numeric(frame, compared, option="compare_columns")
     result = frame.copy(deep=False)
@@ -66,6 +68,9 @@ def _compared(ours: Array, theirs: Array, options: CompareOptions) -> Array:
             return _difference(ours, theirs)
         change = _difference(ours, theirs) if options.compare_type is CompareType.PERCENTAGE else ours
         shares = np.asarray(np.true_divide(change, theirs))
+        zeros = theirs == 0
+        if zeros.any():
+            shares[zeros] = np.nan
         return np.round(shares, options.precision, out=shares)
 
 

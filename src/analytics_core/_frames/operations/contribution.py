@@ -26,7 +26,7 @@ def apply(frame: pd.DataFrame, options: ContributionOptions) -> pd.DataFrame:
     """Return the frame with shares in place of the values of `columns` (all numeric ones without it).
 
     With `rename_columns` the shares are new columns on the right. A null counts 0 in totals; its own share is 0 of a
-    column and null of a row. Rows add up by time shift: a column belongs to the shift that its name ends with.
+    column and null of a row. Rows add up by time shift: a column belongs to the longest shift that its name ends with.
 
     Raises:
         PostProcessingError: a column is missing or holds no numbers, or the lists differ in length.
@@ -101,7 +101,8 @@ def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[
 
 
 def _shift(label: str, shifts: Sequence[str]) -> str | None:
-    return next((shift for shift in shifts if label.endswith(shift)), None)
+    """Return the longest shift that the label ends with: `28 days ago` ends with `8 days ago` too."""
+    return max((shift for shift in shifts if label.endswith(shift)), key=len, default=None)
 
 
 def _with_shares(frame: pd.DataFrame, shares: Sequence[Array], names: Sequence[Hashable]) -> pd.DataFrame:

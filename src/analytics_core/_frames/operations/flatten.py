@@ -77,12 +77,14 @@ def _with_index_as_columns(frame: pd.DataFrame) -> pd.DataFrame:
     A plain count is dropped.
 
     Raises:
-        PostProcessingError: a column bears the name of the index.
+        PostProcessingError: a column bears the name of the index, or two levels of the index share one.
     """
     index = frame.index
     if isinstance(index, pd.RangeIndex) and index.name is None:
         return frame if index.start == 0 and index.step == 1 else frame.reset_index(drop=True)
     names = [_index_name(name, place, index.nlevels) for place, name in enumerate(index.names)]
+    if len(set(names)) < len(names):
+        raise PostProcessingError(f"reset_index: several levels of the index are called {listed(names)}; rename one")
     taken = [name for name in names if name in frame.columns]
     if taken:
         raise PostProcessingError(f"reset_index: a column is called {taken[0]!r} like the index; rename one")

@@ -23,7 +23,7 @@ from analytics_core._frames.operations.checks import (
 )
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.enums import TimeGrain
-from analytics_core.models.postprocessing import ForecastOptions
+from analytics_core.models.postprocessing import ForecastModel, ForecastOptions
 
 DEFAULT_INDEX = "__timestamp"
 MOST_PERIODS = 100_000
@@ -68,7 +68,20 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
         made[name] = _observed(values, moments, result)
         for note in result.notes:
             notes.setdefault(note, []).append(name)
-    return Noted(frame=pd.DataFrame(made), notes=_told(notes, others))
+    return Noted(frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_told(notes, others)))
+
+
+def _unread_orders(options: ForecastOptions) -> tuple[str, ...]:
+    """A note of the Fourier orders that only the default model reads."""
+    if options.model is ForecastModel.AUTO:
+        return ()
+    asked = {
+        "weekly_seasonality": options.weekly_seasonality,
+        "monthly_seasonality": options.monthly_seasonality,
+        "yearly_seasonality": options.yearly_seasonality,
+    }
+    orders = [name for name, order in asked.items() if order and order is not True]
+    return (f"{listed(orders)}: model {options.model.value!r} reads no Fourier order, only true",) if orders else ()
 
 
 def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
@@ -81,7 +94,7 @@ def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[st
 
 def _axis(frame: pd.DataFrame, name: str | None) -> str:
     """Return the column of moments: the one named, else `__timestamp`, else the first that holds moments."""
-    moments = [label for label in frame.columns if pd.api.types.is_datetime64_any_dtype(frame[label])]
+    moments = [label for label in frame.columns if _holds_moments(frame[label])]
     if name is None:
         name = DEFAULT_INDEX if DEFAULT_INDEX in moments else next(iter(moments), None)
     if name is None:
@@ -92,12 +105,20 @@ def _axis(frame: pd.DataFrame, name: str | None) -> str:
     return name
 
 
+def _holds_moments(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(column) or _holds_python_days(column)
+
+
+def _holds_python_days(column: pd.Series[Any]) -> bool:
+    return pd.api.types.is_object_dtype(column) and pd.api.types.infer_dtype(column, skipna=True) == "date"
+
+
 def _days_as_moments(axis: pd.Series[Any]) -> pd.Series[Any]:
-    """Return Arrow's days as moments, which have a zone or none; other columns are left as they are."""
+    """Return days of Arrow or of Python as moments, which have a zone or none; other columns as they are."""
     import pyarrow as pa
 
     days = isinstance(axis.dtype, pd.ArrowDtype) and pa.types.is_date(axis.dtype.pyarrow_dtype)
-    return axis.astype("datetime64[us]") if days else axis
+    return axis.astype("datetime64[us]") if days or _holds_python_days(axis) else axis
 
 
 def _check_periods(periods: int, series: int) -> None:

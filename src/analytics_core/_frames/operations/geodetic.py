@@ -6,14 +6,15 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
+
+from analytics_core._frames.operations.checks import Array
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-Array = np.ndarray[Any, np.dtype[Any]]
 
 _NUMBER = r"(?>\d+(?:\.\d*)?|\.\d+)(?>(?:[eE][+-]?\d+)?)"
 _DECIMAL_PAIR: Final = r"^\s*-?\d+(?:\.\d+)?\s*,\s*-?\d+(?:\.\d+)?\s*$"

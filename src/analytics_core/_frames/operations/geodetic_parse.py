@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.column_maps import append_columns
+from analytics_core._frames.operations.column_maps import append_columns, require_different
 from analytics_core._frames.operations.geodetic import parse
 from analytics_core._frames.operations.texts import refuse_rows, text_column
 from analytics_core.models.postprocessing import GeodeticParseOptions
@@ -22,8 +22,10 @@ def apply(frame: pd.DataFrame, options: GeodeticParseOptions) -> pd.DataFrame:
     none.
 
     Raises:
-        PostProcessingError: the column is missing or holds no text, or a text is no point on the globe.
+        PostProcessingError: the column is missing or holds no text, a text is no point on the globe, or two new columns
+            have one name.
     """
+    require_different({"latitude": options.latitude, "longitude": options.longitude, "altitude": options.altitude})
     text = text_column(frame, options.geodetic, option="geodetic")
     missing = text.is_null().to_numpy(zero_copy_only=False)
     points = parse(text)

@@ -6,11 +6,11 @@ characters hold 5 cuts of each, so all is done in pairs of characters, 6 to a fu
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from analytics_core._frames.operations.checks import Array
 
 ALPHABET: Final = "0123456789bcdefghjkmnpqrstuvwxyz"
 LENGTH: Final = 12

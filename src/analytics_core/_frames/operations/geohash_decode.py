@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.column_maps import Array, append_columns
+from analytics_core._frames.operations.checks import Array
+from analytics_core._frames.operations.column_maps import append_columns, require_different
 from analytics_core._frames.operations.geohash import LENGTH, decode
 from analytics_core._frames.operations.texts import refuse_rows, text_column
 from analytics_core.models.postprocessing import GeohashDecodeOptions
@@ -21,8 +22,10 @@ def apply(frame: pd.DataFrame, options: GeohashDecodeOptions) -> pd.DataFrame:
     """Return the frame with columns of degrees; they are null where the geohash is.
 
     Raises:
-        PostProcessingError: the column is missing or holds no text, or a text is no geohash of 1 to 12 characters.
+        PostProcessingError: the column is missing or holds no text, a text is no geohash of 1 to 12 characters, or
+            both new columns have one name.
     """
+    require_different({"latitude": options.latitude, "longitude": options.longitude})
     text = text_column(frame, options.geohash, option="geohash")
     present = ~text.is_null().to_numpy(zero_copy_only=False)
     rows, lengths = _characters(text)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
+from math import isfinite
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import HistogramOptions
 
 MOST_CELLS = 20_000_000
+_TOO_FAR = "column: the values lie too far apart: the width of their range is beyond a float"
 _TOO_CLOSE = "bins: the values lie too close together for this many bins; use fewer"
 
 
@@ -57,9 +59,14 @@ def _check_size(groups: int, bins: int) -> None:
 
 def _edges(values: Array, bins: int) -> Array:
     try:
-        return np.histogram_bin_edges(values, bins=bins)
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = np.histogram_bin_edges(values, bins=bins)
     except ValueError:
-        raise PostProcessingError(_TOO_CLOSE) from None
+        wide = not isfinite(float(values.max()) - float(values.min()))
+        raise PostProcessingError(_TOO_FAR if wide else _TOO_CLOSE) from None
+    if not isfinite(edges[-1] - edges[0]):
+        raise PostProcessingError(_TOO_FAR)
+    return edges
 
 
 def _counts(values: Array, edges: Array, codes: Array, size: int) -> Array:

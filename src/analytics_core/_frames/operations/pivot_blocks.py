@@ -9,13 +9,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from analytics_core._frames.operations.aggregators import EXACT
 from analytics_core._frames.operations.checks import Array
 from analytics_core._frames.operations.separators import label_index
 
 Key = tuple[Hashable, ...]
 """The values that a column stands for, one for each of the option `columns`."""
-
-_EXACT = 2**53
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +68,7 @@ def scattered(made: Any, places: Array, shape: tuple[int, int]) -> Array:
         made = np.asarray(made.astype(object))
     if len(places) == shape[0] * shape[1]:
         return np.reshape(made, shape)
-    exact = made.dtype.kind == "i" and np.abs(made).max(initial=0) > _EXACT
+    exact = made.dtype.kind == "i" and np.abs(made).max(initial=0) > EXACT
     table = np.full(shape[0] * shape[1], np.nan, dtype=object if exact or made.dtype.kind == "O" else np.float64)
     table[places] = made
     return np.reshape(table, shape)

@@ -19,13 +19,15 @@ def apply(frame: pd.DataFrame, options: RenameOptions) -> pd.DataFrame:
     """Return the frame with new labels at one level of its columns, or at all without `level`.
 
     Raises:
-        PostProcessingError: a label or the level is not there, or two columns would share a label.
+        PostProcessingError: a label or the level is not there, two columns would share a label, or one would have none.
     """
     if not options.columns:
         return frame.copy(deep=False)
     columns = frame.columns
     levels = range(columns.nlevels) if options.level is None else [level_place(columns, options.level, option="level")]
     _check_known(columns, levels, options.columns)
+    if columns.nlevels == 1 and None in options.columns.values():
+        raise PostProcessingError("columns: null leaves a part out of a label of several levels; here it has one")
     result = frame.copy(deep=False)
     result.columns = _renamed(columns, levels, options.columns)
     if columns.is_unique and not result.columns.is_unique:

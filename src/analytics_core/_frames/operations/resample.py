@@ -38,7 +38,7 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
         try:
             table = _in_fine_units(table, interval)
             table = _METHODS[options.method](table, interval)
-        except (pd.errors.OutOfBoundsDatetime, OverflowError):
+        except (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError):
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
     else:
         table = table.copy(deep=False)
@@ -149,9 +149,8 @@ _METHODS: Final[Mapping[ResampleMethod, Callable[[pd.DataFrame, Interval], pd.Da
 
 def _require_distinct(index: pd.Index[Any]) -> None:
     if not index.is_unique:
-        twice = index[index.duplicated()]
         raise PostProcessingError(
-            f"method: the index has {len(twice)} rows with the moment of another, such as {twice[0]}; "
+            f"method: the index has {int(index.duplicated().sum())} rows with the moment of another; "
             "use mean, median or sum, or aggregate them first"
         )
 

@@ -7,14 +7,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.checks import labels, listed
+from analytics_core._frames.operations.checks import Array, labels, listed
 from analytics_core._frames.operations.column_maps import only_column
 from analytics_core.errors import PostProcessingError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-Array = np.ndarray[Any, np.dtype[Any]]
 
 
 def text_column(frame: pd.DataFrame, name: str, *, option: str) -> pa.LargeStringArray:
