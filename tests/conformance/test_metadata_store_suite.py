@@ -9,9 +9,11 @@ from analytics_core.testing.conformance.annotations import AnnotationConformance
 from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.embedded import EmbeddedConformance
+from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
 from analytics_core.testing.conformance.row_rules import RowRuleConformance
+from analytics_core.testing.conformance.scopes import ScopeConformance
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +35,8 @@ class Suites(
     DashboardConformance,
     RowRuleConformance,
     EmbeddedConformance,
+    EveryKindConformance,
+    ScopeConformance,
 ):
     """All suites."""
 

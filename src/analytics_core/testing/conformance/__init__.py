@@ -7,13 +7,18 @@ import pytest
 
 _SUITES = (
     "annotations",
+    "cache",
     "clock",
+    "connector",
     "dashboards",
     "datasets",
     "embedded",
+    "every_kind",
+    "job_runner",
     "listing",
     "metadata_store",
     "row_rules",
+    "scopes",
     "secret_box",
 )
 

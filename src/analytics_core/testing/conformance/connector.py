@@ -86,6 +86,22 @@ class ConnectorConformance:
         connector.dispose(database.id)
         assert contents() == before
 
+    def test_connections_cannot_write_later_either(
+        self, connector: Connector, database: Database, contents: Contents
+    ) -> None:
+        """Neither in a second transaction, nor when the pool gives the connection out again."""
+        before, engine = contents(), connector.engine(database)
+        for _ in range(3):
+            with engine.connect() as connection:
+                for _ in range(2):
+                    with pytest.raises(SQLAlchemyError):
+                        connection.exec_driver_sql("INSERT INTO items VALUES (3)")
+                    connection.rollback()
+                    connection.exec_driver_sql("SELECT n FROM items").all()
+                    connection.commit()
+        connector.dispose(database.id)
+        assert contents() == before
+
     def test_a_disposed_database_can_be_opened_again(self, connector: Connector, database: Database) -> None:
         """Disposing twice is allowed."""
         before = connector.engine(database)
