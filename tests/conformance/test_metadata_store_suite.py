@@ -14,6 +14,7 @@ from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
 from analytics_core.testing.conformance.row_rules import RowRuleConformance
 from analytics_core.testing.conformance.scopes import ScopeConformance
+from analytics_core.testing.conformance.secrets import SecretConformance
 
 
 @pytest.fixture(scope="module")
@@ -37,29 +38,30 @@ class Suites(
     EmbeddedConformance,
     EveryKindConformance,
     ScopeConformance,
+    SecretConformance,
 ):
     """All suites."""
 
 
 class TestInMemory(Suites):
     @pytest.fixture
-    def store(self, clock):
-        with open_store("sqlite://", clock) as store:
+    def store(self, clock, secret_box):
+        with open_store("sqlite://", clock, box=secret_box) as store:
             yield store
 
 
 class TestInSqliteFile(Suites):
     @pytest.fixture
-    def store(self, clock, tmp_path):
-        with open_store(f"sqlite:///{tmp_path}/meta.db", clock) as store:
+    def store(self, clock, secret_box, tmp_path):
+        with open_store(f"sqlite:///{tmp_path}/meta.db", clock, box=secret_box) as store:
             yield store
 
 
 @pytest.mark.server
 class TestInPostgres(Suites):
     @pytest.fixture
-    def store(self, clock, postgres_store_url):
-        with open_store(postgres_store_url, clock) as store:
+    def store(self, clock, secret_box, postgres_store_url):
+        with open_store(postgres_store_url, clock, box=secret_box) as store:
             yield store
         empty_store(postgres_store_url)
 
@@ -67,7 +69,7 @@ class TestInPostgres(Suites):
 @pytest.mark.server
 class TestInMariadb(Suites):
     @pytest.fixture
-    def store(self, clock, mariadb_store_url):
-        with open_store(mariadb_store_url, clock) as store:
+    def store(self, clock, secret_box, mariadb_store_url):
+        with open_store(mariadb_store_url, clock, box=secret_box) as store:
             yield store
         empty_store(mariadb_store_url)

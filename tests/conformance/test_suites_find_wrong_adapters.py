@@ -32,6 +32,7 @@ from analytics_core.testing.conformance.filled import BARE, store_named
 from analytics_core.testing.conformance.records import START
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
+from analytics_core.testing.conformance.secrets import MemoryBox, SecretConformance
 
 
 def test_failures_of_every_suite_show_their_values() -> None:
@@ -214,6 +215,26 @@ def clock() -> FixedClock:
 def store(clock: FixedClock) -> Iterator[SqlMetadataStore]:
     with open_store("sqlite://", clock) as store:
         yield store
+
+
+class Careless(MemoryBox):
+    """What a store makes of its box that keeps secrets as they are."""
+
+    def seal(self, text: str, *, context: str) -> str:
+        """Return the text."""
+        return text
+
+    def open(self, sealed: str, *, context: str) -> str:
+        """Return the text."""
+        return sealed
+
+
+def test_a_store_that_keeps_secrets_as_they_are_is_found(clock: FixedClock) -> None:
+    box = Careless()
+    with open_store("sqlite://", clock, box=box) as store:
+        for test in ("without_the_box_the_store_does_not_know_its_secrets", "each_secret_is_sealed_for_its_own_place"):
+            with pytest.raises(AssertionError):
+                getattr(SecretConformance(), f"test_{test}")(store, box)
 
 
 LOST = [

@@ -20,6 +20,7 @@ _SUITES = (
     "row_rules",
     "scopes",
     "secret_box",
+    "secrets",
 )
 
 # Failed assertions show their values, as in a host's own tests.
