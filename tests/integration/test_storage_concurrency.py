@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
@@ -12,7 +14,7 @@ from tests.support.stores import open_store
 from analytics_core._records.dataset import DatasetColumn
 from analytics_core.errors import StaleVersionError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
 
 
 @pytest.fixture(
@@ -74,3 +76,39 @@ def test_eight_writers_and_two_readers_of_three_datasets(store, dataset_ids):
     # the first change adds two columns, each later one adds two and drops one
     assert [dataset.audit.version for dataset in grown] == [16, 16, 11]
     assert [len(dataset.columns) for dataset in grown] == [16, 16, 11]
+
+
+def write_both(store, first, second, *, meet, name):
+    """Write on two charts and add one, going on after a refusal; tell whether the unit ended well."""
+    try:
+        with store.unit_of_work() as unit:
+            unit.charts.update(replace(unit.charts.get(first), params=name), actor_id=None)
+            meet.wait(20)
+            with suppress(StaleVersionError):
+                unit.charts.update(replace(unit.charts.get(second), params=name), actor_id=None)
+            unit.charts.append(a_chart(name), actor_id=None)
+    except StaleVersionError:
+        return False
+    return True
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres", "mariadb"])
+def test_a_unit_that_a_deadlock_undid_is_not_committed_in_part(server, request):
+    url = request.getfixturevalue(f"make_{server}_database")()
+    with open_store(url, FixedClock(START)) as store:
+        with store.unit_of_work() as unit:
+            one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("one", "two"))
+        meet = threading.Barrier(2)
+        with ThreadPoolExecutor(2) as pool:
+            told = {
+                name: pool.submit(write_both, store, *charts, meet=meet, name=name)
+                for name, charts in (("a", (one, two)), ("b", (two, one)))
+            }
+            ended_well = {name for name, done in told.items() if done.result()}
+        with store.unit_of_work() as unit:
+            added = {name for name in told if unit.charts.find(slice_name=name)}
+            written = {unit.charts.get(chart_id).params for chart_id in (one, two)}
+    assert ended_well
+    assert added == ended_well
+    assert written == ended_well  # whoever ended well has written their first chart at least

@@ -63,7 +63,8 @@ class SqlMetadataStore:
     def unit_of_work(self) -> Iterator[SqlUnitOfWork]:
         """Open one transaction; it commits when the block ends well, else leaves nothing behind.
 
-        All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable.
+        All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable; but where
+        a server undoes a whole transaction (MariaDB and MySQL at a deadlock), the unit ends in StaleVersionError.
         """
         changed: set[str | None] = set()
         with store_border(), self._connected() as connection:
@@ -75,6 +76,8 @@ class SqlMetadataStore:
                 kept=self._kept,
             )
             yield SqlUnitOfWork(session)
+            if session.undone:
+                raise session.undone[0]
         if changed:
             with self._counting:
                 self._revisions.update(changed)
