@@ -46,6 +46,7 @@ class SqlMetadataStore:
         self._clock = clock
         self._kept = KeptStatements()
         self._in_memory = is_memory(self._engine)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._memory_turn = threading.RLock()
         self._memory_connection: Connection | None = None
         self._closed = False
@@ -102,6 +103,8 @@ class SqlMetadataStore:
         Records do not change by it, neither in content nor in version. A secret replaced meanwhile is left alone.
         """
         with store_border(), self._connected() as connection:
+            if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
+                connection.execution_options(isolation_level="READ COMMITTED")
             table = DATABASE_KIND.table
             return sum(
                 self._reseal(connection, row, field, sealed)
