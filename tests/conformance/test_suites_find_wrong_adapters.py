@@ -19,6 +19,7 @@ import pytest
 from tests.support.stores import open_store
 
 from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._records.people import User
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.scope import Scope
 from analytics_core._storage.store import SqlMetadataStore
@@ -33,6 +34,7 @@ from analytics_core.testing.conformance.records import START
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
 from analytics_core.testing.conformance.secrets import MemoryBox, SecretConformance
+from analytics_core.testing.conformance.user_directory import UserDirectoryConformance
 
 
 def test_failures_of_every_suite_show_their_values() -> None:
@@ -144,6 +146,25 @@ def test_a_box_that_only_signs_or_has_its_key_in_the_code_is_found() -> None:
         suite.test_a_seal_is_encrypted_and_not_just_written_in_another_way(box)
     with pytest.raises(pytest.fail.Exception):
         suite.test_a_box_of_another_key_opens_nothing(box, SignsOnly())
+
+
+# ------------------------------------------------------------------------------------------------------------ people
+class ReadsDigitsAsIds:
+    """Takes a name of digits for an id, as code does that reads keys from a web address."""
+
+    people = (User(id=7, username="ada", attributes=(("tenant", "acme"),)), User(id=8, username="7"))
+
+    def find(self, key: int | str) -> User | None:
+        """Return whom the key may mean."""
+        wanted = int(key) if str(key).isdigit() else key
+        return next((person for person in self.people if wanted in (person.id, person.username)), None)
+
+
+def test_a_directory_in_which_a_name_can_be_an_id_is_found() -> None:
+    directory = ReadsDigitsAsIds()
+    UserDirectoryConformance().test_nobody_is_found_for_what_names_nobody(directory)
+    with pytest.raises(AssertionError):
+        UserDirectoryConformance().test_a_name_of_digits_is_a_name(directory, directory.people)
 
 
 # ------------------------------------------------------------------------------------------------------------ stores

@@ -21,6 +21,7 @@ _SUITES = (
     "scopes",
     "secret_box",
     "secrets",
+    "user_directory",
 )
 
 # Failed assertions show their values, as in a host's own tests.
