@@ -1,6 +1,7 @@
 """What a host may replace: small protocols, each promise in its docstring.
 
-Every port has a default inside the library and a conformance suite in `analytics_core.testing.conformance`.
+Stores, caches, connectors, job runners, secret boxes, clocks and directories of people have a default inside the
+library and a conformance suite in `analytics_core.testing.conformance`.
 """
 
 from __future__ import annotations

@@ -9,9 +9,12 @@ from analytics_core.testing.conformance.annotations import AnnotationConformance
 from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.embedded import EmbeddedConformance
+from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
 from analytics_core.testing.conformance.row_rules import RowRuleConformance
+from analytics_core.testing.conformance.scopes import ScopeConformance
+from analytics_core.testing.conformance.secrets import SecretConformance
 
 
 @pytest.fixture(scope="module")
@@ -33,29 +36,32 @@ class Suites(
     DashboardConformance,
     RowRuleConformance,
     EmbeddedConformance,
+    EveryKindConformance,
+    ScopeConformance,
+    SecretConformance,
 ):
     """All suites."""
 
 
 class TestInMemory(Suites):
     @pytest.fixture
-    def store(self, clock):
-        with open_store("sqlite://", clock) as store:
+    def store(self, clock, secret_box):
+        with open_store("sqlite://", clock, box=secret_box) as store:
             yield store
 
 
 class TestInSqliteFile(Suites):
     @pytest.fixture
-    def store(self, clock, tmp_path):
-        with open_store(f"sqlite:///{tmp_path}/meta.db", clock) as store:
+    def store(self, clock, secret_box, tmp_path):
+        with open_store(f"sqlite:///{tmp_path}/meta.db", clock, box=secret_box) as store:
             yield store
 
 
 @pytest.mark.server
 class TestInPostgres(Suites):
     @pytest.fixture
-    def store(self, clock, postgres_store_url):
-        with open_store(postgres_store_url, clock) as store:
+    def store(self, clock, secret_box, postgres_store_url):
+        with open_store(postgres_store_url, clock, box=secret_box) as store:
             yield store
         empty_store(postgres_store_url)
 
@@ -63,7 +69,7 @@ class TestInPostgres(Suites):
 @pytest.mark.server
 class TestInMariadb(Suites):
     @pytest.fixture
-    def store(self, clock, mariadb_store_url):
-        with open_store(mariadb_store_url, clock) as store:
+    def store(self, clock, secret_box, mariadb_store_url):
+        with open_store(mariadb_store_url, clock, box=secret_box) as store:
             yield store
         empty_store(mariadb_store_url)

@@ -13,3 +13,7 @@ class TestAesGcmSecretBox(SecretBoxConformance):
     @pytest.fixture
     def box(self) -> AesGcmSecretBox:
         return AesGcmSecretBox(Secret("a key of sufficient length"))
+
+    @pytest.fixture
+    def box_of_another_key(self) -> AesGcmSecretBox:
+        return AesGcmSecretBox(Secret("another key of sufficient length"))

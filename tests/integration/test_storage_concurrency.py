@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import random
+import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import replace
 
 import pytest
-from tests.support.stores import open_store
+import sqlalchemy as sa
+from tests.support.stores import KEY, open_store
 
+from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.dataset import DatasetColumn
+from analytics_core._records.secret import Secret
 from analytics_core.errors import StaleVersionError
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
 
 
 @pytest.fixture(
@@ -74,3 +79,87 @@ def test_eight_writers_and_two_readers_of_three_datasets(store, dataset_ids):
     # the first change adds two columns, each later one adds two and drops one
     assert [dataset.audit.version for dataset in grown] == [16, 16, 11]
     assert [len(dataset.columns) for dataset in grown] == [16, 16, 11]
+
+
+def write_both(store, first, second, *, meet, name):
+    """Write on two charts and add one, going on after a refusal; tell whether the unit ended well."""
+    try:
+        with store.unit_of_work() as unit:
+            unit.charts.update(replace(unit.charts.get(first), params=name), actor_id=None)
+            meet.wait(20)
+            with suppress(StaleVersionError):
+                unit.charts.update(replace(unit.charts.get(second), params=name), actor_id=None)
+            unit.charts.append(a_chart(name), actor_id=None)
+    except StaleVersionError:
+        return False
+    return True
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("server", ["postgres", "mariadb"])
+def test_a_unit_that_a_deadlock_undid_is_not_committed_in_part(server, request):
+    url = request.getfixturevalue(f"make_{server}_database")()
+    with open_store(url, FixedClock(START)) as store:
+        with store.unit_of_work() as unit:
+            one, two = (unit.charts.append(a_chart(name), actor_id=None) for name in ("one", "two"))
+        meet = threading.Barrier(2)
+        with ThreadPoolExecutor(2) as pool:
+            told = {
+                name: pool.submit(write_both, store, *charts, meet=meet, name=name)
+                for name, charts in (("a", (one, two)), ("b", (two, one)))
+            }
+            ended_well = {name for name, done in told.items() if done.result()}
+        with store.unit_of_work() as unit:
+            added = {name for name in told if unit.charts.find(slice_name=name)}
+            written = {unit.charts.get(chart_id).params for chart_id in (one, two)}
+    assert ended_well
+    assert added == ended_well
+    assert written == ended_well  # whoever ended well has written their first chart at least
+
+
+class Interrupted(AesGcmSecretBox):
+    """Lets somebody else act before it seals for the first time after `before` was set."""
+
+    before = None
+
+    def seal(self, text, *, context):
+        if self.before is not None:
+            act, self.before = self.before, None
+            act()
+        return super().seal(text, context=context)
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["file", pytest.param("postgres", marks=pytest.mark.server), pytest.param("mariadb", marks=pytest.mark.server)],
+)
+def test_a_secret_that_is_replaced_while_all_are_sealed_anew_is_left_alone(kind, request, tmp_path):
+    url = f"sqlite:///{tmp_path}/meta.db"
+    if kind != "file":
+        url = request.getfixturevalue(f"make_{kind}_database")()
+    box, clock = Interrupted(KEY), FixedClock(START)
+    with open_store(url, clock, box=box) as store, open_store(url, clock) as other:
+        with store.unit_of_work() as unit:
+            stored = [unit.databases.add(a_database(name), actor_id=None) for name in ("a", "b", "c")]
+
+        def replace_one():
+            with other.unit_of_work() as unit:
+                unit.databases.update(replace(stored[1], uri=Secret("new")), actor_id=None)
+
+        box.before = replace_one
+        assert store.reseal_secrets() == 2
+        with store.unit_of_work() as unit:
+            kept = [unit.databases.get(one.id).uri for one in stored]
+    assert kept == [stored[0].uri, Secret("new"), stored[2].uri]
+
+
+def test_a_wide_dataset_is_stored_by_few_statements(store, dataset_ids):
+    seen = []
+    sa.event.listen(store._engine, "before_cursor_execute", lambda *call: seen.append(call[2]))
+    wide = tuple(DatasetColumn(column_name=f"c{number}") for number in range(300))
+    with store.unit_of_work() as unit:
+        dataset = unit.datasets.get(dataset_ids[0])
+        made = unit.datasets.update(replace(dataset, columns=wide), actor_id=None)
+    assert [column.column_name for column in made.columns] == [column.column_name for column in wide]
+    assert [column.id for column in made.columns] == sorted({column.id for column in made.columns})
+    assert len(seen) < 30, seen

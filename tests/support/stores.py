@@ -11,13 +11,13 @@ from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core._storage.tables import METADATA
-from analytics_core.ports import Clock
+from analytics_core.ports import Clock, SecretBox
 
 KEY = Secret("a key of the tests, long enough")
 
 
 @contextmanager
-def open_store(url: str, clock: Clock, *, box: AesGcmSecretBox | None = None) -> Iterator[SqlMetadataStore]:
+def open_store(url: str, clock: Clock, *, box: SecretBox | None = None) -> Iterator[SqlMetadataStore]:
     """Give a store that is closed in the end."""
     store = SqlMetadataStore(url, secret_box=box or AesGcmSecretBox(KEY), clock=clock)
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -85,9 +86,9 @@ def test_tenants_who_are_apart_pass(host: AnalyticsCore, tenants: Any, key: str 
     assert_isolated(host, context(compared, QUESTION["queries"][0]), tenants=tenants, key=key)
 
 
-def passes(host: AnalyticsCore) -> bool:
+def passes(host: AnalyticsCore, question: dict[str, Any] = QUESTION) -> bool:
     try:
-        assert_isolated(host, QUESTION, tenants=OWNED, key="id")
+        assert_isolated(host, question, tenants=OWNED, key="id")
     except AssertionError:
         return False
     return True
@@ -101,9 +102,9 @@ def test_a_leak_at_any_call_is_found(host: AnalyticsCore, places: Places) -> Non
         places.calls, places.forgets = 0, number
         if passes(host):
             unnoticed.append(number)
-    # Each tenant and round has two calls that show nothing foreign without the rule: the channels, which both tenants
-    # have, and the query that is narrowed to the tenant's own rows.
-    assert len(unnoticed) == 8
+    # Each tenant and round has four calls that show nothing foreign without the rule: the channels, which both tenants
+    # have, and the query that is narrowed to the tenant's own rows, on three roads.
+    assert len(unnoticed) == 16
     assert calls > 40
 
 
@@ -119,6 +120,54 @@ def test_a_leak_in_a_metric_alone_is_found_however_the_tenants_are_told_apart(
         places.calls, places.forgets = 0, last
         with pytest.raises(AssertionError, match="foreign rows are counted"):
             assert_isolated(host, shared, tenants=tenants)
+
+
+SHOWN = [
+    {"viz_type": "table"},
+    {"viz_type": "pivot_table_v2", "groupbyColumns": ["country"], "groupbyRows": ["channel"], "metrics": ["amount"]},
+]
+
+
+@pytest.mark.parametrize("form_data", SHOWN)
+def test_a_leak_in_what_charts_make_of_their_rows_is_found(
+    host: AnalyticsCore, places: Places, form_data: dict[str, Any]
+) -> None:
+    question = context({"columns": ["country", "channel"], "metrics": [{**AMOUNT, "label": "amount"}]})
+    question["form_data"] = form_data
+    places.calls, places.forgets, unnoticed = 0, None, []
+    assert_isolated(host, question, tenants=OWNED, key="id")
+    last = places.calls
+    for number in range(last - 5, last + 1):
+        places.calls, places.forgets = 0, number
+        if passes(host, question):
+            unnoticed.append(number)
+    assert unnoticed == [last - 4, last - 2, last]  # on three roads the query that is narrowed
+
+
+def test_a_leak_in_an_annotation_layer_alone_is_found(host: AnalyticsCore, places: Places) -> None:
+    drawn = context({"columns": ["country", "id"], "row_limit": 5_000})
+    chart = host.as_user(1).charts.create(
+        {"slice_name": "layer", "datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(drawn)}
+    )
+    layer = {
+        "name": "sold",
+        "annotationType": "EVENT",
+        "sourceType": "table",
+        "value": chart.id,
+        "titleColumn": "country",
+        "descriptionColumns": ["id"],
+        "timeColumn": "id",
+        "show": True,
+        "showMarkers": False,
+        "style": "solid",
+    }
+    question = context({"columns": ["channel"], "metrics": [AMOUNT], "annotation_layers": [layer]})
+    places.calls, places.forgets = 0, None
+    assert_isolated(host, question, tenants=OWNED, key="id")
+    last = places.calls - 2  # the layer of the last answer; behind it the narrowed one with its layer
+    places.calls, places.forgets = 0, last
+    with pytest.raises(AssertionError, match="not theirs on the road 'post_processed, annotation layer sold'"):
+        assert_isolated(host, question, tenants=OWNED, key="id")
 
 
 def test_rows_that_no_column_tells_apart_need_a_key(guests: GuestWorld) -> None:

@@ -19,6 +19,8 @@ class Failure(Enum):
     UNIQUE = "unique"
     REFERENCE = "reference"
     CONCURRENT = "concurrent"
+    UNDONE = "undone"
+    """Concurrent too, and the server has undone all that the transaction did before, our savepoint included."""
     OTHER = "other"
 
 
@@ -37,8 +39,8 @@ _BY_CODE: Final = {
     "1451": Failure.REFERENCE,
     "1452": Failure.REFERENCE,
     "1020": Failure.CONCURRENT,
-    "1213": Failure.CONCURRENT,
-    "1305": Failure.CONCURRENT,  # a deadlock has undone the whole transaction, our savepoint included
+    "1213": Failure.UNDONE,
+    "1305": Failure.UNDONE,  # what is told of a deadlock when our savepoint is not there any more
 }
 
 

@@ -186,19 +186,20 @@ def _stored_value(kind: RecordKind[Any], name: str, value: object) -> object:
 
 def _checked_value(column: Column[Any], name: str, value: object) -> Any:
     fits, wanted = _KINDS[type(column.type)]
-    if isinstance(value, str) and isinstance(column.type, UtcMoment):
+    if isinstance(value, str | datetime) and isinstance(column.type, UtcMoment):
         value = _moment(value, name)
     if not fits(value):
         raise FilterValueError(f"the filter on {name!r} needs {wanted}")
     return value
 
 
-def _moment(text: str, name: str) -> datetime:
+def _moment(value: str | datetime, name: str) -> datetime:
+    """Return a moment in UTC, where the years of another zone may end before the first or after the last one."""
     try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
+        moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except (ValueError, OverflowError):
         raise FilterValueError(f"the filter on {name!r} needs a moment like 2026-01-31T12:00:00Z") from None
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
 def _is_text(value: object) -> bool:

@@ -84,14 +84,17 @@ class ItemParts:
         now: datetime,
     ) -> None:
         self._check_names(wanted)
+        added: list[dict[str, Any]] = []
         for position, item in enumerate(wanted):
             values = self._values(item, position)
             check_row(f"{self.noun} {getattr(item, self.name_field)!r}", self.table, values)
             known = stored.pop(item.id, None)
             if known is None:
-                self._add(connection, {**values, self.parent.name: parent_id}, now=now)
+                added.append(self._new({**values, self.parent.name: parent_id}, now=now))
             else:
                 self._change(connection, known, values, now=now)
+        if added:
+            connection.execute(sa.insert(self.table), added)
         if stored:
             connection.execute(sa.delete(self.table).where(among(self.table.c.id, stored)))
 
@@ -105,9 +108,9 @@ class ItemParts:
         fields = [column.name for column in self.table.columns if column.name not in given_here]
         return {"position": position, **{name: getattr(item, name) for name in fields}}
 
-    def _add(self, connection: Connection, values: Mapping[str, Any], *, now: datetime) -> None:
+    def _new(self, values: Mapping[str, Any], *, now: datetime) -> dict[str, Any]:
         identity = values["uuid"] or str(uuid.uuid4())
-        connection.execute(sa.insert(self.table), {**values, "uuid": identity, "created_on": now, "changed_on": now})
+        return {**values, "uuid": identity, "created_on": now, "changed_on": now}
 
     def _change(self, connection: Connection, stored: RowMapping, values: Mapping[str, Any], *, now: datetime) -> None:
         changed = {name: value for name, value in values.items() if name != "uuid" and stored[name] != value}

@@ -31,6 +31,7 @@ from analytics_core._storage.row_checks import fits_integer
 from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
 
+_OTHERS_WERE_FASTER = frozenset({Failure.REFERENCE, Failure.CONCURRENT, Failure.UNDONE})
 _RESOLUTION = timedelta(microseconds=1)
 """The least by which moments in the store differ, on every kind of store."""
 
@@ -212,8 +213,7 @@ class SqlRepository(Generic[Record]):
             raise AlreadyExistsError(kind.noun, name, getattr(record, name)) from None
         if failure is Failure.REFERENCE:
             self._raise_missing_reference(record)
-        if failure in {Failure.REFERENCE, Failure.CONCURRENT}:
-            raise StaleVersionError(kind.noun, record.id) from None
+        self._raise_stale(failure, record.id)
         raise error
 
     def _raise_missing_reference(self, record: Record) -> None:
@@ -235,9 +235,16 @@ class SqlRepository(Generic[Record]):
             if count:
                 users = f"{count} {referrer.nouns}"
                 raise InUseError(f"{kind.noun} {record_id} is needed by {users}; change those first") from None
-        if failure in {Failure.CONCURRENT, Failure.REFERENCE}:
-            raise StaleVersionError(kind.noun, record_id) from None
+        self._raise_stale(failure, record_id)
         raise error
+
+    def _raise_stale(self, failure: Failure, record_id: int) -> None:
+        """Raise StaleVersionError where others were faster; what a server has undone is never committed."""
+        if failure in _OTHERS_WERE_FASTER:
+            stale = StaleVersionError(self._kind.noun, record_id)
+            if failure is Failure.UNDONE:
+                self._session.undone.append(stale)
+            raise stale from None
 
 
 class SqlExpendableRepository(SqlRepository[Record]):

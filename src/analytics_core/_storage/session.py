@@ -11,6 +11,7 @@ from sqlalchemy import Connection
 
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.store_engine import is_memory
+from analytics_core.errors import StaleVersionError
 from analytics_core.ports import Clock, SecretBox
 
 
@@ -30,6 +31,7 @@ class StoreSession:
     on_write: Callable[[str | None], None]
     kept: KeptStatements
     may_write: threading.Event = field(default_factory=threading.Event)
+    undone: list[StaleVersionError] = field(default_factory=list)
 
     def begin_reading(self) -> None:
         """Give all statements up to the first write the same moment of the store."""
@@ -38,7 +40,7 @@ class StoreSession:
 
     @contextmanager
     def writing(self, noun: str | None = None, *, counts: bool = True) -> Iterator[None]:
-        """Make the block's writes happen together or not at all; after a refusal the unit may go on.
+        """Make the block's writes happen together or not at all; after a refusal the unit may go on, unless `undone`.
 
         `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
         move the store's revision.

@@ -46,6 +46,7 @@ class SqlMetadataStore:
         self._clock = clock
         self._kept = KeptStatements()
         self._in_memory = is_memory(self._engine)
+        self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._memory_turn = threading.RLock()
         self._memory_connection: Connection | None = None
         self._closed = False
@@ -63,7 +64,8 @@ class SqlMetadataStore:
     def unit_of_work(self) -> Iterator[SqlUnitOfWork]:
         """Open one transaction; it commits when the block ends well, else leaves nothing behind.
 
-        All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable.
+        All that a unit reads before it first writes is of one moment. A refused write leaves the unit usable; but where
+        a server undoes a whole transaction (MariaDB and MySQL at a deadlock), the unit ends in StaleVersionError.
         """
         changed: set[str | None] = set()
         with store_border(), self._connected() as connection:
@@ -75,6 +77,8 @@ class SqlMetadataStore:
                 kept=self._kept,
             )
             yield SqlUnitOfWork(session)
+            if session.undone:
+                raise session.undone[0]
         if changed:
             with self._counting:
                 self._revisions.update(changed)
@@ -99,6 +103,8 @@ class SqlMetadataStore:
         Records do not change by it, neither in content nor in version. A secret replaced meanwhile is left alone.
         """
         with store_border(), self._connected() as connection:
+            if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
+                connection.execution_options(isolation_level="READ COMMITTED")
             table = DATABASE_KIND.table
             return sum(
                 self._reseal(connection, row, field, sealed)

@@ -26,6 +26,7 @@ _MOST_ROWS: Final = 50_000
 _RAW_ROADS: Final = ("drill_detail", "samples")
 _ANSWERS: Final = ("full", "results", "post_processed")
 _CONDITIONS: Final = ("filters", "time_range", "granularity", "url_params", "datasource", "datasource_id")
+_CHART_LAYERS: Final = ("line", "table")
 _OTHERS: Final = "Others"
 
 
@@ -48,7 +49,11 @@ def assert_isolated(
     - each raw row is the tenant's own, where `tenants` says what that is, and no two tenants see the same raw row;
     - each value that is grouped by is one of the raw rows that the tenant sees, and their count is the count of rows;
     - the answer stays the same when the query is narrowed to the tenant's own rows, which `tenants` or `key` tells, or
-      else a column whose values no two tenants share: so no metric, comparison or choice of series counts foreign rows.
+      else a column whose values no two tenants share: so no metric, comparison or choice of series counts foreign rows;
+    - what annotation layers show of charts is the tenant's own, where `tenants` names columns that they show.
+
+    A virtual dataset whose SQL counts foreign rows in a column of its own (`SELECT id, (SELECT COUNT(*) ...)`) shows
+    nothing that could be told from the tenant's: its tables need row rules, and a test with fewer foreign rows.
 
     Args:
         core: any core over the store; it acts as the users that `tenants` names.
@@ -119,13 +124,16 @@ class _Asked:
             again = _records(self._ask(road, {**self._conditions(), "row_limit": 0}))
             self._assert_own(again, road)
         rows = raw["drill_detail"]
-        for road in _ANSWERS:
-            self._assert_known(self._ask(road, self.part), rows, road)
         for column in self._grouped_by():
             values = {**self._conditions(), "columns": [column], "metrics": []}
             self._assert_known(self._ask("full", values), rows, "values of a column")
         self._assert_counted(rows)
-        self._assert_same_when_narrowed(self._own_filter(raw, others, key))
+        own = self._own_filter(raw, others, key)
+        for road in _ANSWERS:
+            answer = self._ask(road, self.part)
+            self._assert_known(answer, rows, road)
+            self._assert_own_annotations(answer, road)
+            self._assert_same_when_narrowed(answer, own, road)
 
     def _conditions(self) -> dict[str, Any]:
         """Return the query with its conditions on rows alone."""
@@ -159,6 +167,15 @@ class _Asked:
                 if name in row and repr(row[name]) not in known:
                     raise self._foreign({name: row[name]}, road)
 
+    def _assert_own_annotations(self, result: QueryResult, road: str) -> None:
+        """Make sure that what layers show of charts is the tenant's own, in the columns that say so."""
+        owned = self.owns if isinstance(self.owns, Mapping) else {}
+        for layer in result.annotations:
+            for record in layer.records if layer.source_type in _CHART_LAYERS else ():
+                wanted = {name: value for name, value in owned.items() if name in record}
+                if not _is_own(record, wanted):
+                    raise self._foreign(record, f"{road}, annotation layer {layer.name}")
+
     def _assert_counted(self, raw: Sequence[Row]) -> None:
         counted = self._count(self._conditions(), raw)
         if counted != len(raw):
@@ -184,17 +201,22 @@ class _Asked:
             "in a metric would not be found; name the `key`, or say with columns what each tenant owns"
         )
 
-    def _assert_same_when_narrowed(self, own: Sequence[Mapping[str, Any]]) -> None:
+    def _assert_same_when_narrowed(self, answer: QueryResult, own: Sequence[Mapping[str, Any]], road: str) -> None:
         """Make sure that a filter for the tenant's own rows takes nothing from the answer."""
-        asked = (self.part, _narrowed(self.part, own))
-        whole, part = (list(_records(self._ask("full", one))) for one in asked)
+        narrowed = self._ask(road, _narrowed(self.part, own))
+        if answer.indexnames != narrowed.indexnames:
+            raise AssertionError(
+                f"{self} sees the lines {', '.join(answer.indexnames)}, and {', '.join(narrowed.indexnames)} "
+                f"when narrowed to their own rows, on the road {road!r}"
+            )
+        whole, part = list(_records(answer)), list(_records(narrowed))
         if len(whole) != len(part):
             raise AssertionError(f"{self} sees {len(whole)} rows, {len(part)} when narrowed to their own rows")
         for shown, expected in zip(whole, part, strict=True):
             if shown.keys() != expected.keys() or not all(_same(shown[name], expected[name]) for name in shown):
                 raise AssertionError(
                     f"{self} sees {dict(shown)!r}, and {dict(expected)!r} when narrowed to their own rows: "
-                    "foreign rows are counted"
+                    f"foreign rows are counted on the road {road!r}"
                 )
 
     def _foreign(self, row: Row, road: str) -> AssertionError:
@@ -268,12 +290,12 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _records(result: QueryResult) -> Iterator[Row]:
-    """Yield the rows of an answer; post-processed ones are columns."""
+    """Yield the rows of an answer; post-processed ones are columns, each a map of labels of lines to values."""
     data = result.data
     if not isinstance(data, Mapping):
         yield from data
         return
-    for values in zip(*data.values(), strict=True):
+    for values in zip(*(column.values() for column in data.values()), strict=True):
         yield dict(zip(data, values, strict=True))
 
 

@@ -7,14 +7,21 @@ import pytest
 
 _SUITES = (
     "annotations",
+    "cache",
     "clock",
+    "connector",
     "dashboards",
     "datasets",
     "embedded",
+    "every_kind",
+    "job_runner",
     "listing",
     "metadata_store",
     "row_rules",
+    "scopes",
     "secret_box",
+    "secrets",
+    "user_directory",
 )
 
 # Failed assertions show their values, as in a host's own tests.

@@ -29,7 +29,9 @@ class CacheConformance:
     def test_stored_bytes_come_back_unchanged(self, cache: Cache, value: bytes) -> None:
         """Giving back other bytes is not allowed."""
         cache.set("key", value, timeout_s=60)
-        assert cache.get("key") == value
+        found = cache.get("key")
+        assert found == value
+        assert type(found) is bytes  # what only compares equal to bytes is taken for somebody else's entry
 
     def test_an_unknown_key_is_a_miss(self, cache: Cache) -> None:
         """None, not an exception."""
@@ -54,11 +56,13 @@ class CacheConformance:
         let_pass(1.1)
         assert cache.get("key") is None
 
-    def test_an_entry_without_a_timeout_outlives_one_with(self, cache: Cache, let_pass: Pass) -> None:
-        """None keeps the entry until room is needed."""
-        cache.set("key", b"value", timeout_s=None)
+    def test_an_entry_lives_for_its_time(self, cache: Cache, let_pass: Pass) -> None:
+        """Its time is in seconds, however long; None keeps it until room is needed."""
+        times = (None, 10, 3_600, 90 * 86_400, 2**31 - 1)
+        for time in times:
+            cache.set(f"for {time}", b"value", timeout_s=time)
         let_pass(1.1)
-        assert cache.get("key") == b"value"
+        assert [cache.get(f"for {time}") for time in times] == [b"value"] * len(times)
 
     def test_setting_anew_gives_new_time(self, cache: Cache, let_pass: Pass) -> None:
         """The time of the first value does not end the second."""
@@ -68,11 +72,13 @@ class CacheConformance:
         assert cache.get("key") == b"two"
 
     def test_deleted_entries_are_gone(self, cache: Cache) -> None:
-        """Deleting twice, or what never was, does nothing."""
+        """And no others; deleting twice, or what never was, does nothing."""
         cache.set("key", b"value", timeout_s=60)
+        cache.set("key 2", b"kept", timeout_s=60)
         cache.delete("key")
         cache.delete("key")
         assert cache.get("key") is None
+        assert cache.get("key 2") == b"kept"
 
     def test_many_threads_may_use_it(self, cache: Cache) -> None:
         """A value under a key is one that was stored under it, whoever writes meanwhile."""

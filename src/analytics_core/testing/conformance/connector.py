@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from analytics_core._records.database import Database
@@ -85,6 +86,25 @@ class ConnectorConformance:
             connection.exec_driver_sql(statement)
         connector.dispose(database.id)
         assert contents() == before
+
+    def test_connections_cannot_write_later_either(
+        self, connector: Connector, database: Database, contents: Contents
+    ) -> None:
+        """Neither in a second transaction, nor when the pool gives the connection out again."""
+        before, engine = contents(), connector.engine(database)
+        for _connection in range(3):
+            with engine.connect() as connection:
+                self._fail_to_write(connection)
+                self._fail_to_write(connection)
+        connector.dispose(database.id)
+        assert contents() == before
+
+    def _fail_to_write(self, connection: Connection) -> None:
+        with pytest.raises(SQLAlchemyError):
+            connection.exec_driver_sql("INSERT INTO items VALUES (3)")
+        connection.rollback()
+        connection.exec_driver_sql("SELECT n FROM items").all()
+        connection.commit()
 
     def test_a_disposed_database_can_be_opened_again(self, connector: Connector, database: Database) -> None:
         """Disposing twice is allowed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta, timezone
+from datetime import datetime, timedelta, timezone
 from typing import Any
 
 import pytest
@@ -199,6 +199,8 @@ class ListConformance:
             ("cache_timeout", "eq", 2**70, FilterValueError),
             ("is_managed_externally", "eq", 1, FilterValueError),
             ("created_on", "gt", "yesterday", FilterValueError),
+            ("created_on", "gt", "0001-01-01T00:00:00+14:00", FilterValueError),
+            ("created_on", "lt", datetime(9999, 12, 31, 23, tzinfo=timezone(timedelta(hours=-9))), FilterValueError),
             ("owner_ids", "contains", 1, UnknownOperatorError),
             ("owner_ids", "eq", "1", FilterValueError),
         ],

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import pytest
 
 from analytics_core.errors import StoredDataError
@@ -11,12 +13,17 @@ _TEXTS = ("", "hunter2", "postgresql://u:p%40ss@h/db?x=1", "pässwörd 😀 \x00
 
 
 class SecretBoxConformance:
-    """Subclass it and override the fixture `box`."""
+    """Subclass it and override the fixtures `box` and `box_of_another_key`."""
 
     @pytest.fixture
     def box(self) -> SecretBox:
         """Return the box under test."""
         raise NotImplementedError("override the fixture `box`")
+
+    @pytest.fixture
+    def box_of_another_key(self) -> SecretBox:
+        """Return a box like the one under test that holds another key, and that key alone."""
+        raise NotImplementedError("override the fixture `box_of_another_key`")
 
     @pytest.mark.parametrize("text", _TEXTS, ids=lambda text: f"{len(text)} characters")
     def test_what_was_sealed_opens_in_the_same_context(self, box: SecretBox, text: str) -> None:
@@ -37,6 +44,22 @@ class SecretBoxConformance:
     def test_equal_texts_seal_differently(self, box: SecretBox) -> None:
         """Nobody can tell equal passwords from their seals."""
         assert box.seal("hunter2", context="c") != box.seal("hunter2", context="c")
+
+    def test_a_seal_is_encrypted_and_not_just_written_in_another_way(self, box: SecretBox) -> None:
+        """Two seals of one text have nothing in common, and no pattern of the text is left in them."""
+        text = "hunter2 " * 2_000
+        first, second = (box.seal(text, context="c") for _ in range(2))
+        alike = sum(one == other for one, other in zip(first, second, strict=False))
+        assert alike < len(first) / 2
+        assert len(zlib.compress(first.encode())) > len(first) / 2
+
+    def test_a_box_of_another_key_opens_nothing(self, box: SecretBox, box_of_another_key: SecretBox) -> None:
+        """What protects the secrets is the key, and not the code."""
+        for sealing, opening in ((box, box_of_another_key), (box_of_another_key, box)):
+            sealed = sealing.seal("hunter2", context="c")
+            with pytest.raises(StoredDataError) as refusal:
+                opening.open(sealed, context="c")
+            assert "hunter2" not in str(refusal.value)
 
     def test_any_changed_character_is_noticed(self, box: SecretBox) -> None:
         """Tampering gives StoredDataError, never another text."""

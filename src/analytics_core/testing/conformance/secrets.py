@@ -1,0 +1,84 @@
+"""What every `MetadataStore` must keep about secrets: they lie sealed, each for its own place."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from analytics_core._records.secret import Secret
+from analytics_core.errors import StoredDataError
+from analytics_core.ports import MetadataStore
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START, a_database
+
+
+class MemoryBox:
+    """Keeps what it seals in memory and gives a number for it (port `SecretBox`); `sealed` is what it was given."""
+
+    def __init__(self) -> None:
+        self.sealed: list[tuple[str, str]] = []
+
+    def seal(self, text: str, *, context: str) -> str:
+        """Return the number of the text."""
+        self.sealed.append((text, context))
+        return f"box.{len(self.sealed)}"
+
+    def open(self, sealed: str, *, context: str) -> str:
+        """Return the text; StoredDataError when it is not here, or not for this context."""
+        number = int(sealed.removeprefix("box.")) if sealed.startswith("box.") else 0
+        if not 0 < number <= len(self.sealed) or self.sealed[number - 1][1] != context:
+            raise StoredDataError("not sealed in this box, or for another place")
+        return self.sealed[number - 1][0]
+
+    def empty(self) -> None:
+        """Forget everything."""
+        self.sealed.clear()
+
+
+class SecretConformance:
+    """Subclass it and override the fixture `store`; it must use `clock` and `secret_box`, and start empty."""
+
+    @pytest.fixture
+    def clock(self) -> FixedClock:
+        """Return the clock that the store must use."""
+        return FixedClock(START)
+
+    @pytest.fixture
+    def secret_box(self) -> MemoryBox:
+        """Return the box in which the store must seal."""
+        return MemoryBox()
+
+    @pytest.fixture
+    def store(self, clock: FixedClock, secret_box: MemoryBox) -> MetadataStore:
+        """Return the store under test."""
+        raise NotImplementedError("override the fixture `store`")
+
+    def test_without_the_box_the_store_does_not_know_its_secrets(
+        self, store: MetadataStore, secret_box: MemoryBox
+    ) -> None:
+        """Whoever copies the store has no password; neither in what was added nor in what was changed."""
+        with store.unit_of_work() as unit:
+            added = unit.databases.add(a_database(ssh_tunnel=Secret("t1")), actor_id=None)
+        with store.unit_of_work() as unit:
+            unit.databases.update(replace(added, uri=Secret("u2"), ssh_tunnel=Secret("t2")), actor_id=None)
+        assert {text for text, _ in secret_box.sealed} >= {added.uri.reveal(), "t1", "u2", "t2"}
+        secret_box.empty()
+        with pytest.raises(StoredDataError), store.unit_of_work() as unit:
+            unit.databases.get(added.id)
+
+    def test_each_secret_is_sealed_for_its_own_place(self, store: MetadataStore, secret_box: MemoryBox) -> None:
+        """One that is moved to another record or field stays shut."""
+        same = Secret("same")
+        with store.unit_of_work() as unit:
+            for name in ("a", "b"):
+                unit.databases.add(a_database(name, uri=same, ssh_tunnel=same), actor_id=None)
+        assert len({context for _, context in secret_box.sealed}) == 4
+
+    def test_absent_secrets_are_not_sealed(self, store: MetadataStore, secret_box: MemoryBox) -> None:
+        """None stays None; an empty text is a secret."""
+        with store.unit_of_work() as unit:
+            none = unit.databases.add(a_database("a"), actor_id=None)
+            empty = unit.databases.add(a_database("b", ssh_tunnel=Secret("")), actor_id=None)
+        assert (none.ssh_tunnel, empty.ssh_tunnel) == (None, Secret(""))
+        assert len(secret_box.sealed) == 3

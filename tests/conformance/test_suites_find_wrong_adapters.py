@@ -1,0 +1,340 @@
+"""The suites are worth their while: an adapter that breaks one promise fails the test that asks for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import hmac
+import importlib
+import os
+import pkgutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+from zoneinfo import ZoneInfo
+
+import pytest
+from tests.support.stores import open_store
+
+from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._records.people import User
+from analytics_core._records.repositories import ListQuery
+from analytics_core._records.scope import Scope
+from analytics_core._storage.store import SqlMetadataStore
+from analytics_core.errors import StaleVersionError, StoredDataError
+from analytics_core.testing import conformance
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.cache import CacheConformance
+from analytics_core.testing.conformance.clock import ClockConformance
+from analytics_core.testing.conformance.every_kind import EveryKindConformance
+from analytics_core.testing.conformance.filled import BARE, store_named
+from analytics_core.testing.conformance.records import START
+from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
+from analytics_core.testing.conformance.secret_box import SecretBoxConformance
+from analytics_core.testing.conformance.secrets import MemoryBox, SecretConformance
+from analytics_core.testing.conformance.user_directory import UserDirectoryConformance
+
+
+def test_failures_of_every_suite_show_their_values() -> None:
+    names = [module.name for module in pkgutil.iter_modules(conformance.__path__)]
+    suites = {name for name in names if any(_is_suite(name, thing) for thing in vars(_module(name)).values())}
+    assert suites == set(conformance._SUITES)
+
+
+def _module(name: str) -> Any:
+    return importlib.import_module(f"{conformance.__name__}.{name}")
+
+
+def _is_suite(name: str, thing: object) -> bool:
+    return isinstance(thing, type) and thing.__name__.endswith("Conformance") and thing.__module__.endswith(name)
+
+
+# ----------------------------------------------------------------------------------------------------------- cache
+class InMilliseconds(MemoryCache):
+    """Takes seconds for milliseconds."""
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        """Keep the value a thousand times too short."""
+        super().set(key, value, timeout_s=None if timeout_s is None else max(1, timeout_s // 1_000))
+
+
+class AtMostAMonth(MemoryCache):
+    """Takes what is longer than a month for a moment of 1970, as some servers do."""
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        """Keep the value, unless it should live long."""
+        if timeout_s is None or timeout_s <= 30 * 86_400:
+            super().set(key, value, timeout_s=timeout_s)
+
+
+class ForgetsTooMuch(MemoryCache):
+    """Empties itself for one entry."""
+
+    def delete(self, key: str) -> None:
+        """Forget everything."""
+        self.__init__(max_bytes=2_000_000, clock=self._clock)  # type: ignore[misc]
+
+
+class OtherBytes(MemoryCache):
+    """Gives bytes that are none."""
+
+    def get(self, key: str) -> Any:
+        """Return what compares equal."""
+        found = super().get(key)
+        return None if found is None else bytearray(found)
+
+
+@pytest.mark.parametrize("wrong", [InMilliseconds, AtMostAMonth])
+def test_a_cache_with_other_times_is_found(wrong: type[MemoryCache]) -> None:
+    clock = FixedClock(START)
+    cache = wrong(max_bytes=2_000_000, clock=clock)
+    with pytest.raises(AssertionError):
+        CacheConformance().test_an_entry_lives_for_its_time(
+            cache, lambda seconds: clock.advance(timedelta(seconds=seconds)) and None
+        )
+
+
+def test_a_cache_that_forgets_too_much_or_gives_other_bytes_is_found() -> None:
+    options: Any = {"max_bytes": 2_000_000, "clock": FixedClock(START)}
+    with pytest.raises(AssertionError):
+        CacheConformance().test_deleted_entries_are_gone(ForgetsTooMuch(**options))
+    with pytest.raises(AssertionError):
+        CacheConformance().test_stored_bytes_come_back_unchanged(OtherBytes(**options), b"value")
+
+
+# ------------------------------------------------------------------------------------------------- clock, secret box
+class LondonClock:
+    """Is right in winter."""
+
+    def now(self) -> datetime:
+        """Return a moment of January as London writes it."""
+        return datetime(2026, 1, 15, tzinfo=ZoneInfo("Europe/London"))
+
+
+def test_a_clock_of_another_zone_is_found_in_winter_too() -> None:
+    with pytest.raises(AssertionError):
+        ClockConformance().test_now_is_aware_and_in_utc(LondonClock())
+
+
+class SignsOnly:
+    """Writes secrets in another way and signs them, with a key that is in the code."""
+
+    def seal(self, text: str, *, context: str) -> str:
+        """Return the text as base64 with a number used once and a signature."""
+        body = base64.b64encode(os.urandom(12) + text.encode()).decode()
+        return f"{body}.{self._signature(body, context)}"
+
+    def open(self, sealed: str, *, context: str) -> str:
+        """Return the text that was signed for the context."""
+        body, _, signature = sealed.partition(".")
+        if not hmac.compare_digest(signature, self._signature(body, context)):
+            raise StoredDataError("not sealed here")
+        return base64.b64decode(body)[12:].decode()
+
+    def _signature(self, body: str, context: str) -> str:
+        return hmac.digest(b"in the code", f"{context}.{body}".encode(), hashlib.sha256).hex()
+
+
+def test_a_box_that_only_signs_or_has_its_key_in_the_code_is_found() -> None:
+    suite, box = SecretBoxConformance(), SignsOnly()
+    suite.test_what_was_sealed_opens_in_the_same_context(box, "hunter2")
+    suite.test_equal_texts_seal_differently(box)
+    suite.test_sealed_text_does_not_show_the_secret(box)
+    with pytest.raises(AssertionError):
+        suite.test_a_seal_is_encrypted_and_not_just_written_in_another_way(box)
+    with pytest.raises(pytest.fail.Exception):
+        suite.test_a_box_of_another_key_opens_nothing(box, SignsOnly())
+
+
+# ------------------------------------------------------------------------------------------------------------ people
+class ReadsDigitsAsIds:
+    """Takes a name of digits for an id, as code does that reads keys from a web address."""
+
+    people = (User(id=7, username="ada", attributes=(("tenant", "acme"),)), User(id=8, username="7"))
+
+    def find(self, key: int | str) -> User | None:
+        """Return whom the key may mean."""
+        wanted = int(key) if str(key).isdigit() else key
+        return next((person for person in self.people if wanted in (person.id, person.username)), None)
+
+
+def test_a_directory_in_which_a_name_can_be_an_id_is_found() -> None:
+    directory = ReadsDigitsAsIds()
+    UserDirectoryConformance().test_nobody_is_found_for_what_names_nobody(directory)
+    with pytest.raises(AssertionError):
+        UserDirectoryConformance().test_a_name_of_digits_is_a_name(directory, directory.people)
+
+
+# ------------------------------------------------------------------------------------------------------------ stores
+class Wrong:
+    """A store whose repositories of one kind (empty: all) break one promise; `change` sees a call before it is made."""
+
+    def __init__(self, store: SqlMetadataStore, kind: str, change: Callable[..., Any]) -> None:
+        self._store = store
+        self._kind = kind
+        self._change = change
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[Any]:
+        """Open a unit of the true store."""
+        with self._store.unit_of_work() as unit:
+            yield _Unit(unit, self._kind, self._change)
+
+    def revision(self, *nouns: str) -> int:
+        """Return the true revision."""
+        return self._store.revision(*nouns)
+
+
+class _Unit:
+    def __init__(self, unit: Any, kind: str, change: Callable[..., Any]) -> None:
+        self._unit = unit
+        self._kind = kind
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(self._unit, name)
+        if name == "names" or self._kind not in ("", name):
+            return found
+        return _Repository(found, self._change)
+
+
+class _Repository:
+    def __init__(self, repository: Any, change: Callable[..., Any]) -> None:
+        self._repository = repository
+        self._change = change
+
+    def __getattr__(self, name: str) -> Any:
+        return lambda *args, **options: self._change(self._repository, name, *args, **options)
+
+
+def loses(field: str, value: Any) -> Callable[..., Any]:
+    """Return what writes a value of its own in a field."""
+
+    def change(repository: Any, name: str, record: Any, **options: Any) -> Any:
+        if name in ("add", "append", "update"):
+            record = replace(record, **{field: value})
+        return getattr(repository, name)(record, **options)
+
+    return change
+
+
+def writes_over(repository: Any, name: str, record: Any, **options: Any) -> Any:
+    """Take whatever version a change brings."""
+    if name == "update":
+        record = replace(record, audit=replace(record.audit, version=repository.version(record.id)))
+    return getattr(repository, name)(record, **options)
+
+
+@pytest.fixture(scope="module")
+def clock() -> FixedClock:
+    return FixedClock(START)
+
+
+@pytest.fixture
+def store(clock: FixedClock) -> Iterator[SqlMetadataStore]:
+    with open_store("sqlite://", clock) as store:
+        yield store
+
+
+class Careless(MemoryBox):
+    """What a store makes of its box that keeps secrets as they are."""
+
+    def seal(self, text: str, *, context: str) -> str:
+        """Return the text."""
+        return text
+
+    def open(self, sealed: str, *, context: str) -> str:
+        """Return the text."""
+        return sealed
+
+
+def test_a_store_that_keeps_secrets_as_they_are_is_found(clock: FixedClock) -> None:
+    box = Careless()
+    with open_store("sqlite://", clock, box=box) as store:
+        for test in ("without_the_box_the_store_does_not_know_its_secrets", "each_secret_is_sealed_for_its_own_place"):
+            with pytest.raises(AssertionError):
+                getattr(SecretConformance(), f"test_{test}")(store, box)
+
+
+LOST = [
+    ("roles", "is_admin", False),
+    ("databases", "impersonate_user", False),
+    ("datasets", "fetch_values_predicate", None),
+    ("charts", "datasource_type", None),
+    ("logs", "user_id", None),
+]
+
+
+@pytest.mark.parametrize(("kind", "field", "value"), LOST, ids=[f"{kind}.{field}" for kind, field, _ in LOST])
+def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str, field: str, value: Any) -> None:
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+    wrong: Any = Wrong(store, kind, loses(field, value))
+    with pytest.raises(AssertionError, match=field[:9]):
+        EveryKindConformance().test_no_field_is_lost_or_made_up(wrong, named)
+
+
+@pytest.mark.parametrize("kind", ["users", "roles", "databases", "datasets", "tags", "embedded"])
+def test_a_store_that_writes_over_changes_of_others_is_found(store: SqlMetadataStore, kind: str) -> None:
+    with store.unit_of_work() as unit:
+        named = store_named(unit)
+    wrong: Any = Wrong(store, kind, writes_over)
+    with pytest.raises(pytest.fail.Exception, match=StaleVersionError.__name__):
+        EveryKindConformance().test_nothing_is_written_over_by_an_old_version(wrong, named)
+
+
+def widened(**ways: Any) -> Callable[..., Any]:
+    """Return what replaces ways of a scope, where it has them."""
+
+    def change(repository: Any, name: str, *args: Any, **options: Any) -> Any:
+        asked: Sequence[Any] = [_widened(arg, ways) for arg in args]
+        return getattr(repository, name)(*asked, **options)
+
+    return change
+
+
+def _widened(query: object, ways: dict[str, Any]) -> object:
+    if not isinstance(query, ListQuery) or not isinstance(query.ids, Scope):
+        return query
+    had = {name: way(getattr(query.ids, name)) for name, way in ways.items() if getattr(query.ids, name)}
+    return replace(query, ids=replace(query.ids, **had))
+
+
+EVERYTHING = Scope(everything=True)
+WIDER: list[tuple[str, dict[str, Callable[[Any], Any]], str]] = [
+    ("datasets", {"schemas": lambda _: frozenset()}, "datasets_are_reached_by_database_schema_owner_and_id"),
+    (
+        "charts",
+        {"drawn_from": lambda _: EVERYTHING},
+        "charts_are_reached_through_the_datasets_that_they_are_drawn_from",
+    ),
+    (
+        "dashboards",
+        {"audience": lambda audience: replace(audience, datasets=EVERYTHING)},
+        "dashboards_are_reached_by_their_audience",
+    ),
+    (
+        "dashboards",
+        {"audience": lambda audience: replace(audience, role_ids=frozenset(range(100)))},
+        "dashboards_are_reached_by_their_audience",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "ways", "test"), WIDER)
+def test_a_store_that_reads_a_scope_in_another_way_is_found(
+    store: SqlMetadataStore, kind: str, ways: dict[str, Callable[[Any], Any]], test: str
+) -> None:
+    with store.unit_of_work() as unit:
+        shown = store_shown(unit)
+    wrong: Any = Wrong(store, kind, widened(**ways))
+    with pytest.raises(AssertionError):
+        getattr(ScopeConformance(), f"test_{test}")(wrong, shown)
+
+
+def test_every_kind_of_record_that_a_unit_holds_is_in_the_suite(store: SqlMetadataStore) -> None:
+    with store.unit_of_work() as unit:
+        held = {name for name, thing in vars(type(unit)).items() if isinstance(thing, property)}
+    assert held == set(BARE)
