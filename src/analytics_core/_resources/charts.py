@@ -132,7 +132,8 @@ class Charts:
         """Return a job that this actor submitted and may still read.
 
         Raises:
-            JobNotFoundError: there is none, it is somebody else's, or other row rules bind its owner by now.
+            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
+                other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
             AccessError: a dataset of its question may not be read any more.
         """
         return self._queries.job(job_id)
