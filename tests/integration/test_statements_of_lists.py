@@ -136,6 +136,25 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     assert len(statements) <= MOST, statements
 
 
+@pytest.mark.parametrize("op", ["eq", "contains", "in", "gt"])
+def test_the_names_of_datasets_cost_no_more(reader, op):
+    """Also on servers, where names of datasets are part of conditions, counts, orders and different values."""
+    name = reader.charts.list(page_size=1).result[0].datasource_name_text
+    value = {"eq": name, "contains": name[:3], "in": [name], "gt": ""}[op]
+    order = ["-datasource_name", "id"]
+    page, statements = cost(
+        reader, "charts", filters=[{"col": "datasource_name", "op": op, "val": value}], order_by=order
+    )
+    assert len(statements) <= MOST, statements
+    shown = [item.datasource_name_text for item in page.result]
+    assert shown == sorted(shown, reverse=True) != []
+    ordered, statements = cost(reader, "charts", order_by=order, page_size=1000)
+    assert len(statements) <= MOST, statements
+    assert [item.id for item in page.result] == [item.id for item in ordered.result if item.id in {i.id for i in page}]
+    names = reader.charts.distinct("datasource_name", page_size=1000)
+    assert {item.datasource_name_text for item in ordered.result} - {None} == {item.text for item in names.result}
+
+
 def test_a_filter_by_dashboards_costs_one_statement_more(reader):
     by_dashboard = [{"col": "dashboards", "op": "in", "val": list(range(1, 90))}]
     page, statements = cost(reader, "charts", filters=by_dashboard)

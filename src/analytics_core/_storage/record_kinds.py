@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, CompoundSelect, Executable, Insert, Select, Table
+from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
@@ -17,6 +17,7 @@ from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetri
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
+from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
@@ -56,15 +57,27 @@ class Referrer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Borrowed:
+    """A listed value that is told by another kind of record: the `column` of the one that `key` names, where `holds`.
+
+    It is read from there for each list, so that it is never stale.
+    """
+
+    column: Column[Any]
+    key: Column[Any]
+    holds: ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordKind(Generic[Record]):
     """How one kind of record is kept.
 
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
-    lists are filtered by them, records do not hold them. `forget` gives the statements that remove what other tables
-    say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the
-    store's revision.
+    lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
+    now. `forget` gives the statements that remove what other tables say about a deleted id without a foreign key.
+    Nobody keeps records of an `is_journal` kind, so they do not move the store's revision.
     """
 
     noun: str
@@ -78,6 +91,7 @@ class RecordKind(Generic[Record]):
     enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     parts: tuple[Parts, ...] = ()
     named_by: tuple[ValueParts, ...] = ()
+    borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -258,6 +272,11 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
             column=content_tables.DASHBOARD_CHARTS.c.dashboard_id,
         ),
     ),
+    borrowed={
+        "datasource_name": Borrowed(
+            column=tables.DATASETS.c.table_name, key=tables.CHARTS.c.datasource_id, holds=is_drawn_from_dataset()
+        )
+    },
     references=(Reference(attribute="tag_ids", table=content_tables.TAGS, missing=missing_record("tag")),),
     forget=forget_favourites("chart"),
 )
