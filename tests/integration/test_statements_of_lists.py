@@ -105,6 +105,13 @@ def test_choices_cost_few_statements_however_many_records_name_them(admin, reade
     assert len(seen) <= (1 if field not in ("created_by", "owners") else 3), seen
 
 
+def test_people_are_found_by_their_names_on_every_store(admin):
+    everybody = [item.text for item in admin.charts.related("owners", page_size=1000).result]
+    found = admin.charts.related("owners", filter="ADA", page_size=1000)
+    assert [item.text for item in found.result] == [name for name in everybody if "ada" in name.lower()] != []
+    assert everybody == sorted(everybody)
+
+
 @pytest.mark.parametrize("who", ["admin", "reader"])
 @pytest.mark.parametrize(
     ("name", "field"), [("charts", "viz_type"), ("dashboards", "slug"), ("datasets", "table_name"), ("tags", "name")]

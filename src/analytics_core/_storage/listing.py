@@ -66,7 +66,7 @@ def distinct_statements(
         column, source = link.value_column, link.table
         where = [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
     else:
-        column, source = _listed(kind, _column(kind, name, also=links), query, kept), kind.table
+        column, source = _listed(kind, name, query, kept, also=links), kind.table
         where.append(column != "" if name in kind.blank_for_none else column.is_not(None))
     value = column.label("ac_value")
     counted = sa.select(sa.func.count(column.distinct())).select_from(source).where(*where)
@@ -115,28 +115,30 @@ def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> lis
     """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
-        column = _listed(kind, _column(kind, name), query, kept)
+        column = _listed(kind, name, query, kept)
         if not isinstance(column, Column) or column.nullable:
             keys.append(sa.case((column.is_(None), 1), else_=0))
         keys.append(column.desc() if descending else column.asc())
     return [*keys, kind.table.c.id.asc()]
 
 
-def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, Column[Any]]:
+def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, ColumnElement[Any]]:
     hidden = kind.sealed | kind.pairs | kind.texts
-    return {column.name: column for column in kind.table.columns if column.name not in hidden}
+    return {**{column.name: column for column in kind.table.columns if column.name not in hidden}, **kind.computed}
 
 
-def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Column[Any]:
+def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:
     columns = _listed_columns(kind)
     if name not in columns:
         raise UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*columns, *also))
     return columns[name]
 
 
-def _listed(kind: RecordKind[Any], column: Column[Any], query: ListQuery, kept: KeptStatements) -> ColumnElement[Any]:
-    """Return the value of a column as lists see it: its own, or that of the record of another kind that tells it."""
-    borrowed = kind.borrowed.get(column.name)
+def _listed(
+    kind: RecordKind[Any], name: str, query: ListQuery, kept: KeptStatements, *, also: Iterable[str] = ()
+) -> ColumnElement[Any]:
+    """Return a value as lists see it: that of a column, or what the record of another kind says."""
+    column, borrowed = _column(kind, name, also=also), kind.borrowed.get(name)
     if borrowed is None:
         return column
     table = borrowed.column.table
@@ -148,7 +150,7 @@ def _condition(kind: RecordKind[Any], item: ListFilter, query: ListQuery, kept: 
     links = _links(kind)
     if link := links.get(item.col):
         return _link_condition(kind, link, item)
-    column = _listed(kind, _column(kind, item.col, also=links), query, kept)
+    column = _listed(kind, item.col, query, kept, also=links)
     make = _OPERATORS.get(item.op)
     if make is None:
         raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=_OPERATORS)
@@ -195,7 +197,7 @@ def _stored_value(kind: RecordKind[Any], name: str, value: object) -> object:
     return _checked_value(_column(kind, name), name, value)
 
 
-def _checked_value(column: Column[Any], name: str, value: object) -> Any:
+def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
     fits, wanted = _KINDS[type(column.type)]
     if isinstance(value, str) and isinstance(column.type, UtcMoment):
         value = _moment(value, name)

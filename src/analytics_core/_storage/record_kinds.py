@@ -16,6 +16,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._storage import content_tables, tables
+from analytics_core._storage.column_types import Name
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
 from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
@@ -76,8 +77,9 @@ class RecordKind(Generic[Record]):
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
     lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
-    now. `forget` gives the statements that remove what other tables say about a deleted id without a foreign key.
-    Nobody keeps records of an `is_journal` kind, so they do not move the store's revision.
+    now; `computed` ones are made of other columns, for lists alone. `forget` gives the statements that remove what
+    other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do
+    not move the store's revision.
     """
 
     noun: str
@@ -92,6 +94,7 @@ class RecordKind(Generic[Record]):
     parts: tuple[Parts, ...] = ()
     named_by: tuple[ValueParts, ...] = ()
     borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
+    computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -204,12 +207,21 @@ _GRANTS: Final = ValueParts(
     collection=frozenset,
 )
 
+
+def _full_name() -> ColumnElement[str]:
+    """Return how a user is called: first and last name, or the user name where there is neither."""
+    user = tables.USERS.c
+    both = sa.func.trim(user.first_name.concat(sa.literal_column("' '")).concat(user.last_name))
+    return sa.type_coerce(sa.func.coalesce(sa.func.nullif(both, sa.literal_column("''")), user.username), Name())
+
+
 USER_KIND: Final[RecordKind[User]] = RecordKind(
     noun="user",
     table=tables.USERS,
     record_type=User,
     missing=missing_record("user"),
     pairs=frozenset({"attributes"}),
+    computed={"full_name": _full_name()},
     parts=(_ROLE_IDS,),
     references=(Reference(attribute="role_ids", table=tables.ROLES, missing=missing_record("role")),),
     forget=_forget_user,
