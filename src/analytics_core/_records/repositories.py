@@ -117,7 +117,7 @@ class UnitOfWork(Protocol):
 
     @property
     def users(self) -> Repository[User]:
-        """The stored people."""
+        """The stored people; lists also know their `full_name`: first and last name, or the user name without both."""
 
     @property
     def roles(self) -> Repository[Role]:
