@@ -10,9 +10,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.annotated import chart, layer
 from tests.support.tenant_world import KEY, TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._querying.jobs import Job
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.row_filter import RowFilter
@@ -47,13 +49,15 @@ class Source:
 
     def __init__(self) -> None:
         self.clause: str | None = None
+        self.dataset: int | None = None
         self.fails = False
 
     def row_filters(self, user: User, dataset: Dataset) -> list[RowFilter]:
         """Return the filter, or fail as a directory that is down."""
         if self.fails:
             raise errors.SettingsError("the directory of tenants is down")
-        return [RowFilter(name="host", clause=self.clause)] if self.clause else []
+        is_meant = self.dataset in (None, dataset.id)
+        return [RowFilter(name="host", clause=self.clause)] if self.clause and is_meant else []
 
 
 class Bench:
@@ -225,6 +229,54 @@ def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) 
             bench.as_user("acme").charts.job(job.job_id)
         bench.world.admin.roles.grant("tenants", on=("database", 1))
         assert bench.as_user("acme").charts.job(job.job_id) is job
+
+
+@pytest.mark.parametrize("dataset", DATASETS)
+def test_a_finished_job_is_not_read_once_the_host_rules_otherwise_also_inside_sql(bench: Bench, dataset: int) -> None:
+    bench.source.clause, bench.source.dataset = "amount < 25", 1
+    job = bench.as_user("acme").charts.submit(asked_of(dataset))
+    assert len(job.result(timeout_s=20).results[0].data) == 2
+    assert bench.as_user("acme").charts.job(job.job_id) is job
+    bench.source.clause = "amount < 15"
+    assert_is_lost(bench, job)
+    bench.source.fails = True
+    assert_is_lost(bench, job)
+
+
+def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_owner(bench: Bench) -> None:
+    """The rows of a layer are those of the chart that it names, under the rules of that chart's dataset."""
+    admin = bench.world.admin
+    goals = admin.datasets.create({"database": 1, "table_name": "targets"}).id
+    admin.row_level_security.create(rule(bench.world, name="goals", tables=[goals]))
+    job = bench.as_user("acme").charts.submit(
+        asked_of(1, annotation_layers=[layer(chart(admin, QUERY, dataset=goals), "table")])
+    )
+    assert [item.records for item in job.result(timeout_s=20).results[0].annotations] == [({"id": 1},)]
+    assert bench.as_user("acme").charts.job(job.job_id) is job
+    admin.row_level_security.update(2, {"clause": f"{TENANT_CLAUSE} AND goal > 7"})
+    assert_is_lost(bench, job)
+    admin.row_level_security.update(2, {"clause": TENANT_CLAUSE})
+    assert bench.as_user("acme").charts.job(job.job_id) is job
+    admin.roles.revoke("tenants", on=("database", 1))
+    admin.roles.grant("tenants", on=("dataset", 1))
+    assert_is_lost(bench, job)
+
+
+def test_a_job_whose_query_failed_is_found_with_its_failure(bench: Bench) -> None:
+    job = bench.as_user("acme").charts.submit(asked_of(2, columns=["nope"]))
+    assert job.wait(20)
+    assert bench.as_user("acme").charts.job(job.job_id) is job
+    with pytest.raises(errors.UnknownColumnError):
+        job.result().raise_for_error()
+
+
+def asked_of(dataset: int, **query: Any) -> dict[str, Any]:
+    return {"datasource": {"id": dataset, "type": "table"}, "queries": [{**QUERY, **query}]}
+
+
+def assert_is_lost(bench: Bench, job: Job) -> None:
+    with pytest.raises((errors.JobNotFoundError, errors.SettingsError)):
+        bench.as_user("acme").charts.job(job.job_id)
 
 
 @pytest.mark.parametrize("dataset", DATASETS)

@@ -12,7 +12,10 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_rule import RowRule
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AccessError,
     AlreadyExistsError,
@@ -124,12 +127,30 @@ def test_what_cannot_be_found_or_made_is_refused(
         shop.core.datasets.get_or_create({"database_id": 1, "table_name": "people", **change})
 
 
-def test_finding_a_dataset_needs_the_right_to_read_it(shop: SmallCore) -> None:
-    with pytest.raises(DatasetAccessError):
-        shop.reader().datasets.get_or_create({"database_id": 1, "table_name": "orders"})
-    with pytest.raises(DatabaseAccessError):
-        shop.reader(username="other").datasets.get_or_create({"database_id": 1, "table_name": "people"})
+def test_who_may_not_read_a_dataset_does_not_learn_by_its_name_that_there_is_one(shop: SmallCore) -> None:
+    reader, told = shop.reader(), []
+    for table in ("orders", "people", "nothing"):
+        with pytest.raises(DatabaseAccessError) as raised:
+            reader.datasets.get_or_create({"database_id": 1, "table_name": table})
+        told.append(str(raised.value.to_payload()).replace(table, "TABLE"))
+    assert told[0] == told[1] == told[2]
     assert shop.core.datasets.list().count == 1
+
+
+def test_a_dataset_that_is_kept_from_readers_of_its_table_is_a_taken_name_to_them(tmp_path: Path) -> None:
+    with small_core(tmp_path, policy=OwnDatasetsOnly()) as shop:
+        shop.orders()
+        with pytest.raises(AlreadyExistsError) as raised:
+            shop.reader(("database", 1)).datasets.get_or_create({"database_id": 1, "table_name": "orders"})
+        assert "orders" in str(raised.value)
+
+
+class OwnDatasetsOnly(Policy):
+    """A policy that lets people read their own datasets alone."""
+
+    def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
+        """Tell whether the actor owns it."""
+        return actor.id in dataset.owner_ids
 
 
 # --------------------------------------------------------------------------------------------------------------- parts

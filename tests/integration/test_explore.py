@@ -15,6 +15,7 @@ from tests.support.small_core import KEY, SmallCore, small_core
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.dashboard import Dashboard
 from analytics_core.errors import (
+    AccessError,
     ChartAccessError,
     DashboardAccessError,
     DatasetAccessError,
@@ -381,6 +382,32 @@ def test_a_permalink_opens_only_what_the_actor_may_read(shop: SmallCore) -> None
         reader.permalinks.get_for_chart(link.key + "x")
     with pytest.raises(NotFoundError):
         reader.permalinks.get_for_dashboard(link.key)
+
+
+def test_old_permalinks_go_when_an_administrator_prunes_them_and_nothing_else_does(
+    shop: SmallCore, clock: FixedClock
+) -> None:
+    old = shop.core.permalinks.create_for_chart(state(x="old"))
+    form = shop.core.explore.create_form_data(FORM)
+    clock.advance(timedelta(days=5))
+    new = shop.core.permalinks.create_for_chart(state(x="new"))
+    clock.advance(timedelta(hours=1))
+    assert [shop.core.permalinks.prune(older_than_days=days) for days in (6, 4, 4)] == [0, 1, 0]
+    with pytest.raises(NotFoundError):
+        shop.core.permalinks.get_for_chart(old.key)
+    assert shop.core.permalinks.get_for_chart(new.key).state.form_data["x"] == "new"
+    assert shop.core.explore.get_form_data(form)
+    assert shop.core.permalinks.create_for_chart(state(x="old")).key == old.key
+    logged = [json.loads(entry.json_text) for entry in shop.core.logs.list() if entry.action == "permalink.prune"]
+    assert logged[1] == {"older_than_days": 4, "removed": 1}
+
+
+def test_pruning_permalinks_is_for_administrators_and_never_takes_everything(shop: SmallCore) -> None:
+    with pytest.raises(AccessError, match="remove old permalinks"):
+        shop.reader().permalinks.prune(older_than_days=30)
+    for days in (0, -1, 10**9, True, "30"):
+        with pytest.raises(PayloadSchemaError, match="older_than_days"):
+            shop.core.permalinks.prune(older_than_days=days)  # type: ignore[arg-type]
 
 
 def test_a_permalink_outlives_its_chart(shop: SmallCore) -> None:

@@ -78,6 +78,7 @@ CALLS: dict[str, Call] = {
     "permalinks.get_for_chart": lambda core, kept: core.permalinks.get_for_chart(kept.chart_link),
     "permalinks.create_for_dashboard": lambda core, _kept: core.permalinks.create_for_dashboard(1, FILTERED),
     "permalinks.get_for_dashboard": lambda core, kept: core.permalinks.get_for_dashboard(kept.dashboard_link),
+    "permalinks.prune": lambda core, _kept: core.permalinks.prune(30),
     "cache.invalidate": lambda core, _kept: core.cache.invalidate({"datasource_uids": ["1__table"]}),
     "cache.warm_up_chart": lambda core, _kept: core.cache.warm_up_chart({"chart_id": 1}),
     "cache.warm_up_dataset": lambda core, _kept: core.cache.warm_up_dataset({"db_name": "shop", "table_name": "sales"}),

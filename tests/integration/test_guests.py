@@ -270,6 +270,15 @@ def test_a_domain_that_is_no_origin_is_refused_with_its_place(stored: GuestWorld
     assert stored.admin.embedded.get(1).allowed_domains == ()
 
 
+def test_a_dashboard_has_a_thousand_domains_at_most(stored: GuestWorld) -> None:
+    domains = [f"https://shop{number}.example" for number in range(1_001)]
+    for write in (stored.admin.embedded.create, stored.admin.embedded.update):
+        with pytest.raises(errors.PayloadSchemaError, match="allowed_domains: may name 1000 domains at most"):
+            write(1, {"allowed_domains": domains})
+    assert stored.admin.embedded.get(1).allowed_domains == ()
+    assert len(stored.admin.embedded.update(1, {"allowed_domains": domains[1:]}).allowed_domains) == 1_000
+
+
 def test_tokens_and_revocations_live_in_the_store(stored: GuestWorld) -> None:
     token = stored.token("acme")
     assert sold(stored.host.as_guest(token)) == revenue("acme")

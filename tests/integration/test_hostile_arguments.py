@@ -118,6 +118,7 @@ CALLS: dict[str, Ask] = {
     "permalink value": lambda core, bad: core.permalinks.create_for_chart(
         {"formData": {"datasource": "1__table", "x": bad}}
     ),
+    "permalink prune": lambda core, bad: core.permalinks.prune(bad),
     "permalink get": lambda core, bad: core.permalinks.get_for_chart(bad),
     "permalink dashboard get": lambda core, bad: core.permalinks.get_for_dashboard(bad),
     "permalink dashboard": lambda core, bad: core.permalinks.create_for_dashboard(bad, {}),

@@ -414,6 +414,14 @@ def test_pruning_removes_old_entries_only_and_is_logged(shop: SmallCore, clock: 
     assert shop.core.logs.prune(older_than_days=30) == 0
 
 
+@pytest.mark.parametrize("distinct", [True, False])
+def test_recent_activity_is_shown_as_far_back_as_its_limit(shop: SmallCore, distinct: bool) -> None:
+    recent = shop.core.logs.recent_activity
+    assert recent(page=99, page_size=1000, distinct=distinct).result == ()
+    with pytest.raises(PayloadSchemaError, match="within 100000 entries"):
+        recent(page=100, page_size=1000, distinct=distinct)
+
+
 def test_pruning_is_for_administrators_and_never_takes_everything(shop: SmallCore) -> None:
     with pytest.raises(UserActivityAccessError):
         shop.reader().logs.prune(older_than_days=30)

@@ -9,6 +9,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -69,6 +70,26 @@ def test_administrators_choose_among_all_people_by_name(shop: SmallCore) -> None
     assert [page.count for page in pages] == [3, 3, 3]
 
 
+def test_people_without_names_are_sorted_and_found_by_their_user_names(shop: SmallCore) -> None:
+    for first, last, username in (("", "", "Mo"), ("", "Zed", "a"), ("Bo", "", "b"), ("Mo", "", "c"), ("", "", "é_%")):
+        shop.core.users.create({"username": username, "first_name": first, "last_name": last})
+    assert texts(shop.core.charts.related("created_by")) == ["Ada Admin", "Bo", "Mo", "Mo", "Zed", "é_%"]
+    assert [item.value for item in shop.core.charts.related("created_by", filter="mo").result] == [2, 5]
+    assert texts(shop.core.charts.related("created_by", filter="_%")) == ["é_%"]
+    assert texts(shop.core.charts.related("created_by", filter="a a")) == ["Ada Admin"]
+
+
+def test_administrators_read_a_page_of_people_and_not_all_of_them(shop: SmallCore) -> None:
+    with shop.core._runtime.store.unit_of_work() as unit:
+        for number in range(60):
+            unit.users.add(User(username=f"u{number:02}"), actor_id=1)
+    charts = shop.core.charts  # the actor is read here
+    with statements_of(shop.core) as seen:
+        found = charts.related("owners", filter="U", page=2, page_size=20)
+    assert (found.count, texts(found)) == (60, [f"u{number}" for number in range(40, 60)])
+    assert len(seen) <= 2, seen
+
+
 def test_others_choose_among_themselves_and_whom_they_see_already(shop: SmallCore) -> None:
     hidden, reader = shop.reader(("dataset", 2), username="hidden"), shop.reader(("dataset", 1))
     chart(hidden, "secret", dataset=2)
@@ -91,6 +112,27 @@ def test_people_of_a_hosts_directory_are_found_by_the_records_that_name_them(tmp
         made.orders()
         chart(made.core.as_user(71), "x")
         assert texts(made.core.charts.related("owners")) == ["Ada Admin", "bob", "eve"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 4, 5, 100])
+def test_people_of_a_host_stand_between_the_stored_ones_on_every_page(tmp_path: Path, size: int) -> None:
+    hosted = {key: User(id=key, username=name, role_ids=(1,)) for key, name in enumerate("adfhz", start=70)}
+
+    class Directory:
+        def find(self, key: int | str) -> User | None:
+            return hosted.get(key) if isinstance(key, int) else None
+
+    with small_core(tmp_path, people=Directory()) as made:
+        made.orders()
+        for key in hosted:
+            chart(made.core.as_user(key), "x")
+        with made.core._runtime.store.unit_of_work() as unit:
+            for name in "bcegi":
+                unit.users.add(User(username=name), actor_id=1)
+        related = made.core.as_user(70).charts.related
+        pages = [related("owners", page=page, page_size=size) for page in range(12 // size + 2)]
+    assert {page.count for page in pages} == {11}
+    assert [text for page in pages for text in texts(page)] == ["Ada Admin", *"abcdefghiz"]
 
 
 def test_records_are_chosen_among_what_one_may_read(shop: SmallCore) -> None:

@@ -105,6 +105,13 @@ def test_choices_cost_few_statements_however_many_records_name_them(admin, reade
     assert len(seen) <= (1 if field not in ("created_by", "owners") else 3), seen
 
 
+def test_people_are_found_by_their_names_on_every_store(admin):
+    everybody = [item.text for item in admin.charts.related("owners", page_size=1000).result]
+    found = admin.charts.related("owners", filter="ADA", page_size=1000)
+    assert [item.text for item in found.result] == [name for name in everybody if "ada" in name.lower()] != []
+    assert everybody == sorted(everybody)
+
+
 @pytest.mark.parametrize("who", ["admin", "reader"])
 @pytest.mark.parametrize(
     ("name", "field"), [("charts", "viz_type"), ("dashboards", "slug"), ("datasets", "table_name"), ("tags", "name")]
@@ -134,6 +141,25 @@ def test_filters_order_and_a_later_page_cost_no_more(reader):
     page, statements = cost(reader, "charts", filters=conditions, order_by=["-changed_on", "viz_type"], page=1)
     assert len(page) == 25
     assert len(statements) <= MOST, statements
+
+
+@pytest.mark.parametrize("op", ["eq", "contains", "in", "gt"])
+def test_the_names_of_datasets_cost_no_more(reader, op):
+    """Also on servers, where names of datasets are part of conditions, counts, orders and different values."""
+    name = reader.charts.list(page_size=1).result[0].datasource_name_text
+    value = {"eq": name, "contains": name[:3], "in": [name], "gt": ""}[op]
+    order = ["-datasource_name", "id"]
+    page, statements = cost(
+        reader, "charts", filters=[{"col": "datasource_name", "op": op, "val": value}], order_by=order
+    )
+    assert len(statements) <= MOST, statements
+    shown = [item.datasource_name_text for item in page.result]
+    assert shown == sorted(shown, reverse=True) != []
+    ordered, statements = cost(reader, "charts", order_by=order, page_size=1000)
+    assert len(statements) <= MOST, statements
+    assert [item.id for item in page.result] == [item.id for item in ordered.result if item.id in {i.id for i in page}]
+    names = reader.charts.distinct("datasource_name", page_size=1000)
+    assert {item.datasource_name_text for item in ordered.result} - {None} == {item.text for item in names.result}
 
 
 def test_a_filter_by_dashboards_costs_one_statement_more(reader):

@@ -216,6 +216,41 @@ def test_an_owner_does_not_find_out_the_name_of_a_dataset_that_they_may_not_read
         assert [names(core) for core in (shop.core, reader, stranger)] == [["orders", "people"], ["orders"], []]
 
 
+@pytest.mark.parametrize("asks_each", [False, True])
+def test_the_order_by_dataset_names_tells_nothing_of_names_that_are_not_for_the_owner(
+    tmp_path: Path, asks_each: bool
+) -> None:
+    with small_core(tmp_path, policy=AsksEach() if asks_each else None) as shop:
+        shop.orders()
+        for name in ("people", "hidden"):
+            shop.core.datasets.create({"database": 1, "table_name": name, "sql": "SELECT 1 AS x"})
+        reader = shop.reader(("dataset", 1), ("dataset", 2))
+        for dataset in (2, 3, 1):
+            made = shop.core.charts.create({"slice_name": "x", "datasource_id": dataset, "datasource_type": "table"})
+            shop.core.charts.update(made.id, {"owners": [2]})
+
+        def order(core: AnalyticsCore, by: str) -> list[int | None]:
+            return [chart.datasource_id for chart in core.charts.list(order_by=by)]
+
+        assert (order(shop.core, "datasource_name"), order(shop.core, "-datasource_name")) == ([3, 1, 2], [2, 1, 3])
+        assert (order(reader, "datasource_name"), order(reader, "-datasource_name")) == ([1, 2, 3], [2, 1, 3])
+
+
+def test_charts_go_by_the_present_name_of_their_dataset(shop: SmallCore) -> None:
+    made = shop.core.datasets.create({"database": 1, "table_name": "old", "sql": "SELECT 1 AS x"}).id
+    for dataset in (made, 1):
+        shop.core.charts.create({"slice_name": "c", "datasource_id": dataset, "datasource_type": "table"})
+    shop.core.datasets.update(made, {"table_name": "a new one"})
+
+    def found(name: str) -> int:
+        return shop.core.charts.list([{"col": "datasource_name", "op": "eq", "val": name}]).count
+
+    assert [found(name) for name in ("old", "a new one", "orders")] == [0, 1, 1]
+    names = shop.core.charts.distinct("datasource_name")
+    assert (names.count, [item.text for item in names.result]) == (2, ["a new one", "orders"])
+    assert [chart.datasource_id for chart in shop.core.charts.list(order_by="datasource_name")] == [made, 1]
+
+
 class AsksEach(Policy):
     """A policy that decides by a method of its own, so that each dataset is asked about."""
 

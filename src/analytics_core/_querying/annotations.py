@@ -7,7 +7,7 @@ actor. The layers of such a chart are not followed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -46,6 +46,9 @@ _SOURCES: Final = frozenset({AnnotationSource.NATIVE, *_CHARTS})
 
 AskChart = Callable[[ChartDataQueryContext, Call], QueryResult]
 """Answers the first query of a chart's context."""
+
+BindChart = Callable[[ChartDataQueryContext, Call], Hashable]
+"""Tells what binds the actor on a chart's context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +93,7 @@ class Annotator:
             AnalyticsError: whatever a layer failed with; the message names the layer. For guests a source that is not
                 theirs, or not there, is a note instead.
         """
-        layers = [layer for layer in host.query.annotation_layers if layer.show and _needs_data(layer)]
-        if len(layers) > self._most_layers:
-            raise LimitError(
-                f"annotation_layers: {len(layers)} layers need data; at most {self._most_layers} may "
-                "(Settings.max_annotation_layers)"
-            )
-        shown = [self._shown(layer, host, ask) for layer in layers]
+        shown = [self._shown(layer, host, ask) for layer in self._layers(host)]
         data = tuple(item.data for item in shown if item.data is not None)
         return replace(
             result,
@@ -105,6 +102,27 @@ class Annotator:
             notes=(*result.notes, *(note for item in shown for note in item.notes)),
             limits=(*result.limits, *(limit for item in shown for limit in item.limits)),
         )
+
+    def bound_by(self, host: Host, *, ask: BindChart) -> Hashable:
+        """Return what binds the actor on the sources of the layers that are shown; errors are those of `annotated`."""
+        return tuple(self._bound(layer, host, ask) for layer in self._layers(host) if layer.source_type in _SOURCES)
+
+    def _layers(self, host: Host) -> list[AnnotationLayer]:
+        layers = [layer for layer in host.query.annotation_layers if layer.show and _needs_data(layer)]
+        if len(layers) > self._most_layers:
+            raise LimitError(
+                f"annotation_layers: {len(layers)} layers need data; at most {self._most_layers} may "
+                "(Settings.max_annotation_layers)"
+            )
+        return layers
+
+    def _bound(self, layer: AnnotationLayer, host: Host, ask: BindChart) -> Hashable:
+        source_id = _source_id(layer)
+        if layer.source_type is AnnotationSource.NATIVE:
+            self._policy.require_show_annotations(host.call.actor)
+            return source_id
+        chart, context, _ = self._asked(layer, source_id, host)
+        return source_id, ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
 
     def _shown(self, layer: AnnotationLayer, host: Host, ask: AskChart) -> _Shown:
         if layer.source_type not in _SOURCES:
@@ -143,9 +161,7 @@ class Annotator:
 
     # ------------------------------------------------------------------------------------------------------ charts
     def _chart(self, layer: AnnotationLayer, chart_id: int, host: Host, ask: AskChart) -> _Shown:
-        chart, dataset = self._reader.chart(chart_id)
-        self._policy.require_read_chart(host.call.actor, chart, dataset)
-        context, notes = _context(chart, layer, host)
+        chart, context, notes = self._asked(layer, chart_id, host)
         result = ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
         result.raise_for_error()
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
@@ -155,6 +171,14 @@ class Annotator:
             notes=tuple(f"{_place(layer)}: {note}" for note in notes),
             limits=tuple(_cut(layer, item.limit, rows=item.rows, set_by=item.set_by) for item in cut),
         )
+
+    def _asked(
+        self, layer: AnnotationLayer, chart_id: int, host: Host
+    ) -> tuple[Chart, ChartDataQueryContext, list[str]]:
+        """Return the chart of a layer, which the actor may read, and what it is asked for the layer."""
+        chart, dataset = self._reader.chart(chart_id)
+        self._policy.require_read_chart(host.call.actor, chart, dataset)
+        return chart, *_context(chart, layer, host)
 
 
 def notes_of_layers(query: ChartDataQueryObject) -> tuple[str, ...]:

@@ -117,15 +117,16 @@ class QueryRunner:
         return Explanation(queries=tuple(parts))
 
     def bound_by(self, read: ReadContext, call: Call) -> Hashable:
-        """Return what binds the actor on each dataset of the context; equal values mean the same permitted rows.
+        """Return what binds the actor on all that answers the context; equal values mean the same permitted rows.
+
+        That is each dataset, each relation inside the SQL of a virtual one, and the charts that annotation layers
+        show. What stops one query, rather than the whole context, is a value too.
 
         Raises:
             NotFoundError, AccessError, UnknownDatasourceTypeError: a dataset cannot be read (any more).
-            TemplateError, RowRuleError: a rule cannot be evaluated.
+            TemplateError, RowRuleError: a rule on a dataset cannot be evaluated.
         """
-        context = read.context
-        admissions = [self._admit(context, asked.query, call).admission for asked in asked_queries(context)]
-        return tuple((one.dataset.id, one.row_filters, _inside(one)) for one in admissions)
+        return tuple(self._bound(read, asked, call) for asked in asked_queries(read.context))
 
     # -------------------------------------------------------------------------------------------------------- steps
     def _admit(self, context: ChartDataQueryContext, query: ChartDataQueryObject, call: Call) -> Admitted:
@@ -136,6 +137,20 @@ class QueryRunner:
         loaded = self._loader.load(datasource)
         admission = self._gate.admit(call.actor, loaded.dataset, loaded.database, loaded.spec)
         return Admitted(loaded=loaded, admission=admission)
+
+    def _bound(self, read: ReadContext, asked: AskedQuery, call: Call) -> Hashable:
+        where = self._admit(read.context, asked.query, call)
+        admission = where.admission
+        own = (admission.dataset.id, admission.row_filters, _inside(admission))
+        if asked.result_type in _LISTED:
+            return own
+        try:
+            ready = self._recall_or_prepare(read, asked, where, call)
+            sources = tuple(prepared.plan.source for prepared in (ready.main, *(other for _, other in ready.shifted)))
+            host = _host(read.context, asked, ready, call)
+            return (*own, sources, self._annotator.bound_by(host, ask=self._bound_of_chart) if host else ())
+        except AnalyticsError as error:
+            return (*own, type(error), error.message)
 
     def _answer(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
         statement = ""
@@ -255,14 +270,14 @@ class QueryRunner:
         self, result: QueryResult, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
     ) -> QueryResult:
         """Return the result with what its annotation layers show now: it is never kept with the rows."""
-        if asked.result_type not in _ANNOTATED or not asked.query.annotation_layers:
-            return result
-        plan = ready.main.plan
-        host = Host(query=asked.query, since=plan.since, until=plan.until, force=context.force, call=call)
-        return self._annotator.annotated(result, host, ask=self._ask_chart)
+        host = _host(context, asked, ready, call)
+        return self._annotator.annotated(result, host, ask=self._ask_chart) if host else result
 
     def _ask_chart(self, context: ChartDataQueryContext, call: Call) -> QueryResult:
         return self.run(ReadContext(context=context, digest=None), call).results[0]
+
+    def _bound_of_chart(self, context: ChartDataQueryContext, call: Call) -> Hashable:
+        return self.bound_by(ReadContext(context=context, digest=None), call)
 
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
@@ -317,6 +332,14 @@ class QueryRunner:
         return explained(
             ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=notes
         )
+
+
+def _host(context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call) -> Host | None:
+    """Return the query as its annotation layers see it; None where it shows none."""
+    if asked.result_type not in _ANNOTATED or not asked.query.annotation_layers:
+        return None
+    plan = ready.main.plan
+    return Host(query=asked.query, since=plan.since, until=plan.until, force=context.force, call=call)
 
 
 def _inside(admission: Admission) -> Hashable:

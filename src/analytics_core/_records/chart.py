@@ -16,7 +16,8 @@ DATASET_TYPES: Final[frozenset[str | None]] = frozenset({None, "table", "dataset
 class Chart:
     """A saved question and the way it is drawn; `params` and `query_context` are JSON texts.
 
-    `cache_timeout` is in seconds; None: the dataset's.
+    `cache_timeout` is in seconds; None: the dataset's. `datasource_name` is what the dataset was called when the
+    chart was stored on it; lists go by what it is called now.
     """
 
     id: int = 0

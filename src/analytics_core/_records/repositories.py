@@ -39,7 +39,8 @@ class ListQuery:
 
     `ids` are numbers or a scope. `order_by` is (column, descending) pairs, completed by the id so that pages never
     overlap; `page` counts from 0. `without` names parts of the records that are left unread; a record that lacks some
-    cannot be stored.
+    cannot be stored. To a list of charts that is filtered or ordered by `datasource_name`, datasets have the names that
+    they have now, and those that are not `among_datasets` (numbers or a scope, None: all) have none.
     """
 
     filters: tuple[ListFilter, ...] = ()
@@ -47,6 +48,7 @@ class ListQuery:
     page: int = 0
     page_size: int = 25
     ids: frozenset[int] | Scope | None = None
+    among_datasets: frozenset[int] | Scope | None = None
     without: frozenset[str] = frozenset()
 
 
@@ -115,7 +117,7 @@ class UnitOfWork(Protocol):
 
     @property
     def users(self) -> Repository[User]:
-        """The stored people."""
+        """The stored people; lists also know their `full_name`: first and last name, or the user name without both."""
 
     @property
     def roles(self) -> Repository[Role]:

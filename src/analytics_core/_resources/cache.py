@@ -8,11 +8,11 @@ from typing import Any
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
-from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
+from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
@@ -79,8 +79,7 @@ class CacheControl:
         asked = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
         given_filters(asked.extra_filters, shape=_WARM_UP)
         with self._runtime.store.unit_of_work() as unit:
-            chart = unit.charts.get(asked.chart_id)
-            self._runtime.policy.require_read_chart(self._actor, chart, find_dataset_of(unit, chart))
+            readable_chart(unit, self._runtime.policy, self._actor, asked.chart_id)
             self._check_dashboard(unit, asked.dashboard_id)
         result = self._warmed(asked.chart_id, asked.dashboard_id, asked.extra_filters)
         return ChartCacheWarmUpResponse(result=(result,))

@@ -73,7 +73,8 @@ class ChartQueries:
         """Return a job that this actor submitted, if they may still read what it read.
 
         Raises:
-            JobNotFoundError: there is none, it is somebody else's, or other row rules bind its owner by now.
+            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
+                other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
             AccessError: a dataset of its question may not be read any more.
         """
         job = self._runtime.job_book.get(job_id, user_id=self._actor.id)

@@ -29,7 +29,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.readable_items import by_readable_dashboards
+from analytics_core._resources.readable_items import DATASET_NAME, by_readable_dashboards, by_readable_dataset_names
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts, visible_named_charts
@@ -68,14 +68,13 @@ LISTING = Listing(
     stored_as={"owners": "owner_ids", "tags": "tag_ids", "dashboards": "dashboard_ids"},
 )
 
-_DATASET_NAME = "datasource_name"
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
 LOOK_UPS = LookUps(
     shape="chart",
     repository=lambda unit: unit.charts,
     scope=CHARTS.scope,
-    narrower={_DATASET_NAME: lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))},
+    narrower={DATASET_NAME: lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))},
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
@@ -132,7 +131,8 @@ class Charts:
         """Return a job that this actor submitted and may still read.
 
         Raises:
-            JobNotFoundError: there is none, it is somebody else's, or other row rules bind its owner by now.
+            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
+                other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
             AccessError: a dataset of its question may not be read any more.
         """
         return self._queries.job(job_id)
@@ -176,7 +176,7 @@ class Charts:
         """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
 
         The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in. By `datasource_name` only
-        charts are found whose dataset the actor may read.
+        charts are found whose dataset the actor may read; ordered by it, the others come last as those without a name.
         """
         fields = LISTING.fields(columns)
         readable = self._readable_texts()
@@ -184,8 +184,7 @@ class Charts:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             query = by_readable_dashboards(unit, self._runtime.policy, self._actor, query)
-            if any(item.col == _DATASET_NAME for item in query.filters):
-                query = replace(query, ids=visible_named_charts(unit, self._runtime.policy, self._actor))
+            query = by_readable_dataset_names(unit, self._runtime.policy, self._actor, query)
             count, found = unit.charts.list(query)
             around = around_charts(unit, self._runtime.policy, self._actor, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))

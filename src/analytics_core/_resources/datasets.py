@@ -110,10 +110,12 @@ class Datasets:
         """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
 
         When many ask at once, one of them stores it and all get the same. `template_params` count for a new one only.
+        A dataset that the actor may not read is to them as if it were not there.
 
         Raises:
             PayloadError: the payload breaks the shape.
-            DatabaseNotFoundError, DatabaseAccessError, DatasetAccessError: unknown, or not for this actor.
+            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor.
+            AlreadyExistsError: they may read the table, but not the dataset that there is of it.
             DatabaseError: the table does not exist, or the database cannot be reached.
         """
         act = begin_act(self._runtime, self._actor, "dataset.create")
@@ -129,7 +131,7 @@ class Datasets:
             return self._stored_anew(record, database, act)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
             found = self._found(asked)
-            if found is None:  # stored and deleted by somebody else in this moment
+            if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
                 raise
             return found
 
@@ -286,13 +288,12 @@ class Datasets:
         return self._answer(stored, database)
 
     def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
-        """Return the dataset of a table, once the actor may read it; None when there is none."""
+        """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
         name = {"catalog": None, "schema": asked.schema_name or None, "table_name": asked.table_name}
         with self._runtime.store.unit_of_work() as unit:
             dataset = unit.datasets.find(database_id=asked.database_id, **name)
-            if dataset is None:
+            if dataset is None or not self._runtime.policy.can_read_dataset(self._actor, dataset):
                 return None
-            self._runtime.policy.require_read_dataset(self._actor, dataset)
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 

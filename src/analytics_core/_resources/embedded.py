@@ -45,6 +45,7 @@ LISTING = Listing(
     stored_as={"dashboard": "dashboard_id"},
 )
 _CONFIG = "EmbeddedDashboardConfig"
+_MOST_DOMAINS = 1_000
 _REVOKE = "revoke_guest_tokens"
 
 
@@ -88,7 +89,7 @@ class Embedded:
         embedded already keeps its uuid and gets the new domains.
 
         Raises:
-            PayloadError: the payload breaks the shape, or a domain is no origin.
+            PayloadError: the payload breaks the shape, a domain is no origin, or there are more than 1,000 of them.
             NotFoundError: there is no such dashboard.
             OwnershipError: the actor does not own it.
         """
@@ -269,6 +270,9 @@ def _check_subject(subject: object) -> None:
 def _read_domains(payload: Payload) -> tuple[str, ...]:
     """Return the domains of a payload as origins, each once."""
     config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
+    if len(config.allowed_domains) > _MOST_DOMAINS:  # each request of a guest compares them
+        problem = Problem(path="allowed_domains", message=f"may name {_MOST_DOMAINS} domains at most")
+        raise PayloadSchemaError(shape=_CONFIG, problems=[problem])
     origins = [read_origin(domain) for domain in config.allowed_domains]
     problems = [
         Problem(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from typing import Any, TypeVar
 
 from analytics_core._error_texts import short_repr
@@ -24,6 +24,7 @@ from analytics_core._resources.listing import (
 from analytics_core._resources.look_ups import Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
 from analytics_core._resources.recent_activity import recent_activity
@@ -53,8 +54,8 @@ LISTING = Listing(
 )
 Shown = TypeVar("Shown", bound=LogGet)
 
+_FARTHEST_BACK = 100_000
 _RECENT = "RecentActivityResponseSchema"
-_PRUNABLE_DAYS = range(1, 36_501)
 _OWN_VERBS = frozenset(
     {"create", "update", "delete", "copy", "duplicate", "refresh", "grant", "revoke", "invalidate", "prune"}
     | {"tag", "untag", "add_favourite", "remove_favourite", "update_native_filters"}
@@ -165,9 +166,10 @@ class Logs:
 
         Raises:
             UserActivityAccessError: the activity of somebody else.
-            PayloadSchemaError: `actions` are no list of names, or a page out of bounds.
+            PayloadSchemaError: `actions` are no list of names, or a page out of bounds; pages end at 100,000 entries.
         """
         check_page(page, page_size, shape=_RECENT)
+        _check_depth(page, page_size)
         _check_actions(actions)
         user_id = self._actor.id if user is None else user
         self._runtime.policy.require_read_activity(self._actor, user_id)
@@ -188,12 +190,9 @@ class Logs:
 
         The pruning itself is logged.
         """
-        if type(older_than_days) is not int or older_than_days not in _PRUNABLE_DAYS:
-            message = f"must be a whole number from {_PRUNABLE_DAYS.start} to {_PRUNABLE_DAYS.stop - 1}"
-            raise PayloadSchemaError(shape="logs.prune", problems=[Problem(path="older_than_days", message=message)])
+        oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")
         act = begin_act(self._runtime, self._actor, "log.prune")
         self._runtime.policy.require_manage_logs(self._actor)
-        oldest = self._runtime.wall_clock.now() - timedelta(days=older_than_days)
         with self._runtime.store.unit_of_work() as unit:
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
@@ -226,6 +225,13 @@ class Logs:
 
     def _answer(self, entry: LogEntry) -> LogGet:
         return _shown(LogGet, entry, read_people(self._runtime.people, [entry.user_id]))
+
+
+def _check_depth(page: int, page_size: int) -> None:
+    """Refuse a page so far back that finding it would take too long: all that comes before it is read with it."""
+    if (page + 1) * page_size > _FARTHEST_BACK:
+        message = f"times page_size must stay within {_FARTHEST_BACK} entries; name actions to see fewer of them"
+        raise PayloadSchemaError(shape=_RECENT, problems=[Problem(path="page", message=message)])
 
 
 def _check_actions(actions: Any) -> None:

@@ -10,13 +10,12 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._resources.listing import check_page
+from analytics_core._resources.people_choices import Wanted, all_people
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.visibility import (
     DASHBOARD_PARTS,
-    every,
     visible_charts,
     visible_dashboards,
     visible_databases,
@@ -65,15 +64,6 @@ class LookUps:
     distinct: Mapping[str, str] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Wanted:
-    """Which choices: those whose text contains `text`, in any case, and the page of them."""
-
-    text: str
-    page: int
-    page_size: int
-
-
 @dataclass(frozen=True, slots=True)
 class Choices:
     """The look-ups of a resource, as one actor may ask for them: `related` and `distinct` of a namespace."""
@@ -120,14 +110,14 @@ class Choices:
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
 
 
-def _checked(text: str, page: int, page_size: int, *, shape: str) -> _Wanted:
+def _checked(text: str, page: int, page_size: int, *, shape: str) -> Wanted:
     check_page(page, page_size, shape=shape)
     if not isinstance(text, str):
         raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message="must be text")])
-    return _Wanted(text=text, page=page, page_size=page_size)
+    return Wanted(text=text, page=page, page_size=page_size)
 
 
-def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: _Wanted) -> RelatedResponse:
+def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: Wanted) -> RelatedResponse:
     with runtime.store.unit_of_work() as unit:
         query = _page_of(choices.scope(unit, runtime.policy, actor), choices.text, wanted)
         query = replace(query, order_by=((choices.text, False),), without=choices.without)
@@ -136,26 +126,20 @@ def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: _Wa
     return RelatedResponse(count=count, result=tuple(items))
 
 
-def _page_of(scope: ListQuery, column: str, wanted: _Wanted) -> ListQuery:
+def _page_of(scope: ListQuery, column: str, wanted: Wanted) -> ListQuery:
     searched = (ListFilter(col=column, op="contains", val=wanted.text),) if wanted.text else ()
     return replace(scope, filters=(*scope.filters, *searched), page=wanted.page, page_size=wanted.page_size)
 
 
-def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, wanted: _Wanted) -> RelatedResponse:
+def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, wanted: Wanted) -> RelatedResponse:
+    def named(unit: UnitOfWork) -> set[int]:
+        return set(_named(look_ups, unit, look_ups.scope(unit, runtime.policy, actor), column))
+
+    if runtime.policy.sees_all(Act.MANAGE_PEOPLE, actor):
+        return all_people(runtime, actor, named, wanted)
     with runtime.store.unit_of_work() as unit:
-        stored = (
-            tuple(every(unit.users, without=frozenset({"role_ids"})))
-            if runtime.policy.sees_all(Act.MANAGE_PEOPLE, actor)
-            else ()
-        )
-        named = set(_named(look_ups, unit, look_ups.scope(unit, runtime.policy, actor), column))
-    known = {user.id: user for user in (*stored, actor.user)}
-    known |= read_people(runtime.people, named - known.keys()).users
-    texts = sorted((_name(user), user.id) for user in known.values())
-    matching = [(text, user_id) for text, user_id in texts if wanted.text.casefold() in text.casefold()]
-    shown = matching[wanted.page * wanted.page_size :][: wanted.page_size]
-    items = (RelatedItem(value=key, text=text, extra={"active": known[key].active}) for text, key in shown)
-    return RelatedResponse(count=len(matching), result=tuple(items))
+        seen = named(unit)
+    return wanted.cut({**read_people(runtime.people, seen - {actor.id}).users, actor.id: actor.user}.values())
 
 
 def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -> Iterator[int]:
@@ -167,10 +151,6 @@ def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -
         if len(ids) < _BATCH:
             return
         page += 1
-
-
-def _name(user: User) -> str:
-    return f"{user.first_name} {user.last_name}".strip() or user.username
 
 
 def all_of_it(_unit: UnitOfWork, _policy: Policy, _actor: Actor) -> ListQuery:

@@ -1,4 +1,4 @@
-"""`core.permalinks`: the state of a chart or a dashboard, under a key that stays."""
+"""`core.permalinks`: the state of a chart or a dashboard, under a key that stays until old ones are pruned."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ from typing import Any
 from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.key_value import KeyValue
-from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_dataset, remaining_chart
@@ -120,6 +121,27 @@ class Permalinks:
             readable_dashboard(unit, self._runtime.policy, self._actor, content["dashboard_id"])
         state = stored_shape(record, DashboardPermalinkState, content["state"])
         return DashboardPermalink(dashboardId=content["dashboard_id"], state=state)
+
+    def prune(self, older_than_days: int) -> int:
+        """Remove the permalinks made more than so many days ago and return how many they were; for administrators.
+
+        Nothing else removes permalinks. Whoever made one and asks for the same state again gets the same key.
+
+        Raises:
+            PayloadSchemaError: `older_than_days` is no whole number from 1 to 36,500.
+            AccessError: only administrators may.
+        """
+        oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="permalinks.prune")
+        act = begin_act(self._runtime, self._actor, "permalink.prune")
+        self._runtime.policy.require_manage_permalinks(self._actor)
+        old = (
+            ListFilter(col="kind", op="in", val=tuple(_STORED)),
+            ListFilter(col="created_on", op="lt", val=oldest),
+        )
+        with self._runtime.store.unit_of_work() as unit:
+            removed = unit.key_values.delete_matching(old)
+            act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
+        return removed
 
     def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: Act, **about: Any) -> str:
         """Return the key of a content, stored now unless it was before."""

@@ -15,9 +15,14 @@ from analytics_core._resources.visibility import (
     readable_charts,
     readable_dashboards,
     visible_dashboards,
+    visible_datasets,
+    visible_named_charts,
 )
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
+
+DATASET_NAME = "datasource_name"
+"""What lists of charts call the name of a chart's dataset."""
 
 
 def readable_charts_by_id(
@@ -57,6 +62,18 @@ def by_readable_dashboards(unit: UnitOfWork, policy: Policy, actor: Actor, query
         return (board.id for board in every(unit.dashboards, these, ids=scope, without=DASHBOARD_PARTS))
 
     return _narrowed(query, "dashboard_ids", readable)
+
+
+def by_readable_dataset_names(unit: UnitOfWork, policy: Policy, actor: Actor, query: ListQuery) -> ListQuery:
+    """Return a query of charts to which the datasets that the actor may not read have no name.
+
+    A filter by the name finds charts of readable datasets only, and the order tells nothing of the others.
+    """
+    is_filter = any(item.col == DATASET_NAME for item in query.filters)
+    if not is_filter and all(column != DATASET_NAME for column, _ in query.order_by):
+        return query
+    named = replace(query, among_datasets=visible_datasets(unit, policy, actor))
+    return replace(named, ids=visible_named_charts(unit, policy, actor)) if is_filter else named
 
 
 def _narrowed(query: ListQuery, column: str, readable: Callable[[frozenset[int]], Iterable[int]]) -> ListQuery:

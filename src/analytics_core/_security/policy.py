@@ -84,6 +84,7 @@ class Act(StrEnum):
     EMPTY_CACHE = "empty the cache of this dataset"
     READ_ACTIVITY = "read what this user did"
     MANAGE_LOGS = "write log entries of others and remove old ones"
+    MANAGE_PERMALINKS = "remove old permalinks"
     READ_ANNOTATIONS = "read annotation layers and annotations"
     ADD_ANNOTATION_LAYER = "create annotation layers"
     WRITE_ANNOTATION_LAYER = "change this annotation layer"
@@ -116,6 +117,7 @@ RULES: Rules = MappingProxyType(
         Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
         Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
         Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
+        Act.MANAGE_PERMALINKS: frozenset({ADMINISTRATOR}),
         Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN, GUEST}),
         Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
         Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
@@ -365,6 +367,11 @@ class Policy:
         """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
         if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
             raise UserActivityAccessError("you may not remove or write log entries of others; ask an administrator")
+
+    def require_manage_permalinks(self, actor: Actor) -> None:
+        """Raise AccessError unless the actor may remove old permalinks, whoever made them."""
+        if not self.allows(Act.MANAGE_PERMALINKS, _general_standings(actor)):
+            raise AccessError(f"you may not {Act.MANAGE_PERMALINKS.value}; ask an administrator")
 
 
 def _check_rules(rules: Mapping[Any, AbstractSet[Any]]) -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select
+from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select, Table
 
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
@@ -34,7 +34,7 @@ def page_statement(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements
     _check_page(query)
     narrowed = conditions(kind, query, kept)
     total = _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL)  # a window would read all rows whole
-    statement = sa.select(kind.table, total).where(*narrowed).order_by(*_order(kind, query))
+    statement = sa.select(kind.table, total).where(*narrowed).order_by(*_order(kind, query, kept))
     return statement.limit(query.page_size).offset(query.page * query.page_size)
 
 
@@ -61,13 +61,16 @@ def distinct_statements(
     """
     _check_page(query)
     links, where = _links(kind), conditions(kind, query, kept)
+    column: ColumnElement[Any]
     if link := links.get(name):
-        column, where = link.value_column, [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
+        column, source = link.value_column, link.table
+        where = [link.parent.in_(sa.select(kind.table.c.id).where(*where))]
     else:
-        column = _column(kind, name, also=links)
+        column, source = _listed(kind, name, query, kept, also=links), kind.table
         where.append(column != "" if name in kind.blank_for_none else column.is_not(None))
-    counted = sa.select(sa.func.count(column.distinct())).where(*where)
-    paged = sa.select(column).distinct().where(*where).order_by(column.asc())
+    value = column.label("ac_value")
+    counted = sa.select(sa.func.count(column.distinct())).select_from(source).where(*where)
+    paged = sa.select(value).distinct().select_from(source).where(*where).order_by(value.asc())
     return counted, paged.limit(query.page_size).offset(query.page * query.page_size)
 
 
@@ -91,18 +94,16 @@ def conditions(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) ->
         UnknownOperatorError: an operator is not one of `ListFilter`'s.
         FilterValueError: a value does not fit its column or operator.
     """
-    return _narrowed(kind, query.ids, kept) + [_condition(kind, item) for item in query.filters]
+    return _narrowed(kind.table, query.ids, kept) + [_condition(kind, item, query, kept) for item in query.filters]
 
 
-def _narrowed(
-    kind: RecordKind[Any], ids: frozenset[int] | Scope | None, kept: KeptStatements
-) -> list[ColumnElement[bool]]:
+def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: KeptStatements) -> list[ColumnElement[bool]]:
     match ids:
         case None:
             return []
         case Scope():
-            return [kept.in_scope(kind.table, ids)]
-    return [among(kind.table.c.id, ids)]
+            return [kept.in_scope(table, ids)]
+    return [among(table.c.id, ids)]
 
 
 def equality(kind: RecordKind[Any], name: str, value: object) -> ColumnElement[bool]:
@@ -110,34 +111,46 @@ def equality(kind: RecordKind[Any], name: str, value: object) -> ColumnElement[b
     return _equals(_column(kind, name), _stored_value(kind, name, value))
 
 
-def _order(kind: RecordKind[Any], query: ListQuery) -> list[ColumnElement[Any]]:
+def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> list[ColumnElement[Any]]:
     """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
-        column = _column(kind, name)
-        if column.nullable:
+        column = _listed(kind, name, query, kept)
+        if not isinstance(column, Column) or column.nullable:
             keys.append(sa.case((column.is_(None), 1), else_=0))
         keys.append(column.desc() if descending else column.asc())
     return [*keys, kind.table.c.id.asc()]
 
 
-def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, Column[Any]]:
+def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, ColumnElement[Any]]:
     hidden = kind.sealed | kind.pairs | kind.texts
-    return {column.name: column for column in kind.table.columns if column.name not in hidden}
+    return {**{column.name: column for column in kind.table.columns if column.name not in hidden}, **kind.computed}
 
 
-def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> Column[Any]:
+def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:
     columns = _listed_columns(kind)
     if name not in columns:
         raise UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*columns, *also))
     return columns[name]
 
 
-def _condition(kind: RecordKind[Any], item: ListFilter) -> ColumnElement[bool]:
+def _listed(
+    kind: RecordKind[Any], name: str, query: ListQuery, kept: KeptStatements, *, also: Iterable[str] = ()
+) -> ColumnElement[Any]:
+    """Return a value as lists see it: that of a column, or what the record of another kind says."""
+    column, borrowed = _column(kind, name, also=also), kind.borrowed.get(name)
+    if borrowed is None:
+        return column
+    table = borrowed.column.table
+    named = (table.c.id == borrowed.key, borrowed.holds, *_narrowed(table, query.among_datasets, kept))
+    return sa.select(borrowed.column).where(*named).correlate(kind.table).scalar_subquery()
+
+
+def _condition(kind: RecordKind[Any], item: ListFilter, query: ListQuery, kept: KeptStatements) -> ColumnElement[bool]:
     links = _links(kind)
     if link := links.get(item.col):
         return _link_condition(kind, link, item)
-    column = _column(kind, item.col, also=links)
+    column = _listed(kind, item.col, query, kept, also=links)
     make = _OPERATORS.get(item.op)
     if make is None:
         raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=_OPERATORS)
@@ -156,7 +169,7 @@ def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
     return {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
 
 
-def _is_null(column: Column[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:
+def _is_null(column: ColumnElement[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:
     if item.val is not None and not isinstance(item.val, bool):
         raise FilterValueError(f"the filter 'is_null' on {item.col!r} needs true or false")
     return _differs(column, absent) if item.val is False else _equals(column, absent)
@@ -184,7 +197,7 @@ def _stored_value(kind: RecordKind[Any], name: str, value: object) -> object:
     return _checked_value(_column(kind, name), name, value)
 
 
-def _checked_value(column: Column[Any], name: str, value: object) -> Any:
+def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
     fits, wanted = _KINDS[type(column.type)]
     if isinstance(value, str | datetime) and isinstance(column.type, UtcMoment):
         value = _moment(value, name)
@@ -215,36 +228,36 @@ _KINDS: Final[Mapping[type, tuple[Callable[[object], bool], str]]] = {
 }
 
 
-def _equals(column: Column[Any], value: object) -> ColumnElement[bool]:
+def _equals(column: ColumnElement[Any], value: object) -> ColumnElement[bool]:
     return column.is_(None) if value is None else column == value
 
 
-def _differs(column: Column[Any], value: object) -> ColumnElement[bool]:
+def _differs(column: ColumnElement[Any], value: object) -> ColumnElement[bool]:
     """Return the condition that the column has another value, None included."""
     return column.is_not(None) if value is None else sa.or_(column != value, column.is_(None))
 
 
-def _is_among(column: Column[Any], values: list[Any]) -> ColumnElement[bool]:
+def _is_among(column: ColumnElement[Any], values: list[Any]) -> ColumnElement[bool]:
     present = [value for value in values if value is not None]
     found = among(column, present) if isinstance(column.type, Integer) else column.in_(present)
     return sa.or_(found, column.is_(None)) if len(present) < len(values) else found
 
 
-def _contains(column: Column[Any], value: Any) -> ColumnElement[bool]:
+def _contains(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
     return FoldedText(column).contains(_searched(column, value), autoescape=True)
 
 
-def _starts_with(column: Column[Any], value: Any) -> ColumnElement[bool]:
+def _starts_with(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
     return FoldedText(column).startswith(_searched(column, value), autoescape=True)
 
 
-def _searched(column: Column[Any], value: Any) -> str:
+def _searched(column: ColumnElement[Any], value: Any) -> str:
     if not isinstance(value, str):
         raise FilterValueError(f"the column {column.name!r} holds no text that could be searched")
     return value.lower()
 
 
-_OPERATORS: Final[Mapping[str, Callable[[Column[Any], Any], ColumnElement[bool]]]] = {
+_OPERATORS: Final[Mapping[str, Callable[[ColumnElement[Any], Any], ColumnElement[bool]]]] = {
     "eq": _equals,
     "neq": _differs,
     "gt": lambda column, value: column > value,

@@ -15,7 +15,7 @@ from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import AlreadyExistsError
 
 
-def among(column: Column[Any], ids: Iterable[int]) -> sa.ColumnElement[bool]:
+def among(column: sa.ColumnElement[Any], ids: Iterable[int]) -> sa.ColumnElement[bool]:
     """Return the condition that `column` is one of `ids`, written into the statement: servers limit parameters."""
     return column.in_(sa.bindparam(None, sorted(ids), expanding=True, literal_execute=True))
 

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final, Generic, Protocol, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy import Column, CompoundSelect, Executable, Insert, Select, Table
+from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
 
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
@@ -16,7 +16,9 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._storage import content_tables, tables
+from analytics_core._storage.column_types import Name
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
+from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
 AUDIT_COLUMNS: Final = ("created_on", "changed_on", "created_by", "changed_by", "version")
@@ -56,15 +58,28 @@ class Referrer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Borrowed:
+    """A listed value that is told by another kind of record: the `column` of the one that `key` names, where `holds`.
+
+    It is read from there for each list, so that it is never stale.
+    """
+
+    column: Column[Any]
+    key: Column[Any]
+    holds: ColumnElement[bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class RecordKind(Generic[Record]):
     """How one kind of record is kept.
 
     `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
-    lists are filtered by them, records do not hold them. `forget` gives the statements that remove what other tables
-    say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not move the
-    store's revision.
+    lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
+    now; `computed` ones are made of other columns, for lists alone. `forget` gives the statements that remove what
+    other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do
+    not move the store's revision.
     """
 
     noun: str
@@ -78,6 +93,8 @@ class RecordKind(Generic[Record]):
     enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     parts: tuple[Parts, ...] = ()
     named_by: tuple[ValueParts, ...] = ()
+    borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
+    computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -190,12 +207,21 @@ _GRANTS: Final = ValueParts(
     collection=frozenset,
 )
 
+
+def _full_name() -> ColumnElement[str]:
+    """Return how a user is called: first and last name, or the user name where there is neither."""
+    user = tables.USERS.c
+    both = sa.func.trim(user.first_name.concat(sa.literal_column("' '")).concat(user.last_name))
+    return sa.type_coerce(sa.func.coalesce(sa.func.nullif(both, sa.literal_column("''")), user.username), Name())
+
+
 USER_KIND: Final[RecordKind[User]] = RecordKind(
     noun="user",
     table=tables.USERS,
     record_type=User,
     missing=missing_record("user"),
     pairs=frozenset({"attributes"}),
+    computed={"full_name": _full_name()},
     parts=(_ROLE_IDS,),
     references=(Reference(attribute="role_ids", table=tables.ROLES, missing=missing_record("role")),),
     forget=_forget_user,
@@ -258,6 +284,11 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
             column=content_tables.DASHBOARD_CHARTS.c.dashboard_id,
         ),
     ),
+    borrowed={
+        "datasource_name": Borrowed(
+            column=tables.DATASETS.c.table_name, key=tables.CHARTS.c.datasource_id, holds=is_drawn_from_dataset()
+        )
+    },
     references=(Reference(attribute="tag_ids", table=content_tables.TAGS, missing=missing_record("tag")),),
     forget=forget_favourites("chart"),
 )

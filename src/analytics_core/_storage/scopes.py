@@ -47,10 +47,15 @@ def _ways_to_datasets(scope: Scope) -> list[ColumnElement[bool]]:
     return ways
 
 
+def is_drawn_from_dataset() -> ColumnElement[bool]:
+    """Return the condition that what a chart is drawn from is a dataset."""
+    kind = tables.CHARTS.c.datasource_type
+    return sa.or_(kind.is_(None), kind.in_(_DATASET_TYPES))
+
+
 def _drawn_from(datasets: Scope) -> ColumnElement[bool]:
     chart = tables.CHARTS.c
-    is_dataset = sa.or_(chart.datasource_type.is_(None), chart.datasource_type.in_(_DATASET_TYPES))
-    return sa.and_(is_dataset, chart.datasource_id.in_(_ids(tables.DATASETS, datasets)))
+    return sa.and_(is_drawn_from_dataset(), chart.datasource_id.in_(_ids(tables.DATASETS, datasets)))
 
 
 def _published_for(audience: Audience) -> ColumnElement[bool]:

@@ -25,7 +25,7 @@ from analytics_core._records.tag import Tag
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
 
 _CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Alpha", {"cache_timeout": 10, "viz_type": "bar", "owner_ids": (1,)}),
@@ -302,6 +302,38 @@ class ListConformance:
                 _, all_found = unit.charts.list(ListQuery(ids=scope))
             assert (total, len(found)) == (len(expected), min(len(expected), 1))
             assert [chart.slice_name for chart in all_found] == [_NAMES[place] for place in expected]
+
+    def test_charts_are_listed_by_the_present_names_of_the_datasets_that_count(self, store: MetadataStore) -> None:
+        """What a chart itself holds as the name does not; without a dataset among those that count it has none."""
+        with store.unit_of_work() as unit:
+            database = unit.databases.add(a_database(), actor_id=None).id
+            made = [unit.datasets.add(a_dataset(database, name), actor_id=None) for name in ("a", "b", "c")]
+            for dataset in made:
+                chart = replace(a_chart(dataset.table_name, datasource_name="old"), datasource_id=dataset.id)
+                unit.charts.add(replace(chart, datasource_type="table"), actor_id=None)
+            unit.charts.add(a_chart("none", datasource_name="old"), actor_id=None)
+            unit.datasets.update(replace(made[0], table_name="z"), actor_id=None)
+        ordered: dict[str, Any] = {"order_by": (("datasource_name", False),)}
+        assert self._names(store, **ordered) == ["b", "c", "a", "none"]
+        named = (ListFilter(col="datasource_name", op="in", val=("z", "b", "old")),)
+        assert self._names(store, filters=named, **ordered) == ["b", "a"]
+        for some in (frozenset({made[0].id, made[2].id}), Scope(ids=frozenset({made[0].id, made[2].id}))):
+            assert self._names(store, among_datasets=some, **ordered) == ["c", "a", "b", "none"]
+            assert self._names(store, among_datasets=some, filters=named) == ["a"]
+            with store.unit_of_work() as unit:
+                query = ListQuery(among_datasets=some)
+                assert unit.charts.distinct("datasource_name", query) == (2, ["c", "z"])
+
+    def test_people_are_listed_by_what_they_are_called(self, store: MetadataStore) -> None:
+        """By first and last name, and by the user name where there is neither."""
+        called = (("u1", "Zoe", ""), ("u2", "", "Bo"), ("m", "", ""), ("u3", "Al", "Ba"))
+        with store.unit_of_work() as unit:
+            for username, first, last in called:
+                unit.users.add(replace(a_user(), username=username, first_name=first, last_name=last), actor_id=None)
+            query = ListQuery(order_by=(("full_name", False),))
+            assert [user.username for user in unit.users.list(query)[1]] == ["u3", "u2", "u1", "m"]
+            found = replace(query, filters=(ListFilter(col="full_name", op="contains", val="l b"),))
+            assert [user.username for user in unit.users.list(found)[1]] == ["u3"]
 
     def test_short_names_of_several_kinds_are_read_together(self, store: MetadataStore) -> None:
         """By id; what is not there is left out."""
