@@ -124,11 +124,15 @@ def test_what_cannot_be_found_or_made_is_refused(
         shop.core.datasets.get_or_create({"database_id": 1, "table_name": "people", **change})
 
 
-def test_finding_a_dataset_needs_the_right_to_read_it(shop: SmallCore) -> None:
-    with pytest.raises(DatasetAccessError):
-        shop.reader().datasets.get_or_create({"database_id": 1, "table_name": "orders"})
-    with pytest.raises(DatabaseAccessError):
-        shop.reader(username="other").datasets.get_or_create({"database_id": 1, "table_name": "people"})
+def test_finding_a_dataset_needs_the_right_to_read_it_and_tells_nobody_else_that_it_is_there(shop: SmallCore) -> None:
+    stranger, told = shop.reader(), set[str]()
+    for name in ("orders", "people", "nothing"):  # a dataset, a table, and neither
+        with pytest.raises(DatabaseAccessError) as refused:
+            stranger.datasets.get_or_create({"database_id": 1, "table_name": name})
+        told.add(str(refused.value).replace(name, "..."))
+    assert len(told) == 1
+    granted = shop.reader(("dataset", 1), username="granted")
+    assert granted.datasets.get_or_create({"database_id": 1, "table_name": "orders"}).id == 1
     assert shop.core.datasets.list().count == 1
 
 

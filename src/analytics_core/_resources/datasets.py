@@ -113,7 +113,7 @@ class Datasets:
 
         Raises:
             PayloadError: the payload breaks the shape.
-            DatabaseNotFoundError, DatabaseAccessError, DatasetAccessError: unknown, or not for this actor.
+            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor, be there a dataset or not.
             DatabaseError: the table does not exist, or the database cannot be reached.
         """
         act = begin_act(self._runtime, self._actor, "dataset.create")
@@ -286,13 +286,15 @@ class Datasets:
         return self._answer(stored, database)
 
     def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
-        """Return the dataset of a table, once the actor may read it; None when there is none."""
+        """Return the dataset of a table; None when there is none, or none for this actor.
+
+        Who may not read it is refused as if it were not there: a name is a guess, and nobody learns which ones hit.
+        """
         name = {"catalog": None, "schema": asked.schema_name or None, "table_name": asked.table_name}
         with self._runtime.store.unit_of_work() as unit:
             dataset = unit.datasets.find(database_id=asked.database_id, **name)
-            if dataset is None:
+            if dataset is None or not self._runtime.policy.can_read_dataset(self._actor, dataset):
                 return None
-            self._runtime.policy.require_read_dataset(self._actor, dataset)
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 
