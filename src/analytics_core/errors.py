@@ -379,8 +379,9 @@ class VirtualDatasetError(QueryError):
 
 
 class TemplateError(QueryError):
-    """A template that does not render."""
+    """A template that does not render; `.detail`, for administrators, is in no payload."""
 
+    detail: str | None = None
     default_type = ErrorType.INVALID_TEMPLATE_PARAMS_ERROR
 
 

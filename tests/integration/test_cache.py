@@ -318,6 +318,21 @@ def test_the_timeout_is_the_custom_one_then_the_charts_the_datasets_the_database
         assert core.charts.data(chart.id).results[0].cache_timeout == 5
 
 
+def test_the_timeout_of_a_chart_counts_for_a_question_that_names_it(bench: Bench) -> None:
+    core, source = bench.core, {"datasource_id": 1, "datasource_type": "table"}
+    named = core.charts.create({"slice_name": "c", "cache_timeout": 20, **source}).id
+    assert ask(core, QUERY, form_data={"slice_id": named}, force=True).cache_timeout == 20
+    assert ask(core, QUERY, form_data={"slice_id": named}, custom_cache_timeout=10, force=True).cache_timeout == 10
+    core.charts.update(named, {"cache_timeout": -1})
+    assert ask(core, QUERY, form_data={"slice_id": named}).cache_key is None
+    default = ask(core, QUERY).cache_timeout
+    for other in (99, 2**70, -1, True, "1", None, [named]):
+        assert ask(core, QUERY, form_data={"slice_id": other}).cache_timeout == default
+    other_dataset = core.datasets.create({"database": 1, "table_name": "other", "sql": "SELECT 1 AS a"}).id
+    core.charts.update(named, {"datasource_id": other_dataset, "datasource_type": "table"})
+    assert ask(core, QUERY, form_data={"slice_id": named}).cache_timeout == default
+
+
 def test_a_timeout_of_zero_never_expires(bench: Bench) -> None:
     assert ask(bench.core, QUERY, custom_cache_timeout=0).cache_timeout == 0
     assert bench.cache.timeouts == [None]

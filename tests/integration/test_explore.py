@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.pages import add_chart, add_dashboard
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
@@ -296,6 +297,21 @@ def test_a_host_tells_what_is_wrong_with_a_dataset(tmp_path: Path) -> None:
     with small_core(tmp_path, dataset_health_check=lambda dataset: f"{dataset.table_name} is late") as made:
         made.orders()
         assert made.core.explore.context(datasource=1).dataset.health_check_message == "orders is late"
+        chart = add_chart(made.core)
+        (shown,) = made.core.dashboards.datasets(add_dashboard(made.core, chart).id)
+        assert shown.health_check_message == "orders is late"
+
+
+def test_a_dashboard_tells_the_same_of_a_dataset_as_the_explore_view(shop: SmallCore) -> None:
+    extra = {"explore_database_id": 7, "disable_drill_to_detail": True, "allows_virtual_table_explore": False}
+    shop.core.databases.update(1, {"extra": json.dumps(extra)})
+    (shown,) = shop.core.dashboards.datasets(add_dashboard(shop.core, add_chart(shop.core)).id)
+    explored = shop.core.explore.context(datasource=1).dataset.to_payload()
+    assert explored["database"]["explore_database_id"] == 7
+    assert shop.core.databases.list().result[0].explore_database_id == 7
+    dashboard = shown.to_payload()
+    shared = set(explored) & set(dashboard) - {"owners"}  # ids here, people there
+    assert {name: dashboard[name] for name in shared} == {name: explored[name] for name in shared}
 
 
 # -------------------------------------------------------------------------------------------------------- permalinks

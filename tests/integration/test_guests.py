@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -16,6 +17,7 @@ from tests.support.guests import (
     GuestWorld,
     asked,
     chart,
+    context,
     dashboard,
     guest_world,
     later,
@@ -317,6 +319,18 @@ def test_a_chart_that_leaves_the_dashboard_leaves_its_guests(stored: GuestWorld)
     stored.admin.dashboards.update(1, {"position_json": dashboard("x", 1, 3)["position_json"]})
     with pytest.raises(errors.DatasetAccessError, match="no row rule for dataset 2"):
         stored.host.as_guest(token).charts.data(3)
+
+
+def test_a_guest_of_a_copy_asks_what_its_charts_store(stored: GuestWorld) -> None:
+    question = {**context(QUERY), "form_data": {"slice_id": 1}}
+    stored.admin.charts.update(1, {"query_context": json.dumps(question)})
+    copy = stored.admin.dashboards.copy(1, {"json_metadata": "{}", "duplicate_slices": True})
+    embedded = stored.admin.embedded.create(copy.id, {"allowed_domains": []})
+    resources = [{"type": "dashboard", "id": embedded.uuid}]
+    guest = stored.host.as_guest(stored.admin.embedded.guest_token({"user": {}, "resources": resources, "rls": [RULE]}))
+    first = guest.dashboards.charts(copy.id)[0].id
+    result = guest.charts.data(guest.charts.get(first).query_context or "").raise_for_error().results[0]
+    assert {row["city"] for row in result.data} == {"Bonn", "Kiel"}
 
 
 def test_the_domains_of_the_host_come_from_the_settings(tmp_path: Path) -> None:

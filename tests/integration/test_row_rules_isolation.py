@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -10,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, rule, tenant_world, url_on
 
-from analytics_core import errors
+from analytics_core import AnalyticsCore, errors
 from analytics_core.testing import assert_isolated
 
 SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}
@@ -62,7 +63,35 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         for name, sql in TABLES.items():
             if sql is not None:
                 made.virtual(name, sql)
+        _add_dashboard(made)
         yield made
+
+
+def _add_dashboard(world: TenantWorld) -> None:
+    """Store a chart on every table, and embed dashboard 1 with all of them and a filter on each table's regions."""
+    places, filters = {}, []
+    for number in range(1, 1 + len(TABLES)):
+        stored = {"datasource": {"id": number, "type": "table"}, "queries": [RAW]}
+        source = {"datasource_id": number, "datasource_type": "table", "query_context": json.dumps(stored)}
+        world.admin.charts.create({"slice_name": f"rows of {number}", **source})
+        places[f"CHART-{number}"] = {"type": "CHART", "children": [], "meta": {"chartId": number}}
+        target = {"datasetId": number, "column": {"name": "region"}}
+        filters.append({"id": f"FILTER-{number}", "filterType": "filter_select", "targets": [target]})
+    texts = {
+        "position_json": json.dumps(places),
+        "json_metadata": json.dumps({"native_filter_configuration": filters}),
+    }
+    made = world.admin.dashboards.create({"dashboard_title": "All", "published": True, **texts})
+    world.admin.embedded.create(made.id, {"allowed_domains": []})
+
+
+def guest_of(world: TenantWorld, tenant: str) -> AnalyticsCore:
+    """Return the core of a guest whom their token binds to a tenant, on each dataset and in SQL reading the table."""
+    clause = {"clause": "tenant = {{ value('tenant') }}", "values": {"tenant": tenant}}
+    rules = [{"dataset": number, **clause} for number in range(1, 1 + len(TABLES))]
+    resources = [{"type": "dashboard", "id": "1"}]
+    token = world.admin.embedded.guest_token({"user": {"username": "g"}, "resources": resources, "rls": rules})
+    return world.host.as_guest(token)
 
 
 def dataset_of(world: TenantWorld, table: str) -> int:
@@ -79,7 +108,27 @@ def answers(world: TenantWorld, user: str) -> dict[str, Any]:
             result = core.charts.data(asked).results[0]
             assert result.error is None, f"{table}, {road}: {result.error}"
             told[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
+        told |= {f"{table}, {road}": answer for road, answer in stored_answers(world, user, dataset_of(world, table))}
     return told
+
+
+def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple[str, Any]]:
+    """Yield what somebody, and a guest of theirs, is told by the stored chart and filter of a dataset."""
+    core, guest = world.user(user), guest_of(world, user)
+    world.admin.cache.invalidate({"datasource_uids": [f"{number}__table"]})
+    for name, asking in (("chart", core), ("cached chart", core), ("guest's chart", guest), ("guest's cached", guest)):
+        (result,) = asking.charts.data(number).raise_for_error().results
+        assert result.is_cached == ("cached" in name)
+        yield name, (result.data, result.rowcount)
+    for name, asking in (("filter", core), ("guest's filter", guest)):
+        yield name, asking.dashboards.filter_values(1, f"FILTER-{number}").raise_for_error().results[0].data
+    layer = {"name": "layer", "show": True, "showMarkers": False, "annotationType": "EVENT", "sourceType": "table"}
+    shown = {**GROUPED, "annotation_layers": [{**layer, "value": number}]}
+    asked = {"datasource": {"id": number, "type": "table"}, "queries": [shown], "force": True}
+    (result,) = core.charts.data(asked).raise_for_error().results
+    yield "annotations from a chart", [annotation.records for annotation in result.annotations]
+    job = core.charts.submit({**asked, "queries": [RAW]})
+    yield "job", job.result(timeout_s=60).results[0].data
 
 
 TEXTS = st.sampled_from(["north", "south", "west", "Others", "", None])

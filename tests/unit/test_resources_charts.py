@@ -12,6 +12,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.dataset import Dataset
+from analytics_core._resources.readable import html_of
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (
@@ -149,6 +150,22 @@ def test_a_description_is_shown_as_html_in_which_nothing_acts(shop: SmallCore) -
     html = shop.core.charts.list().result[0].description_markeddown or ""
     assert "<strong>bold</strong>" in html
     assert not any(danger in html.lower() for danger in ("<script", "onerror=", 'href="javascript'))
+
+
+@pytest.mark.parametrize(
+    ("text", "html"),
+    [
+        ("[x](javascript:alert(1))", "<p>[x](javascript:alert(1))</p>\n"),
+        ('<a href="java\nscript:alert(1)">x</a>', '<p><a rel="noopener noreferrer">x</a></p>\n'),
+        ("<svg><script>alert(1)</script></svg>", "<p></p>\n"),
+        ("<form action=//e><input></form><base href=//e><iframe src=//e></iframe>", ""),
+        ('<div id="x" class="y" style="position:fixed">', "<div></div>"),
+        ("<b onclick=x>1</b>", "<p><b>1</b></p>\n"),
+        ("<b>" * 7_000, f"<pre>{'&lt;b&gt;' * 7_000}</pre>"),
+    ],
+)
+def test_html_of_a_description_is_what_may_stand_in_a_page(text: str, html: str) -> None:
+    assert html_of(text) == html
 
 
 @pytest.mark.parametrize("params", ["", "[1]", '"text"'])

@@ -72,6 +72,30 @@ def test_a_copy_with_its_own_charts_speaks_of_them_everywhere(shop: SmallCore) -
     assert [owner.id for owner in shop.core.charts.get(one).owners] == [1]
 
 
+def test_what_the_charts_of_a_copy_store_names_the_copies(shop: SmallCore) -> None:
+    one = add_chart(shop.core, "One")
+    layers = [
+        {"name": "a", "sourceType": "line", "value": str(one)},
+        {"name": "b", "sourceType": "NATIVE", "value": one},
+    ]
+    question = {"queries": [{"columns": ["id"], "annotation_layers": layers}], "form_data": {"slice_id": 7, "x": 1}}
+    two = add_chart(shop.core, "Two", query_context=json.dumps(question))
+    own = {"slice_id": two, "dashboardId": 1, "annotation_layers": [{"sourceType": "table", "value": one}]}
+    shop.core.charts.update(two, {"params": json.dumps(own)})
+    source = add_dashboard(shop.core, one, two)
+    copy = shop.core.dashboards.copy(source.id, {"json_metadata": "{}", "duplicate_slices": True})
+    new_one, new_two = (entity.id for entity in shop.core.dashboards.charts(copy.id))
+    copied = shop.core.charts.get(new_two)
+    assert json.loads(copied.params or "") == {
+        "slice_id": new_two,
+        "annotation_layers": [{"sourceType": "table", "value": new_one}],
+    }
+    stored = json.loads(copied.query_context or "")
+    assert stored["form_data"] == {"slice_id": new_two, "x": 1}
+    assert [layer["value"] for layer in stored["queries"][0]["annotation_layers"]] == [str(new_one), one]
+    assert shop.core.charts.get(two).query_context == json.dumps(question)
+
+
 def test_the_charts_of_a_copy_were_saved_by_the_copier_now(shop: SmallCore) -> None:
     one = add_chart(shop.core, "One")
     source = add_dashboard(shop.core, one, published=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from datetime import timedelta
 from pathlib import Path
@@ -201,6 +202,49 @@ def test_json_that_breaks_its_shape_is_refused_with_its_place(
 ) -> None:
     with pytest.raises(PayloadSchemaError, match=path):
         shop.core.dashboards.create({field: text})
+
+
+@pytest.mark.parametrize(
+    ("part", "path"),
+    [
+        ({"targets": "x"}, "targets: must be an array of objects"),
+        ({"targets": [{}, {"datasetId": "1"}]}, "targets.1.datasetId: must be the id of a dataset"),
+        ({"targets": [{"column": "country"}]}, "targets.0.column: must be an object"),
+        ({"scope": []}, "scope: must be an object"),
+        ({"scope": {"excluded": ["1"]}}, "scope.excluded: must be an array of ids of charts"),
+        ({"scope": {"rootPath": "ROOT_ID"}}, "scope.rootPath: must be an array of texts"),
+        ({"chartsInScope": [True]}, "chartsInScope: must be an array of ids of charts"),
+    ],
+)
+def test_a_filter_that_would_reach_nothing_is_refused_with_its_place(
+    shop: SmallCore, part: dict[str, Any], path: str
+) -> None:
+    whole = {"id": "F", "targets": [{"datasetId": 1, "column": {"name": "country"}}, {}], "scope": {"rootPath": ["R"]}}
+    made = add_dashboard(shop.core, json_metadata=json.dumps({"native_filter_configuration": [whole]}))
+    filters = {"native_filter_configuration": [whole, {"id": "G", **part}]}
+    with pytest.raises(PayloadSchemaError, match=rf"json_metadata\.native_filter_configuration\.1\.{re.escape(path)}"):
+        shop.core.dashboards.create({"json_metadata": json.dumps(filters)})
+    changes = {"deleted": [], "modified": [{"id": "F", **part}], "reordered": []}
+    with pytest.raises(PayloadSchemaError, match=rf"modified\.0\.{re.escape(path)}"):
+        shop.core.dashboards.update_native_filters(made.id, changes)
+
+
+@pytest.mark.parametrize(
+    ("metadata", "path"),
+    [
+        ({"chart_configuration": {"1": 5}}, "chart_configuration.1: must be an object"),
+        ({"chart_configuration": {"1": {"crossFilters": 5}}}, "chart_configuration.1.crossFilters: must be an object"),
+        ({"chart_configuration": {"1": {"crossFilters": {"scope": "x"}}}}, "1.crossFilters.scope: must be an object"),
+        ({"global_chart_configuration": {"chartsInScope": 1}}, "configuration.chartsInScope: must be an array of ids"),
+    ],
+)
+def test_a_cross_filter_of_another_kind_is_refused_with_its_place(
+    shop: SmallCore, metadata: dict[str, Any], path: str
+) -> None:
+    good = {"chart_configuration": {"1": {"id": 1, "crossFilters": {"scope": "global", "chartsInScope": [1]}}}}
+    assert add_dashboard(shop.core, json_metadata=json.dumps(good)).json_metadata == json.dumps(good)
+    with pytest.raises(PayloadSchemaError, match=re.escape(path)):
+        shop.core.dashboards.create({"json_metadata": json.dumps(metadata)})
 
 
 @pytest.mark.parametrize("inner", [r'{"a": "\u0000"}', r'{"a": "\ud800"}', '{"a":' * 80 + "1" + "}" * 80])

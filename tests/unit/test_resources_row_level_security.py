@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -364,6 +365,8 @@ def test_simulate_tells_of_tables_in_sql_and_of_missing_attributes_and_grants(
     report = admin.row_level_security.simulate("anna", virtual.id)
     assert [(v.name, v.place, v.binds) for v in report.verdicts] == [("eu", "table orders in its SQL", True)]
     assert isinstance(report.failure, errors.MissingTemplateValueError)
+    assert "no query runs: row rule \"1 'eu'\": the person has no attribute 'country', which it needs" in str(report)
+    assert "country" not in json.dumps(report.failure.to_payload())
     assert not report.may_read
     assert "sees nothing" in str(report)
     assert "no row is hidden" in str(admin.row_level_security.simulate("admin", virtual.id))
@@ -371,6 +374,10 @@ def test_simulate_tells_of_tables_in_sql_and_of_missing_attributes_and_grants(
         admin.row_level_security.simulate("stranger", 1)
     with pytest.raises(errors.NotFoundError):
         admin.row_level_security.simulate("anna", 99)
+    dataset: Any
+    for dataset in ({"id": 1}, None, True, "1"):
+        with pytest.raises(errors.PayloadSchemaError, match="dataset: must be the id"):
+            admin.row_level_security.simulate("anna", dataset)
 
 
 def test_rules_of_one_dataset_never_widen_those_of_another_over_the_same_table(

@@ -215,7 +215,9 @@ class RowSecurity:
         try:
             clause, holders = self._renderer.render_rule(item.clause, facts, dialect=spec.dialect)
         except TemplateError as error:
-            raise type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type) from None
+            refusal = type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type)
+            refusal.detail = error.detail and f"row rule {item.name!r}: {error.detail}"
+            raise refusal from None
         return replace(item, clause=clause, holders=holders)
 
 

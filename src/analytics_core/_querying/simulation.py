@@ -96,7 +96,7 @@ class RowSecurityReport:
             lines.append("has no grant on the dataset: sees nothing")
         lines += [str(verdict) for verdict in self.verdicts]
         if self.failure is not None:
-            lines.append(f"no query runs: {getattr(self.failure, 'detail', self.failure.message)}")
+            lines.append(f"no query runs: {getattr(self.failure, 'detail', None) or self.failure.message}")
         elif self.conditions:
             lines += [f"where {condition}" for condition in self.conditions]
         else:

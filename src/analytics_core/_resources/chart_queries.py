@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from analytics_core._execution.statements import CancelToken
@@ -14,7 +14,8 @@ from analytics_core._querying.reading import Payload, ReadContext, stored_contex
 from analytics_core._records.chart import Chart
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import JobNotFoundError, NotFoundError
+from analytics_core.errors import AccessError, JobNotFoundError, NotFoundError
+from analytics_core.models.query import ChartDataQueryContext
 
 Question = int | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
@@ -87,12 +88,24 @@ class ChartQueries:
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload)
-        read = _forced(read) if force else read
+        chart = chart or self._named_chart(read.context)
         timeout = chart.cache_timeout if chart is not None else None
         return _Asked(
-            read=read,
+            read=_forced(read) if force else read,
             call=Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=timeout),
         )
+
+    def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
+        """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
+        form = context.form_data
+        named = form.get("slice_id") if isinstance(form, Mapping) else None
+        if not isinstance(named, int) or isinstance(named, bool) or context.custom_cache_timeout is not None:
+            return None
+        try:
+            chart = self._chart(named)
+        except (NotFoundError, AccessError):  # whoever asks may name any chart: it decides on nothing else
+            return None
+        return chart if context.datasource is not None and context.datasource.id == chart.datasource_id else None
 
     def _chart(self, chart_id: int) -> Chart:
         with self._runtime.store.unit_of_work() as unit:

@@ -6,12 +6,15 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from analytics_core._resources.scope_problems import cross_filter_problems, filter_part_problems, scope_problems
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import check_text
 
 VERSION_KEY: Final = "DASHBOARD_VERSION_KEY"
 FILTERS_KEY: Final = "native_filter_configuration"
-_POSITIONS = "positions"
+_POSITIONS: Final = "positions"
+_CHARTS_KEY: Final = "chart_configuration"
+_GLOBAL_KEY: Final = "global_chart_configuration"
 
 
 def checked_content(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
@@ -66,11 +69,13 @@ def metadata_problems(metadata: Mapping[str, Any]) -> list[Problem]:
     if problems:
         return problems
     problems += layout_problems(metadata.get(_POSITIONS) or {}, field=f"json_metadata.{_POSITIONS}")
-    return problems + filter_problems(metadata.get(FILTERS_KEY) or (), path=f"json_metadata.{FILTERS_KEY}")
+    problems += filter_problems(metadata.get(FILTERS_KEY) or (), path=f"json_metadata.{FILTERS_KEY}")
+    problems += cross_filter_problems(metadata.get(_CHARTS_KEY) or {}, path=f"json_metadata.{_CHARTS_KEY}")
+    return [*problems, *scope_problems(metadata.get(_GLOBAL_KEY) or {}, path=f"json_metadata.{_GLOBAL_KEY}")]
 
 
 def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[Problem]:
-    """Return what is wrong with the ids of a dashboard's filters: each is a number or a text, given once."""
+    """Return what is wrong with a dashboard's filters: ids are numbers or texts, each once; scopes name charts."""
     problems, seen = [], set()
     for position, item in enumerate(filters):
         key = filter_key(item.get("id"))
@@ -79,6 +84,7 @@ def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[
         elif key in seen:
             problems.append(Problem(path=f"{path}.{position}.id", message=f"the id {key!r} is given twice"))
         seen.add(key)
+        problems += filter_part_problems(item, path=f"{path}.{position}")
     return problems
 
 
@@ -160,8 +166,8 @@ _KNOWN_KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
     _POSITIONS: _OBJECT,
     FILTERS_KEY: _OBJECTS,
     "chart_customization_config": _OBJECTS,
-    "chart_configuration": _OBJECT,
-    "global_chart_configuration": _OBJECT,
+    _CHARTS_KEY: _OBJECT,
+    _GLOBAL_KEY: _OBJECT,
     "filter_scopes": _OBJECT,
     "expanded_slices": _OBJECT,
     "timed_refresh_immune_slices": _IDS,

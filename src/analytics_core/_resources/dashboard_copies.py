@@ -11,6 +11,8 @@ from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids
+from analytics_core._resources.chart_remap import with_texts_of_its_own
 from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata
 from analytics_core._security.actor import Actor
 from analytics_core.models.dashboard import DashboardCopy
@@ -39,6 +41,10 @@ def with_charts_of_its_own(
     """Store a copy of each of the charts for the actor, and return the dashboard with the copies in their places."""
     copies = {chart.id: _copied_chart(chart, actor.id, now=now) for chart in charts}
     new_ids = {old: unit.charts.append(copy, actor_id=actor.id) for old, copy in copies.items()}
+    for stored in by_ids(unit.charts, new_ids.values()).values():
+        renamed = with_texts_of_its_own(stored, new_ids)  # a text names the chart by the id that it has only now
+        if renamed != stored:
+            unit.charts.update(renamed, actor_id=actor.id)
     return replace(
         dashboard,
         position_json=remapped_layout(dashboard.position_json, new_ids),

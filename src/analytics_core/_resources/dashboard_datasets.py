@@ -5,11 +5,16 @@ from __future__ import annotations
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._resources.dataset_answers import DATASOURCE_TYPE, dataset_get
-from analytics_core._resources.json_text import json_object
+from analytics_core._resources.dataset_answers import (
+    DATASOURCE_TYPE,
+    database_summary,
+    dataset_get,
+    describe_dataset,
+    permission_name,
+)
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable
-from analytics_core.models.dataset_description import DashboardDataset, DatabaseSummary
+from analytics_core.models.dataset_description import DashboardDataset
 
 _AS_IN_THE_DATASET = (
     "id",
@@ -45,7 +50,7 @@ def dashboard_dataset(
 ) -> DashboardDataset:
     """Return a dataset with all its columns and metrics (contract, `DashboardDatasetSchema`).
 
-    `perm`, `params` and `health_check_message` are null: the library has nothing of the kind.
+    `params` is null: datasets have no parameters. What the host's check says of a dataset is shown here too.
     """
     answer = dataset_get(dataset, database=database, spec=spec, people=people, readable=readable)
     payload = answer.to_payload()
@@ -53,27 +58,13 @@ def dashboard_dataset(
         **{name: payload[name] for name in _AS_IN_THE_DATASET},
         column_names=tuple(column.column_name for column in dataset.columns),
         column_types=tuple(sorted({c.type_generic for c in answer.columns if c.type_generic is not None})),
-        database=_summary(database),
-        edit_url=readable.url("dataset", {"id": dataset.id}),
+        database=database_summary(database, spec),
+        edit_url=readable.url("dataset_edit", {"id": dataset.id}),
         filter_select=dataset.filter_select_enabled,
-        health_check_message=None,
+        health_check_message=describe_dataset(
+            dataset, database=database, spec=spec, readable=readable
+        ).health_check_message,
         params=None,
-        perm=None,
+        perm=permission_name(dataset, database),
         type=DATASOURCE_TYPE,
-    )
-
-
-def _summary(database: Database) -> DatabaseSummary:
-    extra = json_object(database.extra)
-    explored = extra.get("explore_database_id")
-    return DatabaseSummary(
-        id=database.id,
-        name=database.database_name,
-        backend=database.engine,
-        allows_cost_estimate=False,
-        allows_subquery=True,
-        allows_virtual_table_explore=extra.get("allows_virtual_table_explore") is not False,
-        disable_data_preview=extra.get("disable_data_preview") is True,
-        disable_drill_to_detail=extra.get("disable_drill_to_detail") is True,
-        explore_database_id=explored if type(explored) is int else database.id,
     )

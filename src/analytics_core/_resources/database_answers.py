@@ -38,6 +38,7 @@ def database_get(database: Database) -> DatabaseGet:
 def database_item(database: Database, *, spec: EngineSpec, people: PeopleIndex, readable: Readable) -> DatabaseListItem:
     """Return one database of a list (contract, `DatabaseRestApi.get_list`)."""
     options = json_object(database.extra)
+    explored = options.get("explore_database_id")
     return DatabaseListItem(
         **_flags(database),
         id=database.id,
@@ -55,7 +56,7 @@ def database_item(database: Database, *, spec: EngineSpec, people: PeopleIndex, 
         changed_on_delta_humanized=readable.delta(database.audit.changed_on),
         disable_data_preview=options.get("disable_data_preview", False) is True,
         engine_information=_engine_information(database),
-        explore_database_id=database.id,
+        explore_database_id=explored if type(explored) is int else database.id,
     )
 
 

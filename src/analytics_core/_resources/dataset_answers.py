@@ -96,13 +96,13 @@ def describe_dataset(
         **stored,
         **shared,
         type=DATASOURCE_TYPE,
-        database=_database_summary(database, spec).to_payload(),
+        database=database_summary(database, spec).to_payload(),
         columns=tuple(_column(column, spec).to_payload() for column in dataset.columns),
         metrics=tuple(_metric(metric).to_payload() for metric in dataset.metrics),
         owners=dataset.owner_ids,
         edit_url=readable.url("dataset_edit", {"id": dataset.id}),
         filter_select=dataset.filter_select_enabled,
-        perm=f"[{database.database_name}].[{dataset.table_name}](id:{dataset.id})",
+        perm=permission_name(dataset, database),
         params=None,
         health_check_message=None,
     )
@@ -110,8 +110,15 @@ def describe_dataset(
     return description.model_copy(update={"health_check_message": check(description)}) if check else description
 
 
-def _database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
+def permission_name(dataset: Dataset, database: Database) -> str:
+    """Return what people call the right to read a dataset."""
+    return f"[{database.database_name}].[{dataset.table_name}](id:{dataset.id})"
+
+
+def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
+    """Return what a page needs to know of the database behind a dataset."""
     options = json_object(database.extra)
+    explored = options.get("explore_database_id")
     return DatabaseSummary(
         id=database.id,
         name=database.database_name,
@@ -121,7 +128,7 @@ def _database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
         allows_virtual_table_explore=options.get("allows_virtual_table_explore", True) is not False,
         disable_data_preview=options.get("disable_data_preview", False) is True,
         disable_drill_to_detail=options.get("disable_drill_to_detail", False) is True,
-        explore_database_id=database.id,
+        explore_database_id=explored if type(explored) is int else database.id,
     )
 
 

@@ -23,6 +23,8 @@ _HIDDEN: Final[Mapping[str, Any]] = {
     "database": None,
     "default_endpoint": None,
     "fetch_values_predicate": None,
+    "health_check_message": None,
+    "perm": None,
     "select_star": None,
     "sql": None,
     "template_params": None,

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from html import escape
+from typing import Any, Final
 
 import humanize
 
 from analytics_core._settings import Settings
+
+LONGEST_MARKDOWN: Final = 20_000
+"""Characters; to read a longer text that nests deeply would take seconds, for everybody who sees it in a list."""
 
 
 class MarkdownToHtml:
@@ -23,7 +27,10 @@ class MarkdownToHtml:
         self._written: dict[str, str] = {}
 
     def __call__(self, markdown: str | None) -> str | None:
-        """Return a text as HTML in which nothing can act: no script, no handler, no frame."""
+        """Return a text as HTML in which nothing can act: no script, no handler, no frame.
+
+        A text of more than `LONGEST_MARKDOWN` characters is shown as it was written.
+        """
         if not markdown:
             return markdown
         if markdown not in self._written:
@@ -34,6 +41,8 @@ class MarkdownToHtml:
         import nh3
         from markdown_it import MarkdownIt
 
+        if len(markdown) > LONGEST_MARKDOWN:
+            return f"<pre>{escape(markdown)}</pre>"
         self._parser = self._parser or MarkdownIt()
         return str(nh3.clean(self._parser.render(markdown)))
 

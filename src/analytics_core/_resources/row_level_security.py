@@ -187,14 +187,17 @@ class RowLevelSecurity:
 
         Raises:
             ActorRequiredError: nobody active answers to `actor`.
-            NotFoundError: there is no such dataset.
+            PayloadSchemaError, NotFoundError: `dataset` is none, or there is no such one.
 
         Example:
             print(core.row_level_security.simulate("anna", 1))
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
-        dataset_id = dataset if isinstance(dataset, int) else dataset.id
+        dataset_id = getattr(dataset, "id", dataset)
+        if not isinstance(dataset_id, int) or isinstance(dataset_id, bool):
+            problem = Problem(path="dataset", message="must be the id of a dataset, or a dataset")
+            raise PayloadSchemaError(shape="row_level_security.simulate", problems=[problem])
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
     def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from analytics_core._compile.templates.sandbox import Macro, RenderState
 from analytics_core._compile.templates.text import raw_text, user_value
+from analytics_core._error_texts import short_repr
 from analytics_core.errors import MissingTemplateValueError
 
 
@@ -31,7 +32,9 @@ def actor_macros(actor: ActorFacts) -> dict[str, Any]:
         if not values and default is not None:
             return user_value(default)
         if not values:
-            raise MissingTemplateValueError("you lack an attribute that it needs; ask an administrator for it")
+            missing = MissingTemplateValueError("you lack an attribute that it needs; ask an administrator for it")
+            missing.detail = f"the person has no attribute {short_repr(str(raw_text(name)))}, which it needs"
+            raise missing
         return user_value(values[0] if len(values) == 1 else list(values))
 
     def rule_value(_state: RenderState, name: str) -> Any:
