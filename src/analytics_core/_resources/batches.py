@@ -7,7 +7,7 @@ from typing import Protocol, TypeVar
 
 from analytics_core._records.repositories import Repository
 
-_STORED_IDS = range(1, 2**31)
+_LARGEST_ID = 2**31 - 1
 
 
 class Stored(Protocol):
@@ -30,5 +30,5 @@ def by_ids(
 
 
 def stored_ids(ids: Iterable[int]) -> frozenset[int]:
-    """Return those of the ids that a store may have given."""
-    return frozenset(record_id for record_id in ids if record_id in _STORED_IDS)
+    """Return those of the ids that a store may have given; `True`, which equals 1, is none."""
+    return frozenset(key for key in ids if isinstance(key, int) and key is not True and 1 <= key <= _LARGEST_ID)

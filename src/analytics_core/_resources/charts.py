@@ -28,7 +28,7 @@ from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAG
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import by_readable_dashboards
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
@@ -179,7 +179,7 @@ class Charts:
         charts are found whose dataset the actor may read.
         """
         fields = LISTING.fields(columns)
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
@@ -302,7 +302,7 @@ class Charts:
         """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        return chart_screenshot(chart, actor_id=self._actor.id, readable=self._readable_texts())
+        return chart_screenshot(chart, actor_id=self._actor.id, readable=readable_now(self._runtime))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:
@@ -366,10 +366,7 @@ class Charts:
 
     def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))
-        return chart_get(chart, around=around, people=people, readable=self._readable_texts())
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return chart_get(chart, around=around, people=people, readable=readable_now(self._runtime))
 
 
 def _people_of(chart: Chart) -> tuple[int | None, ...]:

@@ -35,7 +35,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import by_readable_charts
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_dashboards
@@ -154,7 +154,7 @@ class Dashboards:
             count, found = unit.dashboards.list(query)
             around = around_dashboards(unit, found)
         people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
@@ -284,7 +284,7 @@ class Dashboards:
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
             charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
@@ -300,7 +300,7 @@ class Dashboards:
             datasets = [d for d in find_datasets_of(unit, dashboard) if self._may_read(d)]
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
         people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         return tuple(
             dashboard_dataset(
                 dataset,
@@ -376,10 +376,9 @@ class Dashboards:
 
     def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_people(self._runtime.people, people_of(dashboard))
-        return dashboard_get(dashboard, charts=charts, around=around, people=people, readable=self._readable_texts())
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return dashboard_get(
+            dashboard, charts=charts, around=around, people=people, readable=readable_now(self._runtime)
+        )
 
 
 def _found(unit: UnitOfWork, key: int | str) -> Dashboard:

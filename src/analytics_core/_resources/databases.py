@@ -20,7 +20,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DATABASES, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import related_objects
 from analytics_core._resources.visibility import every_id, visible_databases
 from analytics_core._runtime import Runtime
@@ -126,7 +126,7 @@ class Databases:
             columns: the fields to give back; None for all.
         """
         fields = LISTING.fields(columns)
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_databases(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)

@@ -9,6 +9,7 @@ from typing import Any
 
 import humanize
 
+from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
 
 
@@ -63,6 +64,11 @@ class Readable:
     def url(self, kind: str, values: Mapping[str, Any]) -> str | None:
         """Return the address of a page of the host; None when the host has none."""
         return self.settings.url_for(kind, values) if self.settings.url_for else None
+
+
+def readable_now(runtime: Runtime) -> Readable:
+    """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
+    return Readable(now=runtime.wall_clock.now(), settings=runtime.settings)
 
 
 def html_of(markdown: str | None) -> str | None:

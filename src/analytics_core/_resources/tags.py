@@ -18,7 +18,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import tag_reference
 from analytics_core._resources.visibility import visible_charts, visible_dashboards
@@ -195,7 +195,7 @@ class Tags:
             found: tuple[int, Sequence[Chart | Dashboard]]
             found = unit.charts.list(query) if kind is TagTarget.CHART else unit.dashboards.list(query)
         count, records = found
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         return Page(count=count, result=tuple(_carrier(record, readable) for record in records))
 
     # -------------------------------------------------------------------------------------------------------- inside
@@ -254,7 +254,7 @@ class Tags:
         return self._shown(tag, read_people(self._runtime.people, _people_of(tag)))
 
     def _shown(self, tag: Tag, people: PeopleIndex) -> TagGet:
-        readable, audit = self._readable_texts(), tag.audit
+        readable, audit = readable_now(self._runtime), tag.audit
         return TagGet(
             id=tag.id,
             name=tag.name,
@@ -266,9 +266,6 @@ class Tags:
             created_on_delta_humanized=readable.delta(audit.created_on),
             changed_on_delta_humanized=readable.delta(audit.changed_on),
         )
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
 
 
 def _asked(target: str, names: Sequence[str]) -> TagNames:
