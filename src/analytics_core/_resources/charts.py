@@ -17,7 +17,7 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
-from analytics_core._resources.chart_moves import IdsElsewhere, chart_payload_elsewhere
+from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_source, require_readable_chart
@@ -278,13 +278,11 @@ class Charts:
 
         Raises:
             NotFoundError, ChartAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: something that it names has no id there.
+            PayloadSchemaError: something that it names has no id there, or what is given maps no ids to ids.
         """
+        ids = ids_elsewhere(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        ids = IdsElsewhere(
-            dataset_ids=dataset_ids, chart_ids=chart_ids or {}, annotation_layer_ids=annotation_layer_ids or {}
-        )
         return chart_payload_elsewhere(chart, ids)
 
     def datasource(self, chart_id: int) -> ChartDatasource:

@@ -253,7 +253,7 @@ class Dashboards:
 
         Raises:
             NotFoundError, DashboardAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: a chart or a dataset has no id there.
+            PayloadSchemaError: a chart or a dataset has no id there, or what is given maps no ids to ids.
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)

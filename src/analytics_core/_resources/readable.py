@@ -69,8 +69,3 @@ class Readable:
 def readable_now(runtime: Runtime) -> Readable:
     """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
     return Readable(now=runtime.wall_clock.now(), settings=runtime.settings)
-
-
-def html_of(markdown: str | None) -> str | None:
-    """Return one Markdown text as HTML in which nothing can act; for many, `Readable.markdown` is quicker."""
-    return MarkdownToHtml()(markdown)

@@ -13,6 +13,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._resources.batches import is_stored_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
@@ -21,7 +22,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet
@@ -194,7 +195,9 @@ class RowLevelSecurity:
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
-        dataset_id = dataset if isinstance(dataset, int) else dataset.id
+        dataset_id = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
+        if not is_stored_id(dataset_id):
+            raise NotFoundError("dataset", dataset_id)
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
     def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:

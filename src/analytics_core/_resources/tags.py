@@ -10,11 +10,12 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
+from analytics_core._resources.batches import read_once
 from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -269,9 +270,9 @@ class Tags:
 
 
 def _asked(target: str, names: Sequence[str]) -> TagNames:
-    """Return what a caller asks for, checked; one text is not taken for a list of its letters."""
-    given = names if isinstance(names, str) else list(names)
-    return parse(TagNames, {"target": target, "names": given}, shape="tags of a record")
+    """Return what a caller asks for, checked."""
+    given = {"target": target, "names": read_once(names, most=MOST_VALUES)}
+    return parse(TagNames, given, shape="tags of a record")
 
 
 def _carrier(record: Chart | Dashboard, readable: Readable) -> TaggedRecord:
