@@ -204,3 +204,25 @@ def test_a_blank_schema_is_no_schema_and_moves_no_rules(shop: SmallCore) -> None
     shop.core.row_level_security.create(rule)
     changed = reader.datasets.update(1, {"schema": "", "sql": "", "description": "theirs"})
     assert (changed.schema_name, changed.sql, changed.description) == (None, None, "theirs")
+
+
+# ------------------------------------------------------------------------------------------------- slugs and other keys
+def test_only_get_takes_a_slug_and_no_log_entry_names_one(shop: SmallCore) -> None:
+    dashboards = shop.core.dashboards
+    dashboards.update(1, {"slug": "board"})
+    assert dashboards.get("board").id == dashboards.get("1").id == 1
+    calls: list[Callable[[Any], Any]] = [
+        lambda key: dashboards.update(key, {"css": ""}),
+        lambda key: dashboards.update_native_filters(key, {"deleted": [], "modified": [], "reordered": []}),
+        lambda key: dashboards.copy(key, {"json_metadata": "{}"}),
+        dashboards.add_favourite,
+        dashboards.charts,
+        dashboards.datasets,
+        dashboards.delete,
+    ]
+    for key in ("board", "1"):
+        for call in calls:
+            with pytest.raises(NotFoundError):
+                call(key)
+    of_it = shop.core.logs.list([{"col": "dashboard_id", "op": "eq", "val": 1}])
+    assert [entry.action for entry in of_it] == ["dashboard.update", "dashboard.create"]

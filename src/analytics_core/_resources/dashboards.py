@@ -27,7 +27,7 @@ from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.dashboard_moves import dashboard_payload_elsewhere
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
+from analytics_core._resources.finding import find_datasets_of, readable_dashboard, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
@@ -134,7 +134,8 @@ class Dashboards:
             DashboardAccessError: it is not for this actor.
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, key)
+            dashboard = _found(unit, key)
+            require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
             around, charts = self._around(unit, dashboard)
         return self._shown(dashboard, around, charts)
 
@@ -342,10 +343,9 @@ class Dashboards:
         return self._favourites.status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
-    def _readable(self, unit: UnitOfWork, key: int | str) -> Dashboard:
-        dashboard = _found(unit, key)
-        require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
-        return dashboard
+    def _readable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        """Return a dashboard by its id alone: what is stored or logged about it goes by that number."""
+        return readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
 
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = self._readable(unit, dashboard_id)
