@@ -462,5 +462,5 @@ class JobNotFoundError(JobError):
     status = 404
 
     def __init__(self, job_id: str) -> None:
-        super().__init__(f"there is no job {job_id!r} for this user")
+        super().__init__(f"there is no job {short_repr(job_id)} for this user")
         self.job_id = job_id

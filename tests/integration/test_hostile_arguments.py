@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.hostile import HOSTILE, nested, refusal
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -17,39 +18,6 @@ from analytics_core.errors import AnalyticsError
 
 FORM: dict[str, Any] = {"datasource_id": 1, "datasource_type": "table", "form_data": "{}"}
 
-
-def _nested(levels: int) -> Any:
-    deepest: list[Any] = []
-    for _ in range(levels):
-        deepest = [deepest]
-    return deepest
-
-
-HOSTILE: dict[str, Any] = {
-    "null": None,
-    "true": True,
-    "negative": -1,
-    "zero": 0,
-    "beyond 32 bits": 2**31,
-    "beyond 64 bits": 2**70,
-    "fraction": 1.5,
-    "nan": float("nan"),
-    "text": "x",
-    "no text": "",
-    "nul": "\x00",
-    "half a pair": "\ud800",
-    "bytes": b"x",
-    "list": ["x"],
-    "no list": [],
-    "object": {"a": 1},
-    "no object": {},
-    "something": object(),
-    "deep": _nested(3_000),
-    "long": "x" * 100_000,
-    "other digits": "1\u0661",
-    "first moment": datetime.min.replace(tzinfo=timezone(timedelta(hours=14))),
-    "last moment": "9999-12-31T23:59:59-14:00",
-}
 
 Ask = Callable[[AnalyticsCore, Any], Any]
 
@@ -160,17 +128,6 @@ def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
         yield made
 
 
-def refusal(ask: Callable[[], Any]) -> str:
-    """Return the message of a typed refusal, and the empty text for an answer."""
-    try:
-        ask()
-    except AnalyticsError as refused:
-        return refused.message
-    except Exception as error:
-        return f"raw {type(error).__name__}"
-    return ""
-
-
 def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     messages = {
         (call, name): refusal(partial(ask, shop.core, bad))
@@ -183,7 +140,7 @@ def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
 
 @pytest.mark.parametrize("column", ["id", "action", "user_id", "dttm", "referrer"])
 def test_any_condition_of_a_list_gives_an_answer_or_a_typed_error(shop: SmallCore, column: str) -> None:
-    values = {**HOSTILE, "with null": [1, None], "deep list": [_nested(3_000)]}
+    values = {**HOSTILE, "with null": [1, None], "deep list": [nested(3_000)]}
     messages = {
         (op, name): refusal(partial(shop.core.logs.list, [{"col": column, "op": op, "val": bad}], page_size=1))
         for op in ("eq", "neq", "gt", "lt", "in", "contains", "starts_with", "is_null")

@@ -33,7 +33,9 @@ def test_a_dataset_says_everything_but_what_is_its_stores(shop: SmallCore) -> No
     shop.core.datasets.update(
         1, {"columns": [*columns, calculated], "always_filter_main_dttm": True, "main_dttm_col": "day", "offset": 2}
     )
+    shop.core.datasets.update(1, {"is_sqllab_view": True})
     payload = shop.core.datasets.payload_elsewhere(1)
+    assert payload["is_sqllab_view"] is True
     assert {"id", "uuid", "owners", "database_id", "table_name", "schema"}.isdisjoint(payload)
     assert (payload["always_filter_main_dttm"], payload["main_dttm_col"], payload["offset"]) == (True, "day", 2)
     day, big = payload["columns"]

@@ -10,11 +10,12 @@ from tests.support.stores import open_store
 
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
-from analytics_core.errors import NotFoundError, StoredDataError, StoreUnavailableError
+from analytics_core.errors import NotFoundError, PayloadSchemaError, StoredDataError, StoreUnavailableError
 from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
@@ -164,3 +165,10 @@ def test_what_is_no_stored_id_finds_nothing_at_once(store, record_id):
         for act in (unit.charts.get, unit.charts.version, unit.charts.delete):
             with pytest.raises(NotFoundError):  # an id that is counted up to takes minutes
                 act(record_id)
+
+
+@pytest.mark.parametrize("dashboard_id", ["board", "1", 1.5])
+def test_what_is_no_integer_does_not_lie_in_a_column_of_them(store, dashboard_id):
+    entry = LogEntry(action="dashboard.update", dashboard_id=dashboard_id)
+    with pytest.raises(PayloadSchemaError, match="dashboard_id: must be an integer"), store.unit_of_work() as unit:
+        unit.logs.append(entry, actor_id=None)

@@ -16,10 +16,13 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._core.arguments import check_user_key, moment_of
 from analytics_core._core.wiring import Parts, build_runtime
 from analytics_core._engines.registry import EngineRegistry, default_registry
+from analytics_core._error_texts import short_repr
 from analytics_core._records.guest import GuestGrant
 from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.batches import by_ids
@@ -46,7 +49,9 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError
+from analytics_core.errors import ActorRequiredError, AlreadyExistsError, ConnectionUriError
+from analytics_core.models.parsing import parse
+from analytics_core.models.people import FirstAdministrator
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -162,8 +167,14 @@ class AnalyticsCore:
         return bound
 
     def as_of(self, moment: datetime) -> AnalyticsCore:
-        """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC."""
-        return self._sibling(replace(self._runtime, clock=PinnedClock(moment)), self._acting_as)
+        """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC.
+
+        What really happens keeps its time: what is logged, what is said to be changed an hour ago.
+
+        Raises:
+            PayloadSchemaError: it is no `datetime`, or none between the years 1 and 9999 in UTC.
+        """
+        return self._sibling(replace(self._runtime, clock=PinnedClock(moment_of(moment))), self._acting_as)
 
     @staticmethod
     def _sibling(runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> AnalyticsCore:
@@ -179,13 +190,14 @@ class AnalyticsCore:
             names: `first_name`, `last_name`, `email`.
 
         Raises:
+            PayloadError: a name that no user may have.
             AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
         """
+        asked = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
         with self._runtime.store.unit_of_work() as unit:
-            if unit.roles.find(name=ADMINISTRATORS) is not None:
-                raise AlreadyExistsError("role", "name", ADMINISTRATORS)
+            _refuse_second_start(unit)
             role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
-            return unit.users.add(User(username=username, role_ids=(role.id,), **names), actor_id=None)
+            return unit.users.add(User(role_ids=(role.id,), **asked.model_dump()), actor_id=None)
 
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now; guests are refused."""
@@ -193,7 +205,7 @@ class AnalyticsCore:
         if isinstance(key, _GuestKey):
             self._guest()
             refuse("this part of the core")
-        if key is None or isinstance(key, bool):  # True would name user 1
+        if key is None:
             raise ActorRequiredError
         return self._actor_of(key)
 
@@ -209,12 +221,14 @@ class AnalyticsCore:
         return ChartQueries(self._runtime, actor)
 
     def _actor_of(self, key: UserKey) -> Actor:
+        check_user_key(key)
         return self._runtime.actors.get(key, lambda: self._read_actor(key))
 
     def _read_actor(self, key: UserKey) -> Actor:
         user = key if isinstance(key, User) else self._runtime.people.find(key)
         if user is None or not user.active:
-            raise ActorRequiredError(f"nobody active answers to {key!r}; this call")
+            named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
+            raise ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
         if user.id < 1:  # people without an id would own each other's jobs and records
             raise ActorRequiredError(f"user {user.username!r} has no id; this call")
         return Actor(user=user, roles=self._roles_of(user))
@@ -342,6 +356,15 @@ class AnalyticsCore:
         return f"<AnalyticsCore, {acting} acts>"
 
 
+def _refuse_second_start(unit: UnitOfWork) -> None:
+    """Refuse a store that somebody began: a role that was given another name does not make it empty."""
+    if unit.roles.find(name=ADMINISTRATORS) is not None:
+        raise AlreadyExistsError("role", "name", ADMINISTRATORS)
+    _, people = unit.users.list(ListQuery(page_size=1))
+    if people:
+        raise AlreadyExistsError("user", "id", people[0].id)
+
+
 def connect(url: str, **settings: Any) -> AnalyticsCore:
     """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
 
@@ -355,6 +378,8 @@ def connect(url: str, **settings: Any) -> AnalyticsCore:
         ConnectionUriError: the URL is malformed or not allowed.
         MissingExtraError: the driver is not installed; the message names the extra.
     """
+    if not isinstance(url, str):
+        raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
     choices = Settings(**{"secret_key": secrets.token_urlsafe(32), **settings})
     core = AnalyticsCore(choices, allowed_files=_file_of(url))
     admin = core.create_first_administrator("admin", first_name="Admin")

@@ -212,6 +212,8 @@ class JobBook:
 
     def get(self, job_id: str, *, user_id: int | str | None) -> Job:
         """Return the job; JobNotFoundError when there is none, or it is another user's."""
+        if not isinstance(job_id, str):  # what a host passes on from an address
+            raise JobNotFoundError(job_id)
         with self._lock:
             job = self._jobs.get(job_id)
         if job is None or job.user_id is None or job.user_id != _owner(user_id):

@@ -14,7 +14,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
@@ -95,7 +95,7 @@ class AnnotationLayers:
             count, found = unit.annotation_layers.list(query)
         audits = [layer.audit for layer in found]
         people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         return Page(count=count, result=tuple(only(_item(layer, people, readable), fields) for layer in found))
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Protocol, TypeVar
+from collections.abc import Iterable, Mapping
+from itertools import islice
+from typing import Any, Protocol, TypeVar
 
 from analytics_core._records.repositories import Repository
 
-_STORED_IDS = range(1, 2**31)
+_LARGEST_ID = 2**31 - 1
 
 
 class Stored(Protocol):
@@ -31,4 +32,19 @@ def by_ids(
 
 def stored_ids(ids: Iterable[int]) -> frozenset[int]:
     """Return those of the ids that a store may have given."""
-    return frozenset(record_id for record_id in ids if record_id in _STORED_IDS)
+    return frozenset(filter(is_stored_id, ids))
+
+
+def is_stored_id(key: object) -> bool:
+    """Tell whether a store may have given this id; `True`, which equals 1, is none."""
+    return isinstance(key, int) and key is not True and 1 <= key <= _LARGEST_ID
+
+
+def read_once(given: Any, *, most: int) -> Any:
+    """Return what an iterable gives, cut after one more than may be, so that an endless one is refused; else as it is.
+
+    A text or a mapping is not taken for a list of its letters or keys.
+    """
+    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
+        return given
+    return tuple(islice(given, most + 1))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._records.chart import Chart
+from analytics_core._resources.ids_elsewhere import Ids, checked_ids
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 
@@ -32,9 +33,18 @@ _CHART_LAYERS: Final = frozenset({"line", "table"})
 class IdsElsewhere:
     """For the id of each dataset, chart and annotation layer here, the id in the other store."""
 
-    dataset_ids: Mapping[int, int]
-    chart_ids: Mapping[int, int]
-    annotation_layer_ids: Mapping[int, int]
+    dataset_ids: Ids
+    chart_ids: Ids
+    annotation_layer_ids: Ids
+
+
+def ids_elsewhere(*, dataset_ids: Any, chart_ids: Any, annotation_layer_ids: Any) -> IdsElsewhere:
+    """Return the ids that a caller gives, checked; PayloadSchemaError when they are no mappings of ids."""
+    return IdsElsewhere(
+        dataset_ids=checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE),
+        chart_ids=checked_ids(chart_ids, path="chart_ids", shape=_SHAPE),
+        annotation_layer_ids=checked_ids(annotation_layer_ids, path="annotation_layer_ids", shape=_SHAPE),
+    )
 
 
 def chart_payload_elsewhere(chart: Chart, ids: IdsElsewhere) -> dict[str, Any]:
@@ -113,7 +123,7 @@ def _layer_source(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def _new_id(old: int, known: Mapping[int, int], path: str, noun: str) -> int:
+def _new_id(old: int, known: Ids, path: str, noun: str) -> int:
     if old not in known:
         problem = Problem(path=path, message=f"has no id for {noun} {old}, which the chart uses")
         raise PayloadSchemaError(shape=_SHAPE, problems=[problem])

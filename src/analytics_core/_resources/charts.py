@@ -17,7 +17,7 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
-from analytics_core._resources.chart_moves import IdsElsewhere, chart_payload_elsewhere
+from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_source, require_readable_chart
@@ -28,7 +28,7 @@ from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAG
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import DATASET_NAME, by_readable_dashboards, by_readable_dataset_names
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
@@ -179,7 +179,7 @@ class Charts:
         charts are found whose dataset the actor may read; ordered by it, the others come last as those without a name.
         """
         fields = LISTING.fields(columns)
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_charts(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
@@ -277,13 +277,11 @@ class Charts:
 
         Raises:
             NotFoundError, ChartAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: something that it names has no id there.
+            PayloadSchemaError: something that it names has no id there, or what is given maps no ids to ids.
         """
+        ids = ids_elsewhere(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        ids = IdsElsewhere(
-            dataset_ids=dataset_ids, chart_ids=chart_ids or {}, annotation_layer_ids=annotation_layer_ids or {}
-        )
         return chart_payload_elsewhere(chart, ids)
 
     def datasource(self, chart_id: int) -> ChartDatasource:
@@ -301,7 +299,7 @@ class Charts:
         """
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
-        return chart_screenshot(chart, actor_id=self._actor.id, readable=self._readable_texts())
+        return chart_screenshot(chart, actor_id=self._actor.id, readable=readable_now(self._runtime))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:
@@ -365,10 +363,7 @@ class Charts:
 
     def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))
-        return chart_get(chart, around=around, people=people, readable=self._readable_texts())
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return chart_get(chart, around=around, people=people, readable=readable_now(self._runtime))
 
 
 def _people_of(chart: Chart) -> tuple[int | None, ...]:

@@ -7,10 +7,10 @@ from typing import Any, Final
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_content import filter_key
 from analytics_core._resources.declared_filters import declared_filters
+from analytics_core._resources.listing import LONGEST_SEARCH
 from analytics_core.errors import LimitError, NotFoundError, QueryError
 
 MOST_VALUES: Final = 10_000
-LONGEST_SEARCH: Final = 1_000
 
 
 def values_question(

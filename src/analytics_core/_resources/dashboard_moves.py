@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata, without_places_of_others
+from analytics_core._resources.ids_elsewhere import checked_ids
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 
@@ -22,8 +23,11 @@ def dashboard_payload_elsewhere(
     """Return what makes this dashboard in a store where its charts and datasets have these ids.
 
     Raises:
-        PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there.
+        PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there; or what is given
+            maps no ids to ids.
     """
+    chart_ids = checked_ids(chart_ids, path="chart_ids", shape=_SHAPE)
+    dataset_ids = checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE)
     metadata = json_object(dashboard.json_metadata)
     problems = [
         *_without_id("chart_ids", "chart", dashboard.chart_ids, chart_ids),

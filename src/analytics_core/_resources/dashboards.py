@@ -27,7 +27,7 @@ from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.dashboard_moves import dashboard_payload_elsewhere
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_datasets_of, require_readable_dashboard
+from analytics_core._resources.finding import find_datasets_of, readable_dashboard, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
@@ -35,7 +35,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import by_readable_charts
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import Around, around_dashboards
@@ -134,7 +134,8 @@ class Dashboards:
             DashboardAccessError: it is not for this actor.
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, key)
+            dashboard = _found(unit, key)
+            require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
             around, charts = self._around(unit, dashboard)
         return self._shown(dashboard, around, charts)
 
@@ -154,7 +155,7 @@ class Dashboards:
             count, found = unit.dashboards.list(query)
             around = around_dashboards(unit, found)
         people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
@@ -253,7 +254,7 @@ class Dashboards:
 
         Raises:
             NotFoundError, DashboardAccessError: it is unknown or not for this actor.
-            PayloadSchemaError: a chart or a dataset has no id there.
+            PayloadSchemaError: a chart or a dataset has no id there, or what is given maps no ids to ids.
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
@@ -284,7 +285,7 @@ class Dashboards:
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
             charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
@@ -300,7 +301,7 @@ class Dashboards:
             datasets = [d for d in find_datasets_of(unit, dashboard) if self._may_read(d)]
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
         people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         return tuple(
             dashboard_dataset(
                 dataset,
@@ -342,10 +343,9 @@ class Dashboards:
         return self._favourites.status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
-    def _readable(self, unit: UnitOfWork, key: int | str) -> Dashboard:
-        dashboard = _found(unit, key)
-        require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
-        return dashboard
+    def _readable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        """Return a dashboard by its id alone: what is stored or logged about it goes by that number."""
+        return readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
 
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = self._readable(unit, dashboard_id)
@@ -376,10 +376,9 @@ class Dashboards:
 
     def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_people(self._runtime.people, people_of(dashboard))
-        return dashboard_get(dashboard, charts=charts, around=around, people=people, readable=self._readable_texts())
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        return dashboard_get(
+            dashboard, charts=charts, around=around, people=people, readable=readable_now(self._runtime)
+        )
 
 
 def _found(unit: UnitOfWork, key: int | str) -> Dashboard:

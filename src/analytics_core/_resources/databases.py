@@ -20,12 +20,12 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DATABASES, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import related_objects
 from analytics_core._resources.visibility import every_id, visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import PayloadSchemaError
+from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.database import (
     DatabaseConnection,
     DatabaseGet,
@@ -40,7 +40,7 @@ from analytics_core.models.database_answers import (
     DatabaseValidateParameters,
     FileUploadSchemas,
 )
-from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.parsing import Payload, check_text, parse
 from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
@@ -126,7 +126,7 @@ class Databases:
             columns: the fields to give back; None for all.
         """
         fields = LISTING.fields(columns)
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             ids = visible_databases(unit, self._runtime.policy, self._actor)
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
@@ -192,9 +192,11 @@ class Databases:
                 names (as `schema_cache_timeout` does in `schemas`).
 
         Raises:
+            PayloadError: `schema` is neither a text that a database could take nor null.
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
+        _check_schema(schema)
         found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
         return tuple(
             DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
@@ -302,6 +304,14 @@ class Databases:
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.find(database_name=database_name)
         return stored.uri if stored else None
+
+
+def _check_schema(schema: Any) -> None:
+    """Refuse what no schema is called before a driver sees it."""
+    shape = "databases.tables"
+    if schema is not None and not isinstance(schema, str):
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="schema", message="must be a text or null")])
+    check_text(schema, shape=shape)
 
 
 def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:

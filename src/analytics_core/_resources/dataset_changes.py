@@ -25,11 +25,14 @@ _CLEARED_BY_NULL = frozenset(
     }
 )
 _TAKEN_APART = frozenset({"columns", "metrics", "owners"})
+_BLANK_IS_NONE = frozenset({"schema", "sql"})
 _STORED_AS = {"schema_name": "schema"}
 
 
 def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, ...], new_uuid: NewUuid) -> Dataset:
     """Return the dataset after an update; null clears what may be empty and leaves everything else as it is.
+
+    A blank schema or SQL is none, as in a dataset that is created with it.
 
     Raises:
         PayloadSchemaError: a column or metric that does not fit the dataset, or a main time column that it lacks.
@@ -38,7 +41,7 @@ def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, 
     for given, value in put.given().items():
         name = _STORED_AS.get(given, given)
         if name not in _TAKEN_APART and (value is not None or name in _CLEARED_BY_NULL):
-            changes[name] = value
+            changes[name] = (value or None) if name in _BLANK_IS_NONE else value
     if put.columns is not None:
         changes["columns"] = changed_columns(dataset, put.columns, new_uuid)
     if put.metrics is not None:

@@ -14,6 +14,7 @@ _DATASET: Final = (
     "cache_timeout",
     "fetch_values_predicate",
     "filter_select_enabled",
+    "is_sqllab_view",
     "template_params",
     "extra",
     "main_dttm_col",

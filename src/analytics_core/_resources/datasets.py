@@ -31,7 +31,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import charts_drawn_from, related_objects
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
 from analytics_core._resources.visibility import every, visible_datasets
@@ -177,7 +177,7 @@ class Datasets:
             count, found = unit.datasets.list(query)
             databases = unit.names(NamesQuery(databases=frozenset(dataset.database_id for dataset in found))).databases
         people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         items = (dataset_item(d, database=databases[d.database_id], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
@@ -323,7 +323,7 @@ class Datasets:
     def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
         spec = self._runtime.registry.get(database.engine)
         people = read_people(self._runtime.people, _people_of(dataset))
-        return dataset_get(dataset, database=database, spec=spec, people=people, readable=self._readable_texts())
+        return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
     def _readable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
         dataset = unit.datasets.get(dataset_id)
@@ -334,9 +334,6 @@ class Datasets:
         dataset = self._readable(unit, dataset_id)
         self._runtime.policy.require_write(self._actor, dataset)
         return dataset
-
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
 
 
 def _new_uuid() -> str:

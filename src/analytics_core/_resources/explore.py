@@ -14,7 +14,7 @@ from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -139,7 +139,7 @@ class Explore:
                 raise PayloadSchemaError(shape=_SHAPE, problems=[Problem(path="", message=message)])
             dataset = readable_dataset(unit, self._runtime.policy, self._actor, source)
             database = unit.databases.get(dataset.database_id)
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         spec = self._runtime.registry.get(database.engine)
         fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
         return ExploreContext(

@@ -6,7 +6,9 @@ from collections.abc import Callable, Iterable
 
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Favourite
+from analytics_core._resources.batches import read_once
 from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError
@@ -46,7 +48,7 @@ class Favourites:
         Raises:
             PayloadSchemaError: an id that is no integer, or more than a thousand of them.
         """
-        asked = parse(RecordIds, {"ids": list(ids)}, shape="GetFavStarIdsSchema").ids
+        asked = parse(RecordIds, {"ids": read_once(ids, most=MOST_VALUES)}, shape="GetFavStarIdsSchema").ids
         wanted = tuple(dict.fromkeys(asked))
         if not wanted:
             return FavoriteStatuses(result=())

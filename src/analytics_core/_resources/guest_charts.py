@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from analytics_core._error_texts import short_repr
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.reading import ReadContext, stored_context
@@ -112,7 +113,7 @@ def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[Declared
 def _require_named(actor: Actor, chart_id: Any) -> None:
     """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
     if actor.guest is None or not is_id(chart_id) or chart_id not in actor.guest.chart_ids:
-        raise ChartAccessError(f"chart {chart_id} is on none of the dashboards of the guest token")
+        raise ChartAccessError(f"chart {short_repr(chart_id)} is on none of the dashboards of the guest token")
 
 
 def _named_chart(context: ChartDataQueryContext) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from analytics_core._error_texts import short_repr
 from analytics_core._querying.answer import ChartData
 from analytics_core._resources.dashboards import LISTING, Dashboards
 from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
@@ -34,7 +35,7 @@ class GuestDashboards(GuestDoor):
         try:
             return for_guest(dashboards.get(key))
         except (NotFoundError, DashboardAccessError):  # nobody learns which dashboards there are
-            raise DashboardAccessError(f"the guest token does not open dashboard {key!r}") from None
+            raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(key)}") from None
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
@@ -65,5 +66,5 @@ class GuestDashboards(GuestDoor):
         """Refuse dashboards that the token does not open before looking for them."""
         actor = self._find_actor()
         if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
-            raise DashboardAccessError(f"the guest token does not open dashboard {dashboard_id!r}")
+            raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(dashboard_id)}")
         return Dashboards(self._runtime, actor)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
-from typing import Any, Final, TypeGuard
+from typing import Final, TypeGuard
 
+from analytics_core._resources.batches import read_once
 from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order
 
@@ -22,16 +21,9 @@ def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple
 
     Looks at the query that the store would be asked, and returns what can be read a second time.
     """
-    given, order = _read_once(filters), _read_once(order_by)
+    given, order = read_once(filters, most=MOST_FILTERS), read_once(order_by, most=MOST_FILTERS)
     query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
     for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
         if column in _OF_PEOPLE:
             refuse(f"a filter or an order by {column}")
     return given, order
-
-
-def _read_once(given: Any) -> Any:
-    """Return an iterable as a tuple, cut where the list would refuse it; anything else as it is."""
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        return given
-    return tuple(islice(given, MOST_FILTERS + 1))

@@ -69,7 +69,7 @@ def _moment(value: object, namespace: str) -> datetime:
     if not isinstance(read, datetime):
         problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
         raise PayloadSchemaError(shape=f"{namespace}.update", problems=[problem])
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    return read.replace(tzinfo=UTC) if read.utcoffset() is None else read
 
 
 def _from_text(text: str) -> datetime | None:

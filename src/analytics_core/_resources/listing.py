@@ -23,6 +23,7 @@ from analytics_core.models.problems import field_names
 LARGEST_PAGE = 1_000
 MOST_FILTERS = 100
 MOST_VALUES = 1_000
+LONGEST_SEARCH = 1_000
 Filters = Sequence[Mapping[str, Any]]
 Order = str | Sequence[str] | None
 Columns = Iterable[str] | None
@@ -137,6 +138,8 @@ class Listing:
             case ListOperator.CONTAINS | ListOperator.STARTS_WITH:
                 if kind is not ColumnKind.TEXT:
                     raise self._problem(place, f"{item.op.value} is for text columns; {item.col} is not one")
+                if isinstance(item.val, str) and len(item.val) > LONGEST_SEARCH:
+                    raise self._problem(place, f"may have {LONGEST_SEARCH} characters at most for {item.op.value}")
             case ListOperator.EQUALS | ListOperator.NOT_EQUALS if item.val is None and kind is not ColumnKind.LINKS:
                 return None
         return self._single(item.val, kind, place)

@@ -25,7 +25,7 @@ from analytics_core._resources.look_ups import Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.pruning import oldest_kept
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
 from analytics_core._resources.recent_activity import recent_activity
 from analytics_core._runtime import Runtime
@@ -178,7 +178,7 @@ class Logs:
                 unit,
                 policy=self._runtime.policy,
                 actor=self._actor,
-                readable=Readable(now=self._runtime.wall_clock.now(), settings=self._runtime.settings),
+                readable=readable_now(self._runtime),
                 user_id=user_id,
                 actions=actions,
                 distinct=distinct,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._resources.listing import check_page
+from analytics_core._resources.listing import LONGEST_SEARCH, check_page
 from analytics_core._resources.people_choices import Wanted, all_people
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.visibility import (
@@ -80,7 +80,7 @@ class Choices:
 
         Raises:
             UnknownNameError: the resource has no such related field.
-            PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
+            PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
         look_ups, known = self.look_ups, (*self.look_ups.people, *self.look_ups.records)
         if name not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
@@ -97,7 +97,7 @@ class Choices:
 
         Raises:
             UnknownNameError: the distinct values of this field cannot be asked for.
-            PayloadSchemaError: a page out of bounds, or a `filter` that is no text.
+            PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
         look_ups, known = self.look_ups, tuple(self.look_ups.distinct)
         if name not in known:
@@ -110,10 +110,11 @@ class Choices:
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
 
 
-def _checked(text: str, page: int, page_size: int, *, shape: str) -> Wanted:
+def _checked(text: Any, page: int, page_size: int, *, shape: str) -> Wanted:
     check_page(page, page_size, shape=shape)
-    if not isinstance(text, str):
-        raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message="must be text")])
+    if not isinstance(text, str) or len(text) > LONGEST_SEARCH:
+        message = f"must be text of {LONGEST_SEARCH} characters at most"
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message=message)])
     return Wanted(text=text, page=page, page_size=page_size)
 
 

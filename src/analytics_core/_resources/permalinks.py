@@ -14,7 +14,7 @@ from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.pruning import oldest_kept
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import readable_now
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object, stored_shape
@@ -159,7 +159,7 @@ class Permalinks:
         return keys[0]
 
     def _answer(self, kind: str, key: str) -> Permalink:
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         return Permalink(key=key, url=readable.url(kind, {"key": key}))
 
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 import humanize
 
+from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
 
 LONGEST_MARKDOWN: Final = 20_000
@@ -74,6 +75,6 @@ class Readable:
         return self.settings.url_for(kind, values) if self.settings.url_for else None
 
 
-def html_of(markdown: str | None) -> str | None:
-    """Return one Markdown text as HTML in which nothing can act; for many, `Readable.markdown` is quicker."""
-    return MarkdownToHtml()(markdown)
+def readable_now(runtime: Runtime) -> Readable:
+    """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
+    return Readable(now=runtime.wall_clock.now(), settings=runtime.settings)

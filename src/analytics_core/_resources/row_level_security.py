@@ -18,7 +18,7 @@ from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATASETS, ROLES, Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -132,7 +132,7 @@ class RowLevelSecurity:
         self._runtime.policy.require_manage_row_rules(self._actor)
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        readable = Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
+        readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             count, found = unit.row_rules.list(query)
             named = _named(unit, found)
@@ -194,7 +194,7 @@ class RowLevelSecurity:
         """
         self._runtime.policy.require_manage_row_rules(self._actor)
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
-        dataset_id = getattr(dataset, "id", dataset)
+        dataset_id: object = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
         if not isinstance(dataset_id, int) or isinstance(dataset_id, bool):
             problem = Problem(path="dataset", message="must be the id of a dataset, or a dataset")
             raise PayloadSchemaError(shape="row_level_security.simulate", problems=[problem])

@@ -10,15 +10,16 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
+from analytics_core._resources.batches import read_once
 from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
+from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.surroundings import tag_reference
 from analytics_core._resources.visibility import visible_charts, visible_dashboards
@@ -195,7 +196,7 @@ class Tags:
             found: tuple[int, Sequence[Chart | Dashboard]]
             found = unit.charts.list(query) if kind is TagTarget.CHART else unit.dashboards.list(query)
         count, records = found
-        readable = self._readable_texts()
+        readable = readable_now(self._runtime)
         return Page(count=count, result=tuple(_carrier(record, readable) for record in records))
 
     # -------------------------------------------------------------------------------------------------------- inside
@@ -254,7 +255,7 @@ class Tags:
         return self._shown(tag, read_people(self._runtime.people, _people_of(tag)))
 
     def _shown(self, tag: Tag, people: PeopleIndex) -> TagGet:
-        readable, audit = self._readable_texts(), tag.audit
+        readable, audit = readable_now(self._runtime), tag.audit
         return TagGet(
             id=tag.id,
             name=tag.name,
@@ -267,14 +268,11 @@ class Tags:
             changed_on_delta_humanized=readable.delta(audit.changed_on),
         )
 
-    def _readable_texts(self) -> Readable:
-        return Readable(now=self._runtime.clock.now(), settings=self._runtime.settings)
-
 
 def _asked(target: str, names: Sequence[str]) -> TagNames:
-    """Return what a caller asks for, checked; one text is not taken for a list of its letters."""
-    given = names if isinstance(names, str) else list(names)
-    return parse(TagNames, {"target": target, "names": given}, shape="tags of a record")
+    """Return what a caller asks for, checked."""
+    given = {"target": target, "names": read_once(names, most=MOST_VALUES)}
+    return parse(TagNames, given, shape="tags of a record")
 
 
 def _carrier(record: Chart | Dashboard, readable: Readable) -> TaggedRecord:

@@ -45,11 +45,9 @@ def text_problem(text: str) -> str | None:
 
 
 def _problem(column: Column[Any], value: Any) -> str | None:
-    if isinstance(value, str):
-        return text_problem(value) or _length_problem(column, value)
     if isinstance(column.type, Integer) and not fits_integer(value):
-        return f"must be between {INTEGERS.start} and {INTEGERS.stop - 1}"
-    return None
+        return f"must be an integer between {INTEGERS.start} and {INTEGERS.stop - 1}"
+    return text_problem(value) or _length_problem(column, value) if isinstance(value, str) else None
 
 
 def _length_problem(column: Column[Any], text: str) -> str | None:

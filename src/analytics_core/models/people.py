@@ -15,6 +15,15 @@ Attributes = dict[str, str | tuple[str, ...]]
 Login = Annotated[Text64, Field(min_length=1)]
 
 
+class FirstAdministrator(StrictShape):
+    """Who begins a store; all else is theirs to do."""
+
+    username: Login
+    first_name: Text64 = ""
+    last_name: Text64 = ""
+    email: Text255 | None = None
+
+
 class UserPost(StrictShape):
     """A user to create; `attributes` are texts, or lists of texts, that row rules may use."""
 

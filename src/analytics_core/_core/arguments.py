@@ -1,0 +1,31 @@
+"""Checks of what hosts pass to the facade: who acts, and what is now."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from analytics_core._error_texts import short_repr
+from analytics_core._records.people import User
+from analytics_core.errors import ActorRequiredError, PayloadSchemaError, Problem
+
+
+def check_user_key(key: Any) -> None:
+    """Raise ActorRequiredError for what names nobody, though it may equal a key: True and 1.0 equal the id 1."""
+    if isinstance(key, bool) or not isinstance(key, int | str | User):
+        raise ActorRequiredError(f"{short_repr(key)} names nobody, give an id, a user name or a User; this call")
+    try:
+        hash(key)
+    except TypeError:
+        raise ActorRequiredError("role_ids, role_names and attributes of a User are tuples; this call") from None
+
+
+def moment_of(given: Any) -> datetime:
+    """Return a moment that can be now, in UTC; PayloadSchemaError for anything else."""
+    try:
+        if isinstance(given, datetime):
+            return given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC)
+    except OverflowError:
+        pass
+    problem = Problem(path="moment", message="must be a datetime between the years 1 and 9999 in UTC")
+    raise PayloadSchemaError(shape="as_of", problems=[problem])

@@ -1,0 +1,228 @@
+"""What hosts pass on from addresses and bodies gives an answer or a typed error, wherever it is given."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from datetime import datetime
+from functools import partial
+from itertools import repeat
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.guests import guest_world
+from tests.support.hostile import HOSTILE, Subclass, refusal
+from tests.support.small_core import KEY, SmallCore, small_core
+
+from analytics_core import AnalyticsCore, Settings, connect
+from analytics_core._records.people import User
+from analytics_core.errors import (
+    ActorRequiredError,
+    AlreadyExistsError,
+    ConnectionUriError,
+    NotFoundError,
+    PayloadError,
+    PayloadSchemaError,
+)
+
+Ask = Callable[[AnalyticsCore, Any], Any]
+LAYOUT = json.dumps({"CHART-1": {"type": "CHART", "meta": {"chartId": 1}}})
+
+CALLS: dict[str, Ask] = {
+    "as_user": lambda core, bad: core.as_user(bad),
+    "as_of": lambda core, bad: core.as_of(bad).charts.list(),
+    "simulate of whom": lambda core, bad: core.row_level_security.simulate(bad, 1),
+    "simulate on what": lambda core, bad: core.row_level_security.simulate(1, bad),
+    "tables": lambda core, bad: core.databases.tables(1, bad),
+    "job": lambda core, bad: core.charts.job(bad),
+    "stars of charts": lambda core, bad: core.charts.favourite_status(bad),
+    "star of a dashboard": lambda core, bad: core.dashboards.favourite_status([bad]),
+    "tag names": lambda core, bad: core.tags.tag("chart", 1, bad),
+    "untag names": lambda core, bad: core.tags.untag("chart", 1, bad),
+    "embedded": lambda core, bad: core.embedded.get(bad),
+    "explore": lambda core, bad: core.explore.context(datasource=bad),
+    "datasets of a chart elsewhere": lambda core, bad: core.charts.payload_elsewhere(1, dataset_ids=bad),
+    "charts of a chart elsewhere": lambda core, bad: core.charts.payload_elsewhere(
+        1, dataset_ids={1: 1}, chart_ids=bad
+    ),
+    "charts of a dashboard elsewhere": lambda core, bad: core.dashboards.payload_elsewhere(
+        1, chart_ids=bad, dataset_ids={}
+    ),
+    "datasets of a dashboard elsewhere": lambda core, bad: core.dashboards.payload_elsewhere(
+        1, chart_ids={1: 1}, dataset_ids=bad
+    ),
+    "unchanged_since": lambda core, bad: core.charts.update(1, {}, unchanged_since=bad),
+    "searched choice": lambda core, bad: core.charts.related("datasets", filter=bad),
+    "searched list": lambda core, bad: core.charts.list([{"col": "slice_name", "op": "contains", "val": bad}]),
+}
+GUEST_CALLS: dict[str, Ask] = {
+    "chart": lambda guest, bad: guest.charts.get(bad),
+    "dashboard": lambda guest, bad: guest.dashboards.get(bad),
+    "charts of a dashboard": lambda guest, bad: guest.dashboards.charts(bad),
+    "values of a filter": lambda guest, bad: guest.dashboards.filter_values(bad, "x"),
+}
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[SmallCore]:
+    with small_core(tmp_path) as made:
+        made.orders()
+        made.core.charts.create({"slice_name": "x", "datasource_id": 1, "datasource_type": "table"})
+        made.core.dashboards.create({"dashboard_title": "Board", "position_json": LAYOUT})
+        yield made
+
+
+def _wrong(core: AnalyticsCore, calls: dict[str, Ask]) -> list[tuple[str, str, str]]:
+    """Return the answers that are no typed error, blame the library, or go on for pages."""
+    found = (
+        (call, name, refusal(partial(ask, core, bad))) for call, ask in calls.items() for name, bad in HOSTILE.items()
+    )
+    return [
+        (call, name, text[:80])
+        for call, name, text in found
+        if text.startswith(("raw ", "the metadata store")) or len(text) > 5_000
+    ]
+
+
+def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
+    assert _wrong(shop.core, CALLS) == []
+
+
+def test_any_argument_of_a_guest_gives_a_typed_error(tmp_path: Path) -> None:
+    with guest_world(f"sqlite:///{tmp_path / 'guests.db'}") as world:
+        assert _wrong(world.guest(), GUEST_CALLS) == []
+
+
+# ------------------------------------------------------------------------------------------------------- endless lists
+def _more_than_may_be(item: Any) -> Iterator[Any]:
+    """Yield one item more than may be named, and fail when somebody reads on."""
+    yield from repeat(item, 1_001)
+    raise AssertionError("read on")
+
+
+def test_an_endless_list_of_ids_or_names_is_refused(shop: SmallCore) -> None:
+    with pytest.raises(PayloadSchemaError, match="1000"):
+        shop.core.charts.favourite_status(_more_than_may_be(1))
+    with pytest.raises(PayloadSchemaError, match="1000"):
+        shop.core.tags.tag("chart", 1, _more_than_may_be("x"))  # type: ignore[arg-type]
+
+
+def test_the_bytes_of_a_text_are_no_ids(shop: SmallCore) -> None:
+    with pytest.raises(PayloadSchemaError):
+        shop.core.charts.favourite_status(b"\x01")
+
+
+# --------------------------------------------------------------------------------------------------------------- ids
+def test_an_id_of_another_type_is_looked_for_at_once(shop: SmallCore) -> None:
+    with pytest.raises(NotFoundError):
+        shop.core.embedded.get(Subclass(2**30))
+    with pytest.raises(NotFoundError):
+        shop.core.explore.context(datasource=Subclass(2**30))
+
+
+def test_ids_elsewhere_are_a_mapping_of_ids(shop: SmallCore) -> None:
+    strange: list[Any] = [{1: None}, {1: "7"}, {"1": 7}, {1: True}, {1: 0}, {1: 2**31}, [7], 7, "17"]
+    for ids in strange:
+        with pytest.raises(PayloadSchemaError, match="dataset_ids: must map ids here to ids there"):
+            shop.core.charts.payload_elsewhere(1, dataset_ids=ids)
+        with pytest.raises(PayloadSchemaError, match="chart_ids: must map ids here to ids there"):
+            shop.core.dashboards.payload_elsewhere(1, chart_ids=ids, dataset_ids={})
+
+
+# ------------------------------------------------------------------------------------------------------------ who acts
+def test_what_only_resembles_a_key_names_nobody(shop: SmallCore) -> None:
+    assert shop.core.as_user(1).users.get(1).username == "admin"  # known, so that an equal key would find it
+    keys: list[Any] = [True, 1.0, [1], {"id": 1}, b"admin"]
+    for key in keys:
+        with pytest.raises(ActorRequiredError, match="names nobody"):
+            shop.core.as_user(key)
+        with pytest.raises(ActorRequiredError, match="names nobody"):
+            shop.core.row_level_security.simulate(key, 1)
+
+
+def test_a_user_with_lists_is_refused_in_words(shop: SmallCore) -> None:
+    listed: Any = ["analysts"]
+    with pytest.raises(ActorRequiredError, match="are tuples"):
+        shop.core.as_user(User(id=9, username="of the host", role_names=listed))
+
+
+def test_who_may_not_act_is_called_by_the_name_alone(shop: SmallCore) -> None:
+    gone = User(id=9, username="bea", email="bea@shop.example", active=False, attributes=(("salary", "4711"),))
+    with pytest.raises(ActorRequiredError, match="nobody active answers to 'bea'") as caught:
+        shop.core.as_user(gone)
+    assert "shop.example" not in caught.value.message
+    assert "4711" not in caught.value.message
+
+
+# ---------------------------------------------------------------------------------------------------------- beginnings
+def test_a_first_administrator_has_a_name_as_users_have() -> None:
+    strange: list[dict[str, Any]] = [
+        {"username": None},
+        {"username": "x" * 65},
+        {"username": "\x00"},
+        {"username": 5},
+        {"username": "a", "first_name": None},
+        {"username": "a", "role_ids": (1,)},
+    ]
+    with AnalyticsCore(Settings(secret_key=KEY)) as core:
+        for names in strange:
+            with pytest.raises(PayloadError):
+                core.create_first_administrator(**names)
+        assert core.create_first_administrator("ada", email="ada@shop.example").id == 1
+
+
+def test_a_store_with_people_gets_no_second_first_administrator(shop: SmallCore) -> None:
+    shop.core.roles.update(1, {"name": "Bosses"})
+    with pytest.raises(AlreadyExistsError):
+        shop.core.create_first_administrator("second")
+    assert shop.core.users.list().count == 1
+
+
+def test_connect_takes_the_text_of_a_url() -> None:
+    with pytest.raises(ConnectionUriError, match="is a text"):
+        connect(None)  # type: ignore[arg-type]
+
+
+# --------------------------------------------------------------------------------------------------------------- times
+def test_as_of_moves_no_times_in_words(shop: SmallCore) -> None:
+    later = shop.core.as_of(datetime(2124, 1, 1))
+    shop.core.tags.create({"name": "t"})
+    shop.core.annotation_layers.create({"name": "l"})
+    texts = {
+        namespace: getattr(later, namespace).list().result[0].changed_on_delta_humanized
+        for namespace in ("charts", "dashboards", "databases", "datasets", "tags", "annotation_layers")
+    }
+    assert [name for name, text in texts.items() if "year" in text] == []
+
+
+# -------------------------------------------------------------------------------------------------------- blank fields
+def test_a_blank_schema_is_no_schema_and_moves_no_rules(shop: SmallCore) -> None:
+    reader = shop.reader(("dataset", 1))
+    shop.core.datasets.update(1, {"owners": [2]})
+    rule = {"name": "r", "clause": "amount > 0", "filter_type": "Base", "roles": [1], "tables": [1]}
+    shop.core.row_level_security.create(rule)
+    changed = reader.datasets.update(1, {"schema": "", "sql": "", "description": "theirs"})
+    assert (changed.schema_name, changed.sql, changed.description) == (None, None, "theirs")
+
+
+# ------------------------------------------------------------------------------------------------- slugs and other keys
+def test_only_get_takes_a_slug_and_no_log_entry_names_one(shop: SmallCore) -> None:
+    dashboards = shop.core.dashboards
+    dashboards.update(1, {"slug": "board"})
+    assert dashboards.get("board").id == dashboards.get("1").id == 1
+    calls: list[Callable[[Any], Any]] = [
+        lambda key: dashboards.update(key, {"css": ""}),
+        lambda key: dashboards.update_native_filters(key, {"deleted": [], "modified": [], "reordered": []}),
+        lambda key: dashboards.copy(key, {"json_metadata": "{}"}),
+        dashboards.add_favourite,
+        dashboards.charts,
+        dashboards.datasets,
+        dashboards.delete,
+    ]
+    for key in ("board", "1"):
+        for call in calls:
+            with pytest.raises(NotFoundError):
+                call(key)
+    of_it = shop.core.logs.list([{"col": "dashboard_id", "op": "eq", "val": 1}])
+    assert [entry.action for entry in of_it] == ["dashboard.update", "dashboard.create"]
