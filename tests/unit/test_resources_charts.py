@@ -12,7 +12,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.dataset import Dataset
-from analytics_core._resources.readable import html_of
+from analytics_core._resources.readable import MarkdownToHtml
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (
@@ -165,7 +165,7 @@ def test_a_description_is_shown_as_html_in_which_nothing_acts(shop: SmallCore) -
     ],
 )
 def test_html_of_a_description_is_what_may_stand_in_a_page(text: str, html: str) -> None:
-    assert html_of(text) == html
+    assert MarkdownToHtml()(text) == html
 
 
 @pytest.mark.parametrize("params", ["", "[1]", '"text"'])
