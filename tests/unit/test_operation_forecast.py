@@ -299,3 +299,13 @@ def test_days_of_python_are_moments() -> None:
     result = postprocessing.forecast(days, time_grain="P1D", periods=1, confidence_interval=0.8)
     assert result["day"].tolist() == list(pd.date_range("2024-01-01", periods=3))
     assert result["x"].tolist()[:2] == [1.0, 2.0]
+
+
+def test_rows_of_one_moment_are_told_and_the_last_value_of_them_is_shown() -> None:
+    rows = pd.DataFrame({"day": pd.to_datetime(["2024-01-01", "2024-01-01", "2024-01-01", "2024-01-02"])})
+    rows["x"] = [1.0, 2.0, None, 3.0]
+    result = postprocessing.forecast(rows, time_grain="P1D", periods=1, confidence_interval=0.8)
+    assert result.attrs["notes"] == (
+        "forecast: rows that share the moment of an earlier one: 2; of these the last value counts",
+    )
+    assert result["x"].tolist()[:2] == [2.0, 3.0]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.operations.aggregators import aggregated
+from analytics_core._frames.operations.aggregators import aggregated, require_sources
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import require_columns, require_flat
 from analytics_core._frames.operations.grouping import group_rows
@@ -34,15 +34,11 @@ def apply(frame: pd.DataFrame, options: AggregateOptions) -> pd.DataFrame:
 
 def _check(frame: pd.DataFrame, options: AggregateOptions) -> None:
     require_flat(frame)
-    if not options.aggregates:
-        raise PostProcessingError(
-            'aggregates: give at least one, such as {"total": {"column": "x", "operator": "sum"}}'
-        )
     require_columns(frame, options.groupby, option="groupby")
-    for name, spec in options.aggregates.items():
-        require_columns(frame, [spec.column or name], option=f"aggregates.{name}.column")
-        if name in options.groupby:
-            raise PostProcessingError(f"aggregates: {name!r} is the name of a group column too; choose another")
+    require_sources(frame, options.aggregates)
+    taken = [name for name in options.aggregates if name in options.groupby]
+    if taken:
+        raise PostProcessingError(f"aggregates: {taken[0]!r} is the name of a group column too; choose another")
 
 
 OPERATION = Operation(name="aggregate", options=AggregateOptions, apply=apply)

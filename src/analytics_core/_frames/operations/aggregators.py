@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.checks import Array, is_numeric, numbers
+from analytics_core._frames.operations.checks import Array, is_numeric, numbers, require_columns
 from analytics_core._frames.operations.grouping import key_codes
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import AggregateOperator as Op
@@ -66,6 +66,20 @@ class Cells:
 
 Operator = Callable[[Cells, float], Array]
 """Cells, with their nulls, and `q` in, one value for each group out."""
+
+
+def require_sources(frame: pd.DataFrame, aggregates: Mapping[str, AggregateSpec]) -> None:
+    """Check that there are aggregates, and a column for each.
+
+    Raises:
+        PostProcessingError: there is none, or a column is missing.
+    """
+    if not aggregates:
+        raise PostProcessingError(
+            'aggregates: give at least one, such as {"total": {"column": "x", "operator": "sum"}}'
+        )
+    for name, spec in aggregates.items():
+        require_columns(frame, [spec.column or name], option=f"aggregates.{name}.column")
 
 
 def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: int, *, option: str) -> Any:

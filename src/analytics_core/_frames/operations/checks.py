@@ -159,16 +159,3 @@ def require_flat(frame: pd.DataFrame) -> None:
     """
     if frame.columns.nlevels > 1:
         raise PostProcessingError("the columns have several levels; put the operation flatten before this one")
-
-
-def one_column(frame: pd.DataFrame, name: Hashable, *, option: str) -> pd.Series[Any]:
-    """Return the column of this name; of multi-level columns the only one under it.
-
-    Raises:
-        PostProcessingError: there is no such column, or there are several.
-    """
-    require_columns(frame, [name], option=option)
-    places = [place for place, label in enumerate(labels(frame)) if label == name]
-    if len(places) > 1:
-        raise PostProcessingError(f"{option}: there are {len(places)} columns under {name!r}; flatten them first")
-    return frame.iloc[:, places[0]]

@@ -34,7 +34,7 @@ _SUFFIXES = ("__yhat", "__yhat_lower", "__yhat_upper")
 def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
     """Return the moments, and for each numeric column X `X__yhat`, `X__yhat_lower`, `X__yhat_upper` and X itself.
 
-    Moments come in order and once each (the last row of a moment counts), the future behind them; X is null there.
+    Moments come in order and once each (the last value of a moment counts), the future behind them; X is null there.
     Rows without a moment and columns without numbers are left out; a note names these.
 
     Raises:
@@ -68,7 +68,7 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
         made[name] = _observed(values, moments, result)
         for note in result.notes:
             notes.setdefault(note, []).append(name)
-    return Noted(frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_told(notes, others)))
+    return Noted(frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_repeated(times), *_told(notes, others)))
 
 
 def _unread_orders(options: ForecastOptions) -> tuple[str, ...]:
@@ -82,6 +82,16 @@ def _unread_orders(options: ForecastOptions) -> tuple[str, ...]:
     }
     orders = [name for name, order in asked.items() if order and order is not True]
     return (f"{listed(orders)}: model {options.model.value!r} reads no Fourier order, only true",) if orders else ()
+
+
+def _repeated(times: pd.Series[Any]) -> tuple[str, ...]:
+    """A note of the rows that do not count, since a later one has their moment."""
+    repeated = int(times.duplicated().sum())
+    return (
+        (f"rows that share the moment of an earlier one: {repeated:,}; of these the last value counts",)
+        if repeated
+        else ()
+    )
 
 
 def _told(notes: Mapping[str, Sequence[str]], others: Sequence[str]) -> tuple[str, ...]:
@@ -199,10 +209,11 @@ def _forecast(values: Array, moments: Array, options: ForecastOptions, wall_cloc
 
 
 def _observed(values: Array, moments: Array, result: ForecastResult) -> Array:
-    """Return what was observed at the moments of the result: of rows of one moment the last, of the future nothing."""
+    """Return what was observed at the moments of the result: the last value of each, of the future nothing."""
     observed = np.full(len(result.moments), np.nan)
     history = result.moments[: result.history]
-    observed[np.searchsorted(history, moments)] = values
+    known = ~np.isnan(values)
+    observed[np.searchsorted(history, moments[known])] = values[known]
     return observed
 
 

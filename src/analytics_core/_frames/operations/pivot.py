@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.aggregators import aggregated
+from analytics_core._frames.operations.aggregators import aggregated, require_sources
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import Array, require_columns, require_flat
 from analytics_core._frames.operations.grouping import Groups, group_rows
@@ -54,14 +54,9 @@ def _check(frame: pd.DataFrame, options: PivotOptions) -> None:
     require_flat(frame)
     if not options.index:
         raise PostProcessingError("index: give at least one column whose values become the rows")
-    if not options.aggregates:
-        raise PostProcessingError(
-            'aggregates: give at least one, such as {"total": {"column": "x", "operator": "sum"}}'
-        )
     require_columns(frame, options.index, option="index")
     require_columns(frame, options.columns, option="columns")
-    for name, spec in options.aggregates.items():
-        require_columns(frame, [spec.column or name], option=f"aggregates.{name}.column")
+    require_sources(frame, options.aggregates)
     across_and_down = [*options.index, *options.columns]
     twice = [name for name in across_and_down if across_and_down.count(name) > 1]
     if twice:

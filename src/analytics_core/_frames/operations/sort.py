@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array, one_column
+from analytics_core._frames.operations.checks import Array
+from analytics_core._frames.operations.column_maps import only_column
 from analytics_core._frames.operations.grouping import key_codes
 from analytics_core._frames.operations.ordering import stable_order
 from analytics_core.errors import PostProcessingError
@@ -30,7 +31,7 @@ def apply(frame: pd.DataFrame, options: SortOptions) -> pd.DataFrame:
     if not names:
         return frame.copy(deep=False)
     keys = [
-        _key(one_column(frame, name, option="by" if options.by else "columns"), ascending=up)
+        _key(only_column(frame, name, option="by" if options.by else "columns"), ascending=up)
         for name, up in zip(names, ascending, strict=True)
     ]
     return _rows(frame, stable_order(keys))
