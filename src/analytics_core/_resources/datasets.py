@@ -33,6 +33,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import charts_drawn_from, related_objects
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
 from analytics_core._resources.visibility import every, visible_datasets
 from analytics_core._runtime import Runtime
@@ -300,12 +301,14 @@ class Datasets:
     def _changed(
         self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAct, details: Mapping[str, Any]
     ) -> DatasetGet:
-        with self._runtime.store.unit_of_work() as unit:
-            before = self._writable(unit, dataset_id)
-            stored = unit.datasets.update(change(before), actor_id=self._actor.id)
-            act.log(unit, details=details)
-            database = unit.databases.get(stored.database_id)
-        return self._answer(stored, database)
+        def changed() -> tuple[Dataset, Database]:
+            with self._runtime.store.unit_of_work() as unit:
+                before = self._writable(unit, dataset_id)
+                stored = unit.datasets.update(change(before), actor_id=self._actor.id)
+                act.log(unit, details=details)
+                return stored, unit.databases.get(stored.database_id)
+
+        return self._answer(*until_accepted(changed))
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""

@@ -95,16 +95,7 @@ class Embedded:
         """
         act = begin_act(self._runtime, self._actor, "embedded.create")
         domains = _read_domains(payload)
-        with self._runtime.store.unit_of_work() as unit:
-            self._owned(unit, dashboard_id)
-            before = unit.embedded.find(dashboard_id=dashboard_id)
-            if before is not None:
-                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
-            else:
-                record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
-                stored = unit.embedded.add(record, actor_id=self._actor.id)
-            act.log(unit, dashboard_id=dashboard_id)
-        return self._answer(stored)
+        return self._answer(until_accepted(lambda: self._embedded(act, dashboard_id, domains)))
 
     def update(
         self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
@@ -225,6 +216,25 @@ class Embedded:
         until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
 
     # ------------------------------------------------------------------------------------------------------ inside
+    def _embedded(self, act: Act, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
+        """Store the embedding of a dashboard, or the new domains of the one that there is."""
+        with self._runtime.store.unit_of_work() as unit:
+            self._owned(unit, dashboard_id)
+            before = unit.embedded.find(dashboard_id=dashboard_id)
+            if before is not None:
+                stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
+            else:
+                stored = self._new(unit, dashboard_id, domains)
+            act.log(unit, dashboard_id=dashboard_id)
+            return stored
+
+    def _new(self, unit: UnitOfWork, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
+        record = EmbeddedDashboard(uuid=str(uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
+        try:
+            return unit.embedded.add(record, actor_id=self._actor.id)
+        except AlreadyExistsError:  # another session was faster: once more, from what it stored
+            raise StaleVersionError("embedded dashboard", dashboard_id) from None
+
     def _cut_off(self, act: Act, dashboard_id: int | None, subject: str | None) -> None:
         """Move the cut-off to now; it never moves back."""
         with self._runtime.store.unit_of_work() as unit:

@@ -11,7 +11,7 @@ from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AlreadyExistsError
+from analytics_core.errors import AlreadyExistsError, NotFoundError
 from analytics_core.models.chart_answers import FavoriteStatus, FavoriteStatuses
 from analytics_core.models.parsing import parse
 from analytics_core.models.tag import RecordIds, TagTarget
@@ -38,8 +38,7 @@ class Favourites:
         act = begin_act(self._runtime, self._actor, f"{self._target.value}.remove_favourite")
         with self._runtime.store.unit_of_work() as unit:
             star = self._find(unit, target_id)
-            if star is not None:
-                unit.favourites.delete(star.id)
+            if star is not None and self._drop(unit, star):
                 self._log(act, unit, target_id)
 
     def status(self, ids: Iterable[int]) -> FavoriteStatuses:
@@ -70,6 +69,14 @@ class Favourites:
         try:
             unit.favourites.append(star, actor_id=self._actor.id)
         except AlreadyExistsError:  # another session of the same user was faster
+            return False
+        return True
+
+    @staticmethod
+    def _drop(unit: UnitOfWork, star: Favourite) -> bool:
+        try:
+            unit.favourites.delete(star.id)
+        except NotFoundError:  # another session of the same user was faster
             return False
         return True
 

@@ -14,6 +14,7 @@ from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
@@ -130,14 +131,17 @@ class Roles:
     def _with_grants(self, action: str, role: RoleKey, on: On, change: GrantChange) -> RoleGet:
         act = begin_act(self._runtime, self._actor, action)
         self._runtime.policy.require_manage_people(self._actor)
-        with self._runtime.store.unit_of_work() as unit:
-            stored = _find_role(unit, role)
-            grants = change(unit, stored.grants)
-            if grants == stored.grants:
-                return _answer(stored)
-            changed = unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id)
-            act.log(unit, details={"role_id": stored.id, "on": _described(_grant_of(on))})
-        return _answer(changed)
+
+        def changed() -> Role:
+            with self._runtime.store.unit_of_work() as unit:
+                stored = _find_role(unit, role)
+                grants = change(unit, stored.grants)
+                if grants == stored.grants:
+                    return stored
+                act.log(unit, details={"role_id": stored.id, "on": _described(_grant_of(on))})
+                return unit.roles.update(replace(stored, grants=grants), actor_id=self._actor.id)
+
+        return _answer(until_accepted(changed))
 
 
 def _find_role(unit: UnitOfWork, key: RoleKey) -> Role:

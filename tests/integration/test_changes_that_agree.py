@@ -1,0 +1,83 @@
+"""Changes that do not depend on what the caller read all happen, however many sessions make them at once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.small_core import SmallCore, small_core
+
+from analytics_core.errors import AnalyticsError
+
+SESSIONS = 6
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Iterator[SmallCore]:
+    with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path / 'meta.db'}") as made:
+        made.orders()
+        made.core.charts.create({"slice_name": "x", "datasource_id": 1, "datasource_type": "table"})
+        yield made
+
+
+def _at_once(act: Callable[[int], Any]) -> list[AnalyticsError]:
+    """Do something in several sessions in the same moment, and return what was refused."""
+    refused: list[AnalyticsError] = []
+    gate = threading.Barrier(SESSIONS)
+
+    def session(number: int) -> None:
+        gate.wait()
+        try:
+            act(number)
+        except AnalyticsError as error:
+            refused.append(error)
+
+    threads = [threading.Thread(target=session, args=(number,)) for number in range(SESSIONS)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return refused
+
+
+def test_grants_given_at_once_are_all_given(shop: SmallCore) -> None:
+    role = shop.core.roles.create({"name": "analysts"})
+    for turn in range(3):
+        assert _at_once(lambda n, turn=turn: shop.core.roles.grant(role, on=("schema", 1, f"s{turn}.{n}"))) == []
+    assert len(shop.core.roles.get(role.id).grants) == 3 * SESSIONS
+
+
+def test_a_dashboard_embedded_in_many_sessions_is_embedded_once(shop: SmallCore) -> None:
+    domains = [f"https://{n}.example" for n in range(SESSIONS)]
+
+    def embed(number: int, board: int) -> None:
+        shop.core.embedded.create(board, {"allowed_domains": [domains[number]]})
+
+    for _ in range(5):
+        board = shop.core.dashboards.create({"dashboard_title": "x"}).id
+        assert _at_once(partial(embed, board=board)) == []
+        (left,) = shop.core.embedded.get(board).allowed_domains or ()
+        assert left in domains
+
+
+def test_a_star_taken_in_many_sessions_is_gone_and_logged_once(shop: SmallCore) -> None:
+    for turn in range(1, 6):
+        shop.core.charts.add_favourite(1)
+        assert _at_once(lambda _n: shop.core.charts.remove_favourite(1)) == []
+        taken = [{"col": "action", "op": "eq", "val": "chart.remove_favourite"}]
+        assert shop.core.logs.list(taken).count == turn
+
+
+def test_columns_deleted_in_many_sessions_are_all_gone(shop: SmallCore) -> None:
+    columns = shop.core.datasets.get(1).columns
+    names = [f"c{n}" for n in range(SESSIONS)]
+    more = [{"column_name": name, "expression": "amount"} for name in names]
+    kept = [{"id": column.id, "column_name": column.column_name} for column in columns]
+    made = shop.core.datasets.update(1, {"columns": [*kept, *more]})
+    calculated = [column.id for column in made.columns if column.column_name in names]
+    assert _at_once(lambda n: shop.core.datasets.delete_column(1, calculated[n])) == []
+    assert [column.id for column in shop.core.datasets.get(1).columns] == [column.id for column in columns]
