@@ -16,7 +16,7 @@ _POSTGRES: Final = frozenset(
     {
         "pg_stats", "pg_stats_ext", "pg_stats_ext_exprs", "pg_statistic", "pg_statistic_ext_data",
         "pg_stat_activity", "pg_stat_statements", "pg_authid", "pg_shadow", "pg_user_mapping", "pg_user_mappings",
-        "pg_subscription",
+        "pg_subscription", "pg_prepared_statements", "pg_cursors",
     }
 )  # fmt: skip
 _NAMES: Final = {
@@ -31,7 +31,8 @@ _NAMES: Final = {
         {
             "column_stats", "column_statistics", "processlist", "events_statements_current",
             "events_statements_history", "events_statements_history_long", "general_log", "slow_log", "innodb_trx",
-            "global_priv",
+            "global_priv", "innodb_locks", "innodb_ft_index_table", "innodb_ft_index_cache", "optimizer_trace",
+            "query_cache_info",
         }
     ),
 }  # fmt: skip

@@ -9,6 +9,9 @@ from urllib.parse import urlsplit
 _LONGEST: Final = 300
 _DEFAULT_PORTS: Final = {"http": 80, "https": 443}
 _HOST: Final = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?")
+_BRACKETED: Final = re.compile(r"\[[0-9A-Fa-f:.]+\](?::[0-9]+)?")
+"""An address of IPv6 and perhaps a port; some parsers pass over what else stands behind the bracket."""
+
 _PLAIN: Final = re.compile(r"[!-\[\]-~]+")
 """Printable ASCII without blanks and without the backslash, which some clients read as a slash."""
 
@@ -43,5 +46,5 @@ def allows_origin(allowed: tuple[str, ...], origin: str | None) -> bool:
 
 def _is_host(host: str, netloc: str) -> bool:
     if netloc.startswith("["):
-        return ":" in host and "%" not in host
+        return ":" in host and _BRACKETED.fullmatch(netloc) is not None
     return _HOST.fullmatch(host) is not None
