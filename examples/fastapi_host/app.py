@@ -1,11 +1,13 @@
 """A FastAPI service that shows one dashboard to many tenants, each inside its own rows.
 
-Run it with `fastapi dev examples/fastapi_host/app.py`; docs/how-to/embed-dashboards.md walks through it.
+Run it with `fastapi dev examples/fastapi_host/app.py` (it takes `pip install "analytics-core" "fastapi[standard]"`);
+docs/how-to/embed-dashboards.md walks through it.
 """
 
 import json
 import tempfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -78,8 +80,18 @@ def make_demo(folder: Path) -> FastAPI:
     return create_app(core, dashboard_id=dashboard.id, tenants=TENANTS)
 
 
+@cache
+def _demo() -> FastAPI:
+    return make_demo(Path(tempfile.mkdtemp()))
+
+
 def __getattr__(name: str) -> FastAPI:
     """Make the demo when a server asks for `app`, not when a test imports the module."""
     if name != "app":
         raise AttributeError(name)
-    return make_demo(Path(tempfile.mkdtemp()))
+    return _demo()
+
+
+def __dir__() -> list[str]:
+    """Name `app` too: the command of FastAPI looks for it here."""
+    return [*globals(), "app"]

@@ -181,6 +181,12 @@ class SubqueryNotAllowedError(AccessError):
 
 
 # --------------------------------------------------------------------------------------------------- stored records
+def _taken_apart(resource: str) -> tuple[str, str, str]:
+    """Return what is missing, and where: the key stands between them."""
+    parts = (resource.partition(word) for word in (" of ", " on "))
+    return next((part for part in parts if part[1]), (resource, "", ""))
+
+
 class NotFoundError(AnalyticsError):
     """Nothing is stored under this id, or the actor may not know that it is."""
 
@@ -188,7 +194,8 @@ class NotFoundError(AnalyticsError):
     default_type = ErrorType.OBJECT_DOES_NOT_EXIST_ERROR
 
     def __init__(self, resource: str, key: object, *, error_type: ErrorType | None = None) -> None:
-        message = f"there is no {resource} {short_repr(key)}"
+        noun, of_or_on, place = _taken_apart(resource)
+        message = f"there is no {noun} {short_repr(key)}{of_or_on}{place}"
         super().__init__(message, error_type=error_type, extra={"resource": resource})
         self.resource = resource
         self.key = key
@@ -222,7 +229,8 @@ class AlreadyExistsError(AnalyticsError):
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
     def __init__(self, resource: str, field_name: str, value: object) -> None:
-        super().__init__(f"a {resource} with {field_name} {value!r} exists already")
+        article = "an" if resource.startswith(("a", "e", "i", "o")) else "a"
+        super().__init__(f"{article} {resource} with {field_name} {value!r} exists already")
         self.resource = resource
         self.field_name = field_name
 

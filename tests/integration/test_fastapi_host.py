@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from fastapi import FastAPI
 from fastapi.testclient import TestClient
 
 APP = Path(__file__).parents[2] / "examples" / "fastapi_host" / "app.py"
@@ -46,6 +47,14 @@ def as_guest(token: str, origin: str | None = PAGE) -> dict[str, str]:
 def countries(answer: Any) -> list[str]:
     assert answer.status_code == 200, answer.text
     return [row["country"] for row in answer.json()["result"][0]["data"]]
+
+
+def test_the_command_of_fastapi_finds_the_service(example: ModuleType) -> None:
+    found = [name for name in dir(example) if isinstance(getattr(example, name), FastAPI)]
+    assert found == ["app"]  # as `fastapi dev` looks for it
+    assert example.app is example.app
+    with TestClient(example.app) as client:
+        assert countries(client.post(CHART, headers=as_guest(token(client)))) == ["France"]
 
 
 def test_each_tenant_gets_its_own_rows(client: TestClient) -> None:

@@ -116,6 +116,20 @@ def test_a_rule_on_a_table_binds_where_the_sql_of_a_virtual_dataset_reads_it(wor
         assert sold(world.host.as_guest(token), chart_id, "sum") == revenue(tenant)
 
 
+def test_a_rule_on_a_table_narrows_what_the_sql_of_a_virtual_dataset_computes(tmp_path: Path) -> None:
+    with guest_world(f"sqlite:///{tmp_path}/shop.db") as own:
+        sql = "SELECT tenant, city, SUM(amount) OVER () AS of_all FROM sales"
+        made = own.admin.datasets.create({"database": 1, "table_name": "shares", "sql": sql})
+        added = own.admin.charts.create(chart("shares", made.id, {"columns": ["of_all"]}))
+        own.admin.dashboards.update(1, {"position_json": dashboard("x", added.id)["position_json"]})
+        tokens = [
+            own.admin.embedded.guest_token(own.request(*rules)) for rules in ([RULE], [RULE, {**RULE, "dataset": 1}])
+        ]
+        told = [own.host.as_guest(token).charts.data(added.id).raise_for_error().results[0].data for token in tokens]
+        mine, everybody = (sum(row[3] for row in ROWS if all_ or row[1] == "acme") for all_ in (False, True))
+        assert [{row["of_all"] for row in rows} for rows in told] == [{everybody}, {mine}]  # as docs/explanation tells
+
+
 def test_a_rule_on_a_dataset_binds_other_datasets_over_its_table(tmp_path: Path) -> None:
     with guest_world(f"sqlite:///{tmp_path}/shop.db") as world:
         other = world.admin.datasets.create({"database": 1, "table_name": "sales", "schema": "main"})

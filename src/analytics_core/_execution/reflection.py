@@ -223,7 +223,7 @@ def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -
 
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
 _FUNCTIONS: Mapping[str, str] = {
-    "sqlite": "SELECT DISTINCT name FROM pragma_function_list",
+    "sqlite": "SELECT DISTINCT name FROM pragma_function_list WHERE name <> 'ac_lower'",
     "duckdb": "SELECT DISTINCT function_name FROM duckdb_functions() WHERE function_type <> 'pragma'",
     "postgresql": "SELECT DISTINCT proname FROM pg_catalog.pg_proc WHERE pg_catalog.pg_function_is_visible(oid)",
     "mariadb": "SELECT DISTINCT FUNCTION FROM information_schema.SQL_FUNCTIONS WHERE FUNCTION IS NOT NULL",
