@@ -97,6 +97,30 @@ def test_everybody_reads_their_own_record_and_no_other(shop: SmallCore) -> None:
             call()
 
 
+def test_administrators_keep_their_own_rank_so_that_one_is_always_left(core: AnalyticsCore) -> None:
+    for call in (
+        lambda: core.users.delete(1),
+        lambda: core.users.update(1, {"active": False}),
+        lambda: core.users.update(1, {"roles": []}),
+        lambda: core.roles.update(1, {"is_admin": False}),
+    ):
+        with pytest.raises(AccessError, match="ask another one"):
+            call()
+    assert core.users.update(1, {"first_name": "Ada"}).roles == core.users.get(1).roles
+    assert core.roles.update(1, {"name": "rulers"}).is_admin
+
+
+def test_an_administrator_by_two_roles_may_give_one_away_and_another_takes_the_rest(core: AnalyticsCore) -> None:
+    second = core.roles.create({"name": "deputies", "is_admin": True})
+    core.users.update(1, {"roles": [1, second.id]})
+    assert not core.roles.update(second.id, {"is_admin": False}).is_admin
+    core.users.update(1, {"roles": [1]})
+    bea = core.as_user(core.users.create({"username": "bea", "roles": [1]}).id)
+    bea.users.update(1, {"active": False})
+    with pytest.raises(Exception, match="active"):
+        core.as_user(1)
+
+
 def test_users_are_listed(core: AnalyticsCore) -> None:
     core.users.create({"username": "bea"})
     page = core.users.list(filters=[{"col": "username", "op": "neq", "val": "admin"}])

@@ -13,6 +13,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
+from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
@@ -93,7 +94,8 @@ class Roles:
 
         Raises:
             PayloadError: the payload breaks the shape.
-            AccessError, NotFoundError: only administrators manage roles; there is no such role.
+            AccessError, NotFoundError: only administrators manage roles, and they keep their own rank; there is no such
+                role.
             AlreadyExistsError: the name is taken.
             StaleVersionError: somebody else changed it meanwhile.
         """
@@ -103,7 +105,11 @@ class Roles:
         with self._runtime.store.unit_of_work() as unit:
             before = unit.roles.get(role_id)
             refuse_later_change(before, unchanged_since)
-            stored = unit.roles.update(replace(before, **put.given()), actor_id=self._actor.id)
+            changed = replace(before, **put.given())
+            if role_id in self._actor.role_ids:
+                held = [changed if role.id == role_id else role for role in self._actor.roles]
+                require_rank_left(self._actor, user=self._actor.user, roles=held)
+            stored = unit.roles.update(changed, actor_id=self._actor.id)
             act.log(unit, details={"role_id": role_id})
         return _answer(stored)
 

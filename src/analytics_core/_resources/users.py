@@ -9,10 +9,12 @@ from typing import Any
 
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.batches import by_ids
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import ROLES, Choices, LookUps
+from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -108,7 +110,8 @@ class Users:
 
         Raises:
             PayloadError: the payload breaks the shape or names an unknown role.
-            AccessError, NotFoundError: only administrators manage users; there is no such user.
+            AccessError, NotFoundError: only administrators manage users, and they keep their own rank; there is no such
+                user.
             AlreadyExistsError: the user name is taken.
             StaleVersionError: somebody else changed it meanwhile.
         """
@@ -119,14 +122,23 @@ class Users:
             _refuse_unknown_roles(unit, put.roles or ())
             before = unit.users.get(user_id)
             refuse_later_change(before, unchanged_since)
-            stored = unit.users.update(_changed_user(before, put), actor_id=self._actor.id)
+            changed = _changed_user(before, put)
+            if user_id == self._actor.id:
+                require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
+            stored = unit.users.update(changed, actor_id=self._actor.id)
             act.log(unit, details={"user_id": user_id})
             return _answer(unit, stored)
 
     def delete(self, user_id: int) -> None:
-        """Remove a user; what they made stays, without them as an owner."""
+        """Remove a user; what they made stays, without them as an owner.
+
+        Raises:
+            AccessError, NotFoundError: only administrators remove users, and never themselves; there is no such user.
+        """
         act = begin_act(self._runtime, self._actor, "user.delete")
         self._runtime.policy.require_manage_people(self._actor)
+        if user_id == self._actor.id:
+            require_rank_left(self._actor, user=None, roles=())
         with self._runtime.store.unit_of_work() as unit:
             unit.users.delete(user_id)
             act.log(unit, details={"user_id": user_id})
