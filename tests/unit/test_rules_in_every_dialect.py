@@ -7,6 +7,7 @@ here the statement is looked at, so that the other dialects are tried too.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 import sqlglot
@@ -18,6 +19,7 @@ from analytics_core._compile.render import render_source
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import default_registry
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core._records.people import Role, User
@@ -158,6 +160,16 @@ OF_ONE_DIALECT = [
 @pytest.mark.parametrize(("on", "sql"), OF_ONE_DIALECT)
 def test_each_dialects_own_ways_are_behind_the_rule(on: str, sql: str) -> None:
     assert readings(ruled_sql(sql, on), on) == (1, 0)
+
+
+def test_a_dot_in_a_table_name_leads_into_no_other_schema() -> None:
+    dotted = replace(SALES, table_name="other.sales", schema="shop")
+    with pytest.raises(StatementRefusedError, match="name schema and table apart"):
+        refuse_revealing_table(dotted, REGISTRY.get("bigquery"))
+    for engine in EVERY_ENGINE:  # elsewhere a quoted name with a dot is one name
+        refuse_revealing_table(SALES, REGISTRY.get(engine))
+        if engine != "bigquery":
+            refuse_revealing_table(dotted, REGISTRY.get(engine))
 
 
 LONG = "l" * 63

@@ -44,6 +44,9 @@ _SCHEMAS: Final = {"mysql": frozenset({"mysql", "performance_schema", "sys"})}
 _LONGEST_NAMES: Final = {"postgres": 63, "redshift": 127}
 """Where an engine cuts a longer name off without a word, and so reads a table of another name; bytes."""
 
+_PATHS: Final = frozenset({"bigquery"})
+"""Where dots inside one quoted name part it, so that it may lead into another schema."""
+
 
 def refuse_revealing(name: str, spec: EngineSpec, *, schema: str | None) -> None:
     """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError."""
@@ -55,9 +58,14 @@ def refuse_revealing(name: str, spec: EngineSpec, *, schema: str | None) -> None
 
 
 def refuse_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
-    """Refuse a dataset over such a relation, or by a name that the engine would cut; StatementRefusedError."""
+    """Refuse a dataset over such a relation, or by a name that the engine would cut or part; StatementRefusedError."""
     refuse_revealing(dataset.table_name, spec, schema=dataset.schema)
     refuse_cut_names((dataset.table_name, dataset.schema, dataset.catalog), spec)
+    if spec.dialect in _PATHS and "." in dataset.table_name:
+        raise StatementRefusedError(
+            f"the table name {dataset.table_name!r} has a dot, by which {spec.label} would read a table of another "
+            "schema; name schema and table apart"
+        )
 
 
 def refuse_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
