@@ -14,6 +14,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
+from analytics_core._querying.loading import ChartLoader
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
@@ -54,6 +55,7 @@ class Runtime:
     templates: QueryTemplates
     contexts: ContextReader
     queries: QueryRunner
+    charts: ChartLoader
     job_book: JobBook
     advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()

@@ -73,9 +73,9 @@ class Settings:
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
         pool_size: connections kept open for each database and identity.
-        metadata_freshness_s: seconds for which users, roles, datasets and databases count as unchanged once they were
-            read; changes made through the same core count at once, those of other processes after this time; 0: ask
-            the store each time.
+        metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
+            unchanged once they were read; changes made through the same core count at once, those of other processes
+            after this time; 0: ask the store each time.
         form_data_keep_s: seconds for which stored form data of the explore view is kept after its last change.
         dataset_health_check: says what is wrong with a dataset (its description goes in, a message or None comes out),
             shown as `health_check_message`.

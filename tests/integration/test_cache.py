@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.many_records import statements_of
 from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, column_put, context, hosted_core, shop_url
 
 from analytics_core import errors
@@ -331,6 +332,19 @@ def test_the_timeout_of_a_chart_counts_for_a_question_that_names_it(bench: Bench
     other_dataset = core.datasets.create({"database": 1, "table_name": "other", "sql": "SELECT 1 AS a"}).id
     core.charts.update(named, {"datasource_id": other_dataset, "datasource_type": "table"})
     assert ask(core, QUERY, form_data={"slice_id": named}).cache_timeout == default
+
+
+def test_a_kept_answer_is_given_without_a_look_into_the_store_however_its_chart_is_named(bench: Bench) -> None:
+    core = bench.core
+    source = {"datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(context(QUERY))}
+    named = core.charts.create({"slice_name": "c", **source}).id
+    for question in (context(QUERY), named, context(QUERY, form_data={"slice_id": named})):
+        core.charts.data(question)
+        with statements_of(core) as seen:
+            assert core.charts.data(question).results[0].is_cached
+        assert seen == []
+    core.charts.update(named, {"cache_timeout": 7})  # a change by the same core counts at once
+    assert core.charts.data(named, force=True).results[0].cache_timeout == 7
 
 
 def test_a_timeout_of_zero_never_expires(bench: Bench) -> None:

@@ -24,7 +24,7 @@ from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
-from analytics_core._querying.loading import DatasetLoader
+from analytics_core._querying.loading import ChartLoader, DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.rule_books import StoredRuleBooks
@@ -101,6 +101,7 @@ def build_runtime(parts: Parts) -> Runtime:
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=ContextReader(most_queries=settings.max_queries_per_context),
         queries=queries,
+        charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_book=JobBook(runner=parts.jobs),
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),

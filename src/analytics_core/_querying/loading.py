@@ -1,4 +1,4 @@
-"""Loads the dataset of a query with its database and engine."""
+"""Loads the dataset of a query with its database and engine, and the chart that a query belongs to."""
 
 from __future__ import annotations
 
@@ -77,3 +77,28 @@ class DatasetLoader:
             generation = generation_of(unit, dataset)
         spec = self._registry.get(database.engine)
         return LoadedDataset(dataset=dataset, database=database, spec=spec, generation=generation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedChart:
+    """A stored chart and the dataset that it is drawn from; None when it has none or it was deleted."""
+
+    chart: Chart
+    dataset: Dataset | None
+
+
+class ChartLoader:
+    """Loads charts for questions; one that was just loaded is not read again."""
+
+    def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
+        self._store = store
+        self._loaded: Fresh[int, LoadedChart] = Fresh(store, clock, seconds=freshness_s, nouns=("chart", "dataset"))
+
+    def load(self, chart_id: int) -> LoadedChart:
+        """Return the chart with its dataset; NotFoundError when there is no such chart."""
+        return self._loaded.get(chart_id, lambda: self._read(chart_id))
+
+    def _read(self, chart_id: int) -> LoadedChart:
+        with self._store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            return LoadedChart(chart=chart, dataset=find_dataset_of(unit, chart))

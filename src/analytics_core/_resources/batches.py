@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from itertools import islice
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeGuard, TypeVar
 
 from analytics_core._records.repositories import Repository
 
@@ -35,7 +35,7 @@ def stored_ids(ids: Iterable[int]) -> frozenset[int]:
     return frozenset(filter(is_stored_id, ids))
 
 
-def is_stored_id(key: object) -> bool:
+def is_stored_id(key: object) -> TypeGuard[int]:
     """Tell whether a store may have given this id; `True`, which equals 1, is none."""
     return isinstance(key, int) and key is not True and 1 <= key <= _LARGEST_ID
 

@@ -12,6 +12,7 @@ from analytics_core._querying.explain import Explanation
 from analytics_core._querying.jobs import Job
 from analytics_core._querying.reading import Payload, ReadContext, stored_context
 from analytics_core._records.chart import Chart
+from analytics_core._resources.batches import is_stored_id
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, JobNotFoundError, NotFoundError
@@ -99,25 +100,20 @@ class ChartQueries:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
         form = context.form_data
         named = form.get("slice_id") if isinstance(form, Mapping) else None
-        if not isinstance(named, int) or isinstance(named, bool) or context.custom_cache_timeout is not None:
+        if not is_stored_id(named) or context.custom_cache_timeout is not None:
             return None
         try:
             chart = self._chart(named)
         except (NotFoundError, AccessError):  # whoever asks may name any chart: it decides on nothing else
             return None
-        return chart if context.datasource is not None and context.datasource.id == chart.datasource_id else None
+        return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None
 
     def _chart(self, chart_id: int) -> Chart:
-        with self._runtime.store.unit_of_work() as unit:
-            chart = unit.charts.get(chart_id)
-            dataset = None
-            if chart.datasource_id is not None:
-                try:
-                    dataset = unit.datasets.get(chart.datasource_id)
-                except NotFoundError:
-                    dataset = None
-        self._runtime.policy.require_read_chart(self._actor, chart, dataset)
-        return chart
+        if not is_stored_id(chart_id):
+            raise NotFoundError("chart", chart_id)
+        loaded = self._runtime.charts.load(chart_id)
+        self._runtime.policy.require_read_chart(self._actor, loaded.chart, loaded.dataset)
+        return loaded.chart
 
 
 def _forced(read: ReadContext) -> ReadContext:
