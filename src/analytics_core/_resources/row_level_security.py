@@ -197,7 +197,7 @@ class RowLevelSecurity:
         dataset_id: object = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
         if not isinstance(dataset_id, int) or isinstance(dataset_id, bool):
             problem = Problem(path="dataset", message="must be the id of a dataset, or a dataset")
-            raise PayloadSchemaError(shape="row_level_security.simulate", problems=[problem])
+            raise PayloadSchemaError(shape="simulation of row rules", problems=[problem])
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
 
     def _check_clause(self, unit: UnitOfWork, rule: RowRule) -> None:
