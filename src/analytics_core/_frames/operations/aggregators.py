@@ -113,7 +113,7 @@ def aggregated(column: pd.Series[Any], spec: AggregateSpec, codes: Array, size: 
 
 def _cells(column: pd.Series[Any], operator: Op, codes: Array, size: int) -> Cells:
     """Return the numbers of a column; nulls that do not count are left out of columns that floats might round."""
-    if operator in _SKIP_NULLS and column.hasnans and not _holds_floats(column):
+    if operator in _SKIP_NULLS and not _holds_floats(column) and column.hasnans:
         present = column.notna().to_numpy()
         return Cells(values=numbers(column[present]), codes=codes[present], size=size)
     return Cells(values=numbers(column), codes=codes, size=size)
