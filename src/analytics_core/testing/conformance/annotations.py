@@ -13,7 +13,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_user
 
 _AWKWARD = "Größe — 価格 😀 'quoted' \"and\" \\ %_ \n"
@@ -24,18 +24,8 @@ def _annotation(layer_id: int, text: str = "2.0", *, start: datetime = START, **
     return Annotation(layer_id=layer_id, short_descr=text, start_dttm=start, **{"end_dttm": start, **fields})
 
 
-class AnnotationConformance:
-    """Subclass it and override the fixture `store`; it must start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
+class AnnotationConformance(OnAStore):
+    """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     def test_every_field_of_layers_annotations_and_templates_survives(self, store: MetadataStore) -> None:
         """Texts in any script, long ones, moments to the microsecond at both ends of the calendar."""

@@ -17,22 +17,12 @@ from analytics_core.errors import (
     StaleVersionError,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_user
+from analytics_core.testing.conformance.on_a_store import OnAStore
+from analytics_core.testing.conformance.records import a_chart, a_dashboard, a_user
 
 
-class DashboardConformance:
+class DashboardConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     def test_every_field_of_a_dashboard_survives(self, store: MetadataStore) -> None:
         """Long layouts, texts in any script, and all its links."""

@@ -12,21 +12,12 @@ from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetri
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 
 
-class DatasetConformance:
+class DatasetConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     @pytest.fixture
     def dataset(self, store: MetadataStore) -> Dataset:

@@ -10,9 +10,8 @@ import pytest
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.filled import BARE, Named, filled, store_named
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.conformance.on_a_store import OnAStore
 
 _OWNED = ("datasets", "charts", "dashboards")
 
@@ -21,18 +20,8 @@ class _GivenUpError(Exception):
     """What ends a unit in the middle."""
 
 
-class EveryKindConformance:
+class EveryKindConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     @pytest.fixture
     def named(self, store: MetadataStore) -> Named:

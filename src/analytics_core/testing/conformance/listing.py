@@ -25,6 +25,7 @@ from analytics_core._records.tag import Tag
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
 
 _CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
@@ -38,18 +39,8 @@ _ELSEWHERE = timezone(timedelta(hours=2))
 _NAMES = [name for name, _ in _CHARTS]
 
 
-class ListConformance:
+class ListConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     @pytest.fixture
     def charts(self, store: MetadataStore, clock: FixedClock) -> list[int]:

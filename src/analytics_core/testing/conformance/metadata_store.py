@@ -29,6 +29,7 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset, a_user
 
 _KINDS: dict[str, Callable[[], Any]] = {
@@ -42,18 +43,8 @@ _KINDS: dict[str, Callable[[], Any]] = {
 }
 
 
-class MetadataStoreConformance:
+class MetadataStoreConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     # ------------------------------------------------------------------------------------------------ one record
     @pytest.mark.parametrize("kind", _KINDS)

@@ -11,7 +11,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core.errors import AlreadyExistsError, InUseError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 
 
@@ -35,18 +35,8 @@ class RuledThings:
         )
 
 
-class RowRuleConformance:
+class RowRuleConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     @pytest.fixture
     def things(self, store: MetadataStore) -> RuledThings:

@@ -15,7 +15,7 @@ from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._records.scope import Audience, Scope
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset
 
 _ANY = Scope(everything=True)
@@ -32,18 +32,8 @@ class Shown:
     roles: tuple[int, int]
 
 
-class ScopeConformance:
+class ScopeConformance(OnAStore):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
-
-    @pytest.fixture
-    def store(self, clock: FixedClock) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     @pytest.fixture
     def shown(self, store: MetadataStore) -> Shown:
