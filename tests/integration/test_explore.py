@@ -302,6 +302,16 @@ def test_a_host_tells_what_is_wrong_with_a_dataset(tmp_path: Path) -> None:
         assert shown.health_check_message == "orders is late"
 
 
+def test_a_dashboard_describes_a_dataset_once_where_the_host_checks_none(tmp_path: Path) -> None:
+    asked: list[str] = []
+    with small_core(tmp_path, url_for=lambda kind, values: asked.append(kind)) as made:
+        made.orders()
+        dashboard = add_dashboard(made.core, add_chart(made.core))
+        asked.clear()
+        made.core.dashboards.datasets(dashboard.id)
+    assert sorted(asked) == ["dataset", "dataset_edit"]
+
+
 def test_a_dashboard_tells_the_same_of_a_dataset_as_the_explore_view(shop: SmallCore) -> None:
     extra = {"explore_database_id": 7, "disable_drill_to_detail": True, "allows_virtual_table_explore": False}
     shop.core.databases.update(1, {"extra": json.dumps(extra)})

@@ -62,6 +62,20 @@ def test_roles_that_a_directory_names_give_their_grants_and_unknown_ones_nothing
     assert _as(shop, staff, "una", "no such role").datasets.list().count == 0
 
 
+@pytest.mark.parametrize("change", ["renamed", "deleted"])
+def test_who_is_an_administrator_by_the_word_of_a_host_keeps_the_role(
+    shop: SmallCore, staff: Staff, change: str
+) -> None:
+    rulers = shop.core.roles.create({"name": "rulers", "is_admin": True})
+    ruler = _as(shop, staff, "rue", "rulers")
+    with pytest.raises(AccessError, match="ask another one"):
+        ruler.roles.update(rulers.id, {"name": "r"}) if change == "renamed" else ruler.roles.delete(rulers.id)
+    assert rulers.id in [role.id for role in ruler.roles.list().result]
+    second = _as(shop, staff, "two", "rulers", "Administrators")
+    second.roles.delete(rulers.id)
+    assert rulers.id not in [role.id for role in second.roles.list().result]
+
+
 @pytest.mark.parametrize("name", ["administrators", "ADMINISTRATORS", "Administrators ", ""])
 def test_a_role_is_held_only_by_its_exact_name(shop: SmallCore, staff: Staff, name: str) -> None:
     with pytest.raises(AccessError):

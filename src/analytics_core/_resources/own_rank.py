@@ -25,3 +25,13 @@ def require_rank_left(actor: Actor, *, user: User | None, roles: Iterable[Role])
         raise AccessError(
             "you may not stop being an administrator by yourself, since nobody might be left; ask another one"
         )
+
+
+def roles_left(actor: Actor, role_id: int, changed: Role | None) -> tuple[Role, ...]:
+    """Return the actor's roles after a change of one of them; None when it would be deleted.
+
+    Whom a host's directory gives a role by its name loses it with that name.
+    """
+    others = tuple(role for role in actor.roles if role.id != role_id)
+    stays = changed is not None and (role_id in actor.user.role_ids or changed.name in actor.user.role_names)
+    return (*others, changed) if changed is not None and stays else others

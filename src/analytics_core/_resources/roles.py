@@ -13,7 +13,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
-from analytics_core._resources.own_rank import require_rank_left
+from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
@@ -107,18 +107,27 @@ class Roles:
             refuse_later_change(before, unchanged_since)
             changed = replace(before, **put.given())
             if role_id in self._actor.role_ids:
-                held = [changed if role.id == role_id else role for role in self._actor.roles]
+                held = roles_left(self._actor, role_id, changed)
                 require_rank_left(self._actor, user=self._actor.user, roles=held)
             stored = unit.roles.update(changed, actor_id=self._actor.id)
             act.log(unit, details={"role_id": role_id})
         return _answer(stored)
 
     def delete(self, role_id: int) -> None:
-        """Remove a role; InUseError while somebody has it."""
+        """Remove a role.
+
+        Raises:
+            AccessError, NotFoundError: only administrators remove roles, and they keep their own rank; there is no such
+                role.
+            InUseError: somebody whom the store knows has it.
+        """
         act = begin_act(self._runtime, self._actor, "role.delete")
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             unit.roles.delete(role_id)
+            if role_id in self._actor.role_ids:  # by the word of a host's directory, of which the store knows nothing
+                held = roles_left(self._actor, role_id, None)
+                require_rank_left(self._actor, user=self._actor.user, roles=held)
             act.log(unit, details={"role_id": role_id})
 
     def grant(self, role: RoleKey, *, on: On) -> RoleGet:
