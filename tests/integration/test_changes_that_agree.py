@@ -14,11 +14,15 @@ from tests.support.small_core import SmallCore, small_core
 from analytics_core.errors import AnalyticsError
 
 SESSIONS = 6
+SERVERS = {"postgresql": "make_postgres_database", "mysql": "make_mariadb_database"}
+STORES = ["sqlite", *(pytest.param(name, marks=pytest.mark.server) for name in SERVERS)]
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Iterator[SmallCore]:
-    with small_core(tmp_path, metadata_url=f"sqlite:///{tmp_path / 'meta.db'}") as made:
+@pytest.fixture(params=STORES)
+def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallCore]:
+    server = SERVERS.get(request.param)
+    store = request.getfixturevalue(server)() if server else f"sqlite:///{tmp_path / 'meta.db'}"
+    with small_core(tmp_path, metadata_url=store) as made:
         made.orders()
         made.core.charts.create({"slice_name": "x", "datasource_id": 1, "datasource_type": "table"})
         yield made

@@ -15,7 +15,7 @@ from tests.support.stores import KEY, open_store
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.dataset import DatasetColumn
 from analytics_core._records.secret import Secret
-from analytics_core.errors import StaleVersionError
+from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
 
@@ -163,3 +163,14 @@ def test_a_wide_dataset_is_stored_by_few_statements(store, dataset_ids):
     assert [column.column_name for column in made.columns] == [column.column_name for column in wide]
     assert [column.id for column in made.columns] == sorted({column.id for column in made.columns})
     assert len(seen) < 30, seen
+
+
+def test_of_two_units_that_delete_a_record_one_is_told_that_somebody_was_faster(store, dataset_ids):
+    if store._in_memory:
+        pytest.skip("a unit inside another one of its thread is a part of it there")
+    with store.unit_of_work() as slow:
+        assert slow.datasets.get(dataset_ids[0]).id == dataset_ids[0]
+        with store.unit_of_work() as fast:
+            fast.datasets.delete(dataset_ids[0])
+        with pytest.raises((NotFoundError, StaleVersionError)):
+            slow.datasets.delete(dataset_ids[0])

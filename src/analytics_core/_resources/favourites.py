@@ -9,6 +9,7 @@ from analytics_core._records.tag import Favourite
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError
@@ -36,10 +37,7 @@ class Favourites:
     def remove(self, target_id: int) -> None:
         """Take the star away, if there is one."""
         act = begin_act(self._runtime, self._actor, f"{self._target.value}.remove_favourite")
-        with self._runtime.store.unit_of_work() as unit:
-            star = self._find(unit, target_id)
-            if star is not None and self._drop(unit, star):
-                self._log(act, unit, target_id)
+        until_accepted(lambda: self._remove(act, target_id))
 
     def status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether there is a star (contract, `GetFavStarIdsSchema`).
@@ -60,6 +58,12 @@ class Favourites:
             _, stars = unit.favourites.list(ListQuery(filters=conditions, page_size=len(wanted)))
         starred = {star.target_id for star in stars}
         return FavoriteStatuses(result=tuple(FavoriteStatus(id=key, value=key in starred) for key in wanted))
+
+    def _remove(self, act: Act, target_id: int) -> None:
+        with self._runtime.store.unit_of_work() as unit:
+            star = self._find(unit, target_id)
+            if star is not None and self._drop(unit, star):
+                self._log(act, unit, target_id)
 
     def _find(self, unit: UnitOfWork, target_id: int) -> Favourite | None:
         return unit.favourites.find(user_id=self._actor.id, target=self._target.value, target_id=target_id)

@@ -159,7 +159,9 @@ class SqlRepository(Generic[Record]):
                 self.version(record_id)
                 for statement in kind.forget(record_id):
                     self._connection.execute(statement)
-                self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id)))
+                gone = self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id)))
+                if not gone.rowcount:  # somebody deleted it since this unit began to read
+                    raise kind.missing(record_id)
         except DBAPIError as error:
             self._explain_delete(error, record_id)
 
