@@ -19,15 +19,14 @@ from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset
 
-
-@pytest.fixture(
-    params=[
-        "memory",
-        "file",
-        pytest.param("postgres", marks=pytest.mark.server),
-        pytest.param("mariadb", marks=pytest.mark.server),
-    ]
+IN_FILES_AND_SERVERS = (
+    "file",
+    pytest.param("postgres", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
 )
+
+
+@pytest.fixture(params=["memory", *IN_FILES_AND_SERVERS])
 def store(request, tmp_path):
     urls = {"memory": "sqlite://", "file": f"sqlite:///{tmp_path}/meta.db"}
     url = urls.get(request.param) or request.getfixturevalue(f"make_{request.param}_database")()
@@ -165,9 +164,8 @@ def test_a_wide_dataset_is_stored_by_few_statements(store, dataset_ids):
     assert len(seen) < 30, seen
 
 
+@pytest.mark.parametrize("store", IN_FILES_AND_SERVERS, indirect=True)  # in memory the inner unit is part of the outer
 def test_of_two_units_that_delete_a_record_one_is_told_that_somebody_was_faster(store, dataset_ids):
-    if store._in_memory:
-        pytest.skip("a unit inside another one of its thread is a part of it there")
     with store.unit_of_work() as slow:
         assert slow.datasets.get(dataset_ids[0]).id == dataset_ids[0]
         with store.unit_of_work() as fast:
