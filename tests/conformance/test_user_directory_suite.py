@@ -12,10 +12,10 @@ from analytics_core._records.people import Role, User
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_user
-from analytics_core.testing.conformance.user_directory import UserDirectoryConformance
+from analytics_core.testing.conformance.user_directory import BulkUserDirectoryConformance
 
 
-class TestStoredUserDirectory(UserDirectoryConformance):
+class TestStoredUserDirectory(BulkUserDirectoryConformance):
     @pytest.fixture
     def store(self) -> Iterator[SqlMetadataStore]:
         with open_store("sqlite://", FixedClock(START)) as store:

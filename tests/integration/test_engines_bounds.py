@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 import pytest
 import sqlalchemy as sa
 from sqlglot import exp
-from tests.support.engine_bench import BENCHES, Bench, Values, column, open_bench
+from tests.support.engine_bench import BENCHES, Bench, Values, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, awkward_moments
 
 from analytics_core._engines.specs.sqlite import sqlite_spec
@@ -34,9 +34,7 @@ BOUNDS = [
 
 @pytest.fixture(scope="module", params=BENCHES)
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    with open_bench(request.param, request) as opened:
-        rows = [[i, *(one.written(moment, opened.engine) for one in COLUMNS)] for i, moment in enumerate(MOMENTS)]
-        opened.create("v", {"id": "INTEGER", **{one.name: one.types[opened.engine] for one in COLUMNS}}, rows)
+    with open_time_bench(request.param, request, MOMENTS) as opened:
         yield opened
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.support.guests import QUERY, chart, dashboard, guest_world
+from tests.support.guests import QUERY, chart, dashboard, guest_world, people_of
 
 from analytics_core import AnalyticsCore
 from analytics_core.errors import (
@@ -189,13 +189,7 @@ DEEDS = {
 def place(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[Place]:
     shop = tmp_path_factory.mktemp("acts") / "shop.db"
     with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
-        role = world.admin.roles.create({"name": "analysts"})
-        world.admin.roles.grant(role, on=("database", 1))
-        roles = {"owner": [role.id], "reader": [role.id], "stranger": []}
-        people = {
-            name: world.host.as_user(world.admin.users.create({"username": name, "roles": held}).id)
-            for name, held in roles.items()
-        }
+        people = people_of(world)
         owner = people["owner"]
         made = owner.datasets.create({"database": 1, "table_name": "own", "sql": "SELECT city, amount FROM sales"})
         made = owner.datasets.update(made.id, {"metrics": [{"metric_name": "n", "expression": "COUNT(*)"}]})

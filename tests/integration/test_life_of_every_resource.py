@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world
+from tests.support.guests import QUERY, GuestWorld, chart, dashboard, guest_world, people_of
 from tests.support.lives import LIVES, Key, Life
 
 from analytics_core import AnalyticsCore
@@ -36,12 +36,7 @@ class People:
 def people(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> Iterator[People]:
     shop = tmp_path_factory.mktemp("life") / "shop.db"
     with guest_world(f"sqlite:///{shop}", metadata_url=module_store_url) as world:
-        role = world.admin.roles.create({"name": "analysts"})
-        world.admin.roles.grant(role, on=("database", 1))
-        roles = {"owner": [role.id], "reader": [role.id], "stranger": []}
-        made = {name: world.admin.users.create({"username": name, "roles": held}) for name, held in roles.items()}
-        cores = {name: world.host.as_user(user.id) for name, user in made.items()}
-        yield People(world=world, guest=world.guest(), **cores)
+        yield People(world=world, guest=world.guest(), **people_of(world))
 
 
 @pytest.fixture

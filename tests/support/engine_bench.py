@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import pytest
 import sqlalchemy as sa
 from sqlglot import exp
+from tests.support.time_reference import COLUMNS
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
@@ -113,6 +115,15 @@ def open_bench(name: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
             yield Bench(name=name, spec=default_registry().get(name.split("-", maxsplit=1)[0]), connection=connection)
     finally:
         database.dispose()
+
+
+@contextmanager
+def open_time_bench(name: str, request: pytest.FixtureRequest, moments: Sequence[datetime | None]) -> Iterator[Bench]:
+    """Open the bench with a table `v` of the moments, numbered, in a column for each encoding of time."""
+    with open_bench(name, request) as opened:
+        rows = [[i, *(one.written(moment, opened.engine) for one in COLUMNS)] for i, moment in enumerate(moments)]
+        opened.create("v", {"id": "INTEGER", **{one.name: one.types[opened.engine] for one in COLUMNS}}, rows)
+        yield opened
 
 
 def _prepare(connection: sa.Connection) -> None:

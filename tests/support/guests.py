@@ -106,6 +106,17 @@ def guest_world(
         yield GuestWorld(host=host, admin=admin, clock=clock, uuid=embedded.uuid or "")
 
 
+def people_of(world: GuestWorld) -> dict[str, AnalyticsCore]:
+    """Return an owner and a reader who may query database 1, and a stranger without a grant."""
+    role = world.admin.roles.create({"name": "analysts"})
+    world.admin.roles.grant(role, on=("database", 1))
+    roles = {"owner": [role.id], "reader": [role.id], "stranger": []}
+    return {
+        name: world.host.as_user(world.admin.users.create({"username": name, "roles": held}).id)
+        for name, held in roles.items()
+    }
+
+
 def fill(url: str) -> None:
     """Make the tables `sales` and `secrets`."""
     engine = sa.create_engine(url, poolclass=sa.NullPool)

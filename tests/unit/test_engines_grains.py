@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from tests.support.engine_bench import BENCHES, Bench, column, open_bench
+from tests.support.engine_bench import BENCHES, Bench, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, as_datetime, awkward_moments, reference_bucket
 
 from analytics_core.models.enums import TimeGrain
@@ -15,9 +15,7 @@ MOMENTS = [None, *awkward_moments()]
 
 @pytest.fixture(scope="module", params=BENCHES)
 def bench(request: pytest.FixtureRequest) -> Iterator[Bench]:
-    with open_bench(request.param, request) as opened:
-        rows = [[i, *(one.written(moment, opened.engine) for one in COLUMNS)] for i, moment in enumerate(MOMENTS)]
-        opened.create("v", {"id": "INTEGER", **{one.name: one.types[opened.engine] for one in COLUMNS}}, rows)
+    with open_time_bench(request.param, request, MOMENTS) as opened:
         yield opened
 
 

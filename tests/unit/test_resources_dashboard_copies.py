@@ -77,6 +77,7 @@ def test_what_the_charts_of_a_copy_store_names_the_copies(shop: SmallCore) -> No
     layers = [
         {"name": "a", "sourceType": "line", "value": str(one)},
         {"name": "b", "sourceType": "NATIVE", "value": one},
+        {"name": "c", "source_type": "table", "value": one},
     ]
     question = {"queries": [{"columns": ["id"], "annotation_layers": layers}], "form_data": {"slice_id": 7, "x": 1}}
     two = add_chart(shop.core, "Two", query_context=json.dumps(question))
@@ -92,7 +93,7 @@ def test_what_the_charts_of_a_copy_store_names_the_copies(shop: SmallCore) -> No
     }
     stored = json.loads(copied.query_context or "")
     assert stored["form_data"] == {"slice_id": new_two, "x": 1}
-    assert [layer["value"] for layer in stored["queries"][0]["annotation_layers"]] == [str(new_one), one]
+    assert [layer["value"] for layer in stored["queries"][0]["annotation_layers"]] == [str(new_one), one, new_one]
     assert shop.core.charts.get(two).query_context == json.dumps(question)
 
 

@@ -35,9 +35,14 @@ def stored_ids(ids: Iterable[int]) -> frozenset[int]:
     return frozenset(filter(is_stored_id, ids))
 
 
+def is_id(key: object) -> TypeGuard[int]:
+    """Tell whether a value is of the kind of ids: a whole number; `True`, which equals 1, is none."""
+    return isinstance(key, int) and not isinstance(key, bool)
+
+
 def is_stored_id(key: object) -> TypeGuard[int]:
-    """Tell whether a store may have given this id; `True`, which equals 1, is none."""
-    return isinstance(key, int) and key is not True and 1 <= key <= _LARGEST_ID
+    """Tell whether a store may have given this id."""
+    return is_id(key) and 1 <= key <= _LARGEST_ID
 
 
 def read_once(given: Any, *, most: int) -> Any:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from analytics_core._records.chart import Chart
+from analytics_core._resources.chart_texts import CHART, with_layers_moved, with_objects_changed
 from analytics_core._resources.ids_elsewhere import Ids, checked_ids
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -25,8 +26,6 @@ _OF_ITS_STORE: Final = frozenset({"slice_id", "dashboards", "dashboardId"})
 """What form data says of the chart that it was saved as."""
 
 _LONGEST_ID: Final = 10
-_LONGEST_DIGITS: Final = 20
-_CHART_LAYERS: Final = frozenset({"line", "table"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,24 +70,25 @@ def _rewritten_text(text: str | None, ids: IdsElsewhere) -> str | None:
     content = _without_its_store(content)
     if isinstance(content.get("form_data"), dict):
         content["form_data"] = _without_its_store(content["form_data"])
-    return json.dumps(_rewritten(content, ids), ensure_ascii=False)
+    moved = with_objects_changed(content, lambda part: _rewritten(part, ids))
+    return json.dumps(moved, ensure_ascii=False)
 
 
 def _without_its_store(form_data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in form_data.items() if name not in _OF_ITS_STORE}
 
 
-def _rewritten(value: Any, ids: IdsElsewhere) -> Any:
-    if isinstance(value, list):
-        return [_rewritten(item, ids) for item in value]
-    if not isinstance(value, dict):
-        return value
-    changed = {name: _rewritten(item, ids) for name, item in value.items()}
-    if "datasource" in changed:
-        changed["datasource"] = _datasource(changed["datasource"], ids)
-    if isinstance(changed.get("annotation_layers"), list):
-        changed["annotation_layers"] = [_layer(layer, ids) for layer in changed["annotation_layers"]]
-    return changed
+def _rewritten(content: dict[str, Any], ids: IdsElsewhere) -> dict[str, Any]:
+    """Return an object with its dataset and its annotation layers there."""
+    if "datasource" in content:
+        content = {**content, "datasource": _datasource(content["datasource"], ids)}
+    return with_layers_moved(content, lambda kind, old: _new_source(kind, old, ids))
+
+
+def _new_source(kind: str, old: int, ids: IdsElsewhere) -> int:
+    if kind == CHART:
+        return _new_id(old, ids.chart_ids, "chart_ids", kind)
+    return _new_id(old, ids.annotation_layer_ids, "annotation_layer_ids", kind)
 
 
 def _datasource(value: Any, ids: IdsElsewhere) -> Any:
@@ -99,28 +99,6 @@ def _datasource(value: Any, ids: IdsElsewhere) -> Any:
     if not separator or not number.isdecimal() or len(number) > _LONGEST_ID:
         return value
     return f"{_new_id(int(number), ids.dataset_ids, 'dataset_ids', 'dataset')}__{kind}"
-
-
-def _layer(layer: Any, ids: IdsElsewhere) -> Any:
-    old = _layer_source(layer.get("value")) if isinstance(layer, dict) else None
-    if old is None:
-        return layer
-    source = layer.get("sourceType", layer.get("source_type"))
-    if source == "NATIVE":
-        known, path, noun = ids.annotation_layer_ids, "annotation_layer_ids", "annotation layer"
-    elif source in _CHART_LAYERS:
-        known, path, noun = ids.chart_ids, "chart_ids", "chart"
-    else:
-        return layer
-    new = _new_id(old, known, path, noun)
-    return {**layer, "value": str(new) if isinstance(layer["value"], str) else new}
-
-
-def _layer_source(value: Any) -> int | None:
-    """Return the id in the value of a layer; clients write it as a number or as digits."""
-    if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < _LONGEST_DIGITS:
-        return int(value)
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def _new_id(old: int, known: Ids, path: str, noun: str) -> int:

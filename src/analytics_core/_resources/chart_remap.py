@@ -8,11 +8,11 @@ from dataclasses import replace
 from typing import Any, Final
 
 from analytics_core._records.chart import Chart
+from analytics_core._resources.chart_texts import CHART, with_layers_moved, with_objects_changed
 from analytics_core._resources.json_text import json_object
 
 NewIds = Mapping[int, int]
 _OF_THE_SOURCE: Final = frozenset({"dashboards", "dashboardId"})
-_CHART_LAYERS: Final = frozenset({"line", "table"})
 
 
 def with_texts_of_its_own(copy: Chart, new_ids: NewIds) -> Chart:
@@ -33,30 +33,14 @@ def _remapped(text: str | None, chart_id: int, new_ids: NewIds) -> str | None:
     after = _form_data(before, chart_id)
     if isinstance(after.get("form_data"), dict):
         after["form_data"] = _form_data(after["form_data"], chart_id)
-    after = _with_layers(after, new_ids)
+
+    def of_copies(part: dict[str, Any]) -> dict[str, Any]:
+        return with_layers_moved(part, lambda kind, old: new_ids.get(old) if kind == CHART else None)
+
+    after = with_objects_changed(after, of_copies)
     return text if after == before else json.dumps(after, ensure_ascii=False)
 
 
 def _form_data(content: Mapping[str, Any], chart_id: int) -> dict[str, Any]:
     kept = {name: value for name, value in content.items() if name not in _OF_THE_SOURCE}
     return {**kept, "slice_id": chart_id} if "slice_id" in kept else kept
-
-
-def _with_layers(value: Any, new_ids: NewIds) -> Any:
-    if isinstance(value, list):
-        return [_with_layers(item, new_ids) for item in value]
-    if not isinstance(value, dict):
-        return value
-    changed = {name: _with_layers(item, new_ids) for name, item in value.items()}
-    if isinstance(changed.get("annotation_layers"), list):
-        changed["annotation_layers"] = [_layer(item, new_ids) for item in changed["annotation_layers"]]
-    return changed
-
-
-def _layer(layer: Any, new_ids: NewIds) -> Any:
-    if not isinstance(layer, dict) or layer.get("sourceType") not in _CHART_LAYERS:
-        return layer
-    new = next((new for old, new in new_ids.items() if str(old) == str(layer.get("value"))), None)
-    if new is None:
-        return layer
-    return {**layer, "value": str(new) if isinstance(layer["value"], str) else new}

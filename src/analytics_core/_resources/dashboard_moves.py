@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata, without_places_of_others
 from analytics_core._resources.ids_elsewhere import checked_ids
 from analytics_core._resources.json_text import json_object
@@ -79,4 +80,4 @@ def _datasets_of_filters(metadata: Mapping[str, Any]) -> set[int]:
 
 def _dataset_of(target: Any) -> int | None:
     dataset_id = target.get("datasetId") if isinstance(target, dict) else None
-    return dataset_id if isinstance(dataset_id, int) and not isinstance(dataset_id, bool) else None
+    return dataset_id if is_id(dataset_id) else None

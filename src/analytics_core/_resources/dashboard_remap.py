@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
+from analytics_core._resources.batches import is_id
 from analytics_core._resources.json_text import json_object
 
 NewIds = Mapping[int, int]
@@ -70,7 +71,7 @@ def _without_children(node: Any, gone: Collection[str]) -> Any:
 def _chart_of(node: Any) -> int | None:
     meta = node.get("meta") if isinstance(node, dict) else None
     chart_id = meta.get("chartId") if isinstance(meta, dict) else None
-    return chart_id if isinstance(chart_id, int) and not isinstance(chart_id, bool) else None
+    return chart_id if is_id(chart_id) else None
 
 
 def _node(node: Any, new_ids: NewIds) -> Any:
@@ -90,7 +91,7 @@ def _id(value: Any, new_id: _NewId) -> Any:
     if isinstance(value, str):
         old = int(value) if value.isascii() and value.isdecimal() and len(value) <= _LONGEST_ID else None
         return value if old is None or str(old) != value else _written(new_id(old), str)
-    return _written(new_id(value), int) if isinstance(value, int) and not isinstance(value, bool) else value
+    return _written(new_id(value), int) if is_id(value) else value
 
 
 def _written(new: int | None, kind: type[int] | type[str]) -> Any:

@@ -9,7 +9,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, stored_ids
+from analytics_core._resources.batches import by_ids, is_id, stored_ids
 from analytics_core._resources.visibility import datasets_of
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
@@ -37,7 +37,7 @@ def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:
 def _number_of(key: object) -> int | None:
     if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= _LONGEST_ID:
         return int(key)
-    return key if isinstance(key, int) and not isinstance(key, bool) else None
+    return key if is_id(key) else None
 
 
 def _uuid_of(text: str) -> str | None:

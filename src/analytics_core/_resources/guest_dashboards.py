@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from analytics_core._error_texts import short_repr
 from analytics_core._querying.answer import ChartData
+from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboards import LISTING, Dashboards
 from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor
-from analytics_core._resources.guest_lists import is_id, without_people
+from analytics_core._resources.guest_lists import without_people
 from analytics_core._resources.listing import Columns, Filters, Order
 from analytics_core._resources.page import Page
 from analytics_core._runtime import Runtime

@@ -1,19 +1,14 @@
-"""What guests may ask of a list, and what may be the id of a record in it."""
+"""What guests may ask of a list."""
 
 from __future__ import annotations
 
-from typing import Final, TypeGuard
+from typing import Final
 
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order
 
 _OF_PEOPLE: Final = frozenset({"owner_ids", "role_ids", "created_by", "changed_by", "last_saved_by"})
-
-
-def is_id(value: object) -> TypeGuard[int]:
-    """Tell whether a value can be the id of a record."""
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple[Filters, Order]:

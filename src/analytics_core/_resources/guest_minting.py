@@ -12,7 +12,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.finding import find_embedded
 from analytics_core._resources.journal import begin_act
 from analytics_core._runtime import Runtime
@@ -113,7 +113,7 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
         return all_rows
     is_list = isinstance(all_rows, Iterable) and not isinstance(all_rows, str | Mapping)
     ids: list[Any] = list(all_rows) if is_list else [None]
-    if not all(isinstance(key, int) and not isinstance(key, bool) for key in ids):
+    if not all(map(is_id, ids)):
         raise _problem("all_rows", "must be true, false, or the ids of datasets")
     return tuple(dict.fromkeys(ids))
 

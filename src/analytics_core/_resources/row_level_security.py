@@ -13,6 +13,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._resources.batches import is_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
@@ -195,7 +196,7 @@ class RowLevelSecurity:
         self._runtime.policy.require_manage_row_rules(self._actor)
         someone = self._find_actor(actor.id if isinstance(actor, UserGet) else actor)
         dataset_id: object = dataset.id if isinstance(dataset, DatasetGet | DatasetListItem) else dataset
-        if not isinstance(dataset_id, int) or isinstance(dataset_id, bool):
+        if not is_id(dataset_id):
             problem = Problem(path="dataset", message="must be the id of a dataset, or a dataset")
             raise PayloadSchemaError(shape="simulation of row rules", problems=[problem])
         return self._runtime.simulations.run(someone, dataset_id, now=self._runtime.clock.now())
