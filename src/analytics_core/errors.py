@@ -181,21 +181,14 @@ class SubqueryNotAllowedError(AccessError):
 
 
 # --------------------------------------------------------------------------------------------------- stored records
-def _taken_apart(resource: str) -> tuple[str, str, str]:
-    """Return what is missing, and where: the key stands between them."""
-    parts = (resource.partition(word) for word in (" of ", " on "))
-    return next((part for part in parts if part[1]), (resource, "", ""))
-
-
 class NotFoundError(AnalyticsError):
-    """Nothing is stored under this id, or the actor may not know that it is."""
+    """Nothing is stored under this id, or the actor may not know that it is; `place` tells where: `of dataset 1`."""
 
     status = 404
     default_type = ErrorType.OBJECT_DOES_NOT_EXIST_ERROR
 
-    def __init__(self, resource: str, key: object, *, error_type: ErrorType | None = None) -> None:
-        noun, of_or_on, place = _taken_apart(resource)
-        message = f"there is no {noun} {short_repr(key)}{of_or_on}{place}"
+    def __init__(self, resource: str, key: object, *, place: str = "", error_type: ErrorType | None = None) -> None:
+        message = f"there is no {resource} {short_repr(key)} {place}".rstrip()
         super().__init__(message, error_type=error_type, extra={"resource": resource})
         self.resource = resource
         self.key = key

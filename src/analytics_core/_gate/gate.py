@@ -9,9 +9,9 @@ from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.memo import Memo
 from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity, RuledActor
+from analytics_core._memo import Memo
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter

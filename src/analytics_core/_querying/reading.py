@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._gate.memo import Memo
+from analytics_core._memo import Memo
 from analytics_core._records.chart import Chart
 from analytics_core.errors import LimitError, QueryError
 from analytics_core.models.parsing import parse_query_context

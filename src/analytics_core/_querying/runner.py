@@ -13,7 +13,7 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.pipeline import Step, read_steps, run_steps
 from analytics_core._gate.gate import Admission, Gate
-from analytics_core._gate.memo import Memo
+from analytics_core._memo import Memo
 from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout

@@ -26,7 +26,7 @@ def values_question(
     declared = {item.key: item for item in declared_filters(dashboard)}
     found = declared.get(filter_key(filter_id) or "")
     if found is None:
-        raise NotFoundError(f"filter of dashboard {dashboard.id}", filter_id)
+        raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
     if found.is_time or not found.targets:
         raise QueryError(f"filter {filter_id!r} takes a time range and has no list of values")
     _check_options(search, row_limit)

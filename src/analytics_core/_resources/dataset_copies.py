@@ -40,7 +40,7 @@ def without_column(dataset: Dataset, column_id: int) -> Dataset:
     """Return the dataset without one column; NotFoundError when it has none of this id."""
     kept = tuple(column for column in dataset.columns if column.id != column_id)
     if len(kept) == len(dataset.columns):
-        raise NotFoundError(f"column of dataset {dataset.id}", column_id)
+        raise NotFoundError("column", column_id, place=f"of dataset {dataset.id}")
     return without_lost_main_dttm_col(replace(dataset, columns=kept))
 
 
@@ -48,5 +48,5 @@ def without_metric(dataset: Dataset, metric_id: int) -> Dataset:
     """Return the dataset without one metric; NotFoundError when it has none of this id."""
     kept = tuple(metric for metric in dataset.metrics if metric.id != metric_id)
     if len(kept) == len(dataset.metrics):
-        raise NotFoundError(f"metric of dataset {dataset.id}", metric_id)
+        raise NotFoundError("metric", metric_id, place=f"of dataset {dataset.id}")
     return replace(dataset, metrics=kept)

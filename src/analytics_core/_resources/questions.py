@@ -55,7 +55,7 @@ class Questions:
             chart = readable_chart(unit, self._runtime.policy, self._actor, chart_id)
             dashboard = self.dashboard(unit, dashboard_id) if dashboard_id is not None else None
         if dashboard is not None and chart.id not in dashboard.chart_ids:
-            raise NotFoundError(f"chart on dashboard {dashboard.id}", chart.id)
+            raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
         default = dashboard_filters(dashboard, chart.id) if dashboard is not None else ExtraFilters()
         return ReadersQuestion(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
 
