@@ -2,8 +2,8 @@
 
     python tests/acceptance/run_acceptance.py ../shared/acceptance [--engines sqlite,duckdb] [--only SUBSTRING]
 
-Two questions, both must be answered with yes: does every engine agree with a recorded answer (`compare.py
---any-engine`), and are our rows the same on all engines?
+Two questions, both must be answered with yes: does every engine agree with a recorded answer, `label_map` too
+(`compare.py --any-engine --label-map`), and are our rows the same on all engines?
 """
 
 from __future__ import annotations
@@ -80,8 +80,9 @@ def _choose_cases(arguments: argparse.Namespace, chosen: Path) -> None:
 def _compare(name: str, uri: str, arguments: argparse.Namespace, chosen: Path) -> dict[str, Any]:
     """Run `compare.py` for one engine and return its report."""
     report = chosen.parent / f"{name}.json"
-    command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--engine", name]
-    command += ["--uri", uri, "--adapter", str(HERE / "adapter.py"), "--except", str(HERE / "exceptions.txt")]
+    command = [sys.executable, str(arguments.cases / "compare.py"), str(chosen), "--any-engine", "--label-map"]
+    command += ["--engine", name, "--uri", uri, "--adapter", str(HERE / "adapter.py")]
+    command += ["--except", str(HERE / "exceptions.txt")]
     done = subprocess.run([*command, "--json", str(report)], check=False, capture_output=True, text=True)
     print(f"\n---- {name}: against the recorded answers\n{done.stdout.partition('by kind:')[0].strip()}", flush=True)
     if not report.exists():

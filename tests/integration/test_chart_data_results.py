@@ -285,11 +285,63 @@ def test_the_resolved_range_is_reported_in_milliseconds(core: Any) -> None:
     assert result.to_dttm == round(datetime(2024, 2, 1, tzinfo=UTC).timestamp() * 1000)
 
 
-def test_the_label_map_says_what_labels_stand_for(core: Any) -> None:
-    fragment = {"expressionType": "SQL", "sqlExpression": "upper(country)", "label": "land"}
-    labels = ask(core, {"columns": [fragment, axis("P1Y")], "metrics": [AMOUNT]}).label_map
-    assert set(labels) == {"land", "when", "amount"}
-    assert "UPPER" in labels["land"][0].upper()
+def sql_metric(text: str, label: str) -> dict[str, Any]:
+    return {"expressionType": "SQL", "sqlExpression": text, "label": label}
+
+
+def test_the_label_map_has_stored_names_and_the_text_of_ad_hoc_sql(named_core: Any) -> None:
+    column_put(named_core, {"far": {"expression": "country <> 'DE'", "type": "BOOLEAN", "verbose_name": "Far, far"}})
+    fragment = {"expressionType": "SQL", "sqlExpression": "upper( country )", "label": "land, upper"}
+    changed_to_simple = {**AMOUNT, "sqlExpression": "SUM(1)"}
+    metrics = ["count", changed_to_simple, sql_metric("sum( amount )/count(*)", "mean")]
+    result = ask(named_core, {"columns": [fragment, axis("P1Y"), "far", "=Way of sale", "channel"], "metrics": metrics})
+    assert result.label_map == {
+        "land, upper": ("upper( country )",),
+        "when": ("order_date",),
+        "far": ("far",),
+        "=Way of sale": ("channel",),
+        "channel": ("channel",),
+        "count": ("count",),
+        "amount": ("amount",),
+        "mean": ("sum( amount )/count(*)",),
+    }
+
+
+def test_the_label_map_of_a_kept_answer_has_the_text_of_this_payload(core: Any) -> None:
+    first, second = ({"metrics": [sql_metric(text, "n")]} for text in ("sum(amount)", "SUM( amount )"))
+    ask(core, first)
+    assert [ask(core, query).label_map["n"] for query in (first, second)] == [("sum(amount)",), ("SUM( amount )",)]
+
+
+def test_the_label_map_has_the_parts_of_labels_that_steps_joined(core: Any) -> None:
+    pair = {"columns": [axis("P1Y"), "channel"], "metrics": ["count", {**AMOUNT, "label": "all, in"}]}
+    pivot = {"index": ["when"], "columns": ["channel"]}
+    aggregates = {"count": {"operator": "sum"}, "all, in": {"operator": "sum"}}
+    steps = [{"operation": "pivot", "options": {**pivot, "aggregates": aggregates}}, {"operation": "flatten"}]
+    labels = ask(core, {**pair, "post_processing": steps}).label_map
+    assert labels["when"] == ("order_date",)
+    assert labels["count, web"] == ("count", "web")
+    assert labels["all, in, web"] == ("all, in", "web")
+
+
+def test_a_comma_in_a_metrics_own_label_joins_nothing(core: Any) -> None:
+    metric = {**AMOUNT, "label": "all, in"}
+    ranges = {"granularity": "order_date", "time_range": "2024-01-01 : 2025-01-01", "time_offsets": ["1 year ago"]}
+    sort = {"operation": "sort", "options": {"by": "channel"}}
+    labels = ask(core, {"columns": ["channel"], "metrics": [metric], **ranges, "post_processing": [sort]}).label_map
+    assert labels == {name: (name,) for name in ("channel", "all, in", "all, in__1 year ago")}
+
+
+def test_the_label_map_of_a_processed_table_is_of_the_names_shown(named_core: Any) -> None:
+    table = {"result_type": "post_processed", "form_data": {"viz_type": "table"}}
+    assert ask(named_core, {"columns": ["country"], "metrics": ["count"]}, **table).label_map == {
+        "Land": ("country",),
+        "COUNT(*)": ("count",),
+    }
+    form = {"viz_type": "pivot_table_v2", "groupbyColumns": ["country"], "metrics": ["count"]}
+    pivot = {"result_type": "post_processed", "form_data": form}
+    labels = ask(named_core, {"columns": ["country"], "metrics": ["count"]}, **pivot).label_map
+    assert labels[f"COUNT(*) {ORDERS[0]['country']}"] == ("COUNT(*)", ORDERS[0]["country"])
 
 
 # ----------------------------------------------------------------------------------------------------- CSV and XLSX

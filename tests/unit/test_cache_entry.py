@@ -139,7 +139,7 @@ def test_an_entry_of_another_secret_key_is_a_miss(secret: str) -> None:
 
 
 def test_an_entry_of_another_version_is_a_miss() -> None:
-    for version in (0, 1, 2, 4, 255):
+    for version in {0, 1, 2, 3, 4, 5, 255} - {MAGIC[-1]}:
         assert decode_entry(MAGIC[:-1] + bytes([version]) + entry()[len(MAGIC) :], key="key", seal=SEAL) is None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -55,9 +55,10 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Processed:
-    """A frame after its steps, and what they note."""
+    """A frame after its steps, the parts of the labels that they joined, and what they note."""
 
     frame: Frame
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
 
@@ -112,7 +113,28 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Processed:
         notes += noted.notes
     table = run_step(_last_step(after=steps[-1]), table).frame
     days = [str(dtype) == _DAYS for dtype in table.dtypes]
-    return Processed(frame=_with_kinds(from_pandas(table), frame, days), notes=tuple(notes))
+    parts = _shown_with_parts(table, frame.names)
+    return Processed(frame=_with_kinds(from_pandas(table), frame, days), parts=parts, notes=tuple(notes))
+
+
+def _shown_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, tuple[str, ...]]:
+    """Unescape the labels of the table, the caller's own, and return the parts of each that was joined.
+
+    A label that holds a name of `before` with the separator in it was not joined there: it has one part.
+    """
+    from analytics_core._frames.operations.flatten import shown_labels
+    from analytics_core._frames.operations.separators import SEPARATOR, label_index, split_label
+
+    labels = [str(label) for label in table.columns]
+    shown = shown_labels(labels)
+    table.columns = label_index(shown)
+    whole = [name for name in before if SEPARATOR in name]
+    joined = {
+        name: split_label(label)
+        for name, label in zip(shown, labels, strict=True)
+        if SEPARATOR in label and not any(held in label for held in whole)
+    }
+    return {name: parts for name, parts in joined.items() if len(parts) > 1}
 
 
 def _with_days_marked(table: pd.DataFrame, frame: Frame) -> pd.DataFrame:

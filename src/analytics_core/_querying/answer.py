@@ -56,7 +56,8 @@ class QueryResult:
     `from_dttm` and `to_dttm` are milliseconds since 1970 in UTC, `cache_timeout` is in seconds, `cached_dttm` is
     ISO 8601 text. `data` holds JSON values (moments as milliseconds); `frame` and `pandas()` hold typed ones.
 
-    Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (label -> names it stands for),
+    Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (what each label stands for:
+    the parts of a label that post-processing joined, the stored name of a column or metric, the text of ad-hoc SQL),
     `indexnames` (row labels of `post_processed`), `language` of `query`, `notes` (what was kept but not used, or
     assumed), `limits` (the ledger), `verbose_names` (headers for CSV and XLSX), `failure` (the error behind `error`),
     `annotations` (the layers of `annotation_data` as typed values).

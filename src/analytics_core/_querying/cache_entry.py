@@ -24,11 +24,11 @@ from analytics_core._querying.result_rows import Chunk, ResultRows
 from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 
-MAGIC: Final = b"ACQR\x00\x00\x00\x03"
+MAGIC: Final = b"ACQR\x00\x00\x00\x04"
 """Four letters and the version of the format; a changed format gets another version.
 
 Since version 2, `notes` are those of the steps of post-processing alone: the others belong to the payload. Since
-version 3 entries are sealed.
+version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels.
 """
 
 MOST_BYTES: Final = 2**31 - 1

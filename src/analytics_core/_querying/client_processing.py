@@ -58,7 +58,15 @@ def _plain(value: Any) -> Any:
 def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
     index = tuple(map(str, range(len(frame))))
     data = {column.name: dict(zip(index, column.to_list(), strict=True)) for column in frame.columns}
-    return replace(result, colnames=frame.names, indexnames=index, verbose_names={}, rows=PlainRows(data, frame=frame))
+    parts = [result.label_map.get(name, (name,)) for name in result.frame.names]
+    return replace(
+        result,
+        colnames=frame.names,
+        indexnames=index,
+        label_map=dict(zip(frame.names, parts, strict=True)),
+        verbose_names={},
+        rows=PlainRows(data, frame=frame),
+    )
 
 
 def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
@@ -75,6 +83,7 @@ def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
         indexnames=index,
         coltypes=coltypes(Frame(columns=columns)),
         rowcount=len(index),
+        label_map={name: tuple(filter(None, key)) for name, key in zip(names, grid.column_keys, strict=True)},
         verbose_names={},
         rows=PlainRows(data, frame=Frame(columns=(labels, *columns))),
     )

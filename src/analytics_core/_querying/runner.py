@@ -25,7 +25,7 @@ from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
-from analytics_core._querying.shaping import Answered, listed, query_text, shaped
+from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
@@ -294,6 +294,7 @@ class QueryRunner:
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
         return Answered(
             frame=processed.frame,
+            parts=processed.parts,
             fetched=fetched,
             was_cut=was_cut,
             cut_offsets=tuple(cut_offsets),
@@ -378,6 +379,7 @@ def _options(context: ChartDataQueryContext, asked: AskedQuery, query: ChartData
         "offsets": repr(query.time_offsets),
         "operations": repr(query.post_processing),
         "time_extras": repr(query.applied_time_extras),
+        "labels": repr(written_labels(query)),
     }
     if asked.result_type is ResultType.POST_PROCESSED:
         options["form_data"] = repr(context.form_data)

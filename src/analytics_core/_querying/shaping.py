@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from analytics_core._compile.columns import column_label
 from analytics_core._compile.dataset_view import DatasetView
-from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Output, QueryPlan, RowLimit
+from analytics_core._compile.metrics import metric_label
+from analytics_core._compile.plan import AggregateExpr, Output, QueryPlan, RowLimit
 from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
@@ -21,7 +23,8 @@ from analytics_core._querying.payloads import AskedQuery
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.dataset import Dataset
-from analytics_core.models.enums import ResultType, TimeGrain
+from analytics_core.models.adhoc import AdhocColumn, AdhocMetric
+from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 
@@ -30,10 +33,11 @@ class Answered:
     """What came back for one query, compared and processed: rows, how many were fetched, and what was cut.
 
     `was_cut` None means that nobody can tell; `cut_offsets` are the comparisons that reached their limit; `notes` are
-    those of the steps.
+    those of the steps, `parts` what the labels that they joined are made of.
     """
 
     frame: Frame
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     fetched: int
     was_cut: bool | None
     cut_offsets: tuple[tuple[str, RowLimit], ...] = ()
@@ -63,7 +67,7 @@ def shaped(
         sql_rowcount=answered.fetched,
         from_dttm=epoch_ms(plan.since),
         to_dttm=epoch_ms(plan.until),
-        label_map=label_map(plan, frame),
+        label_map=label_map(prepared.query, view, answered),
         notes=answered.notes,
         limits=ledger(plan, answered),
         verbose_names=_verbose_names(view),
@@ -107,14 +111,33 @@ def _is_metric(output: Output) -> bool:
     return isinstance(output.expr, AggregateExpr)
 
 
-def label_map(plan: QueryPlan, frame: Frame) -> dict[str, tuple[str, ...]]:
-    """Return, for each column of the result, the names that it stands for."""
-    names = {output.label: (_stands_for(output),) for output in plan.outputs}
-    return {name: names.get(name, (name,)) for name in frame.names}
+def label_map(query: ChartDataQueryObject, view: DatasetView, answered: Answered) -> dict[str, tuple[str, ...]]:
+    """Return, for each column of the result, the names that it stands for.
+
+    A label that post-processing joined stands for its parts, a column or saved metric for its stored name, ad-hoc SQL
+    for its text as the payload has it, everything else for itself.
+    """
+    columns = {column_label(column): _text(column) for column in query.columns or ()}
+    stored = {label: (view.find_column(text) or text,) for label, text in columns.items()}
+    metrics = {metric_label(metric): (_text(metric),) for metric in query.metrics or ()}
+    names = {**answered.parts, **stored, **metrics}
+    return {name: names.get(name, (name,)) for name in answered.frame.names}
 
 
-def _stands_for(output: Output) -> str:
-    return output.expr.sql if isinstance(output.expr, FragmentExpr) else output.label
+def written_labels(query: ChartDataQueryObject) -> tuple[tuple[str, str], ...]:
+    """Return the labels of ad-hoc SQL, each with its text as the payload has it."""
+    columns = tuple((column_label(column), _text(column)) for column in query.columns or ())
+    metrics = tuple((metric_label(metric), _text(metric)) for metric in query.metrics or ())
+    return tuple((label, text) for label, text in (*columns, *metrics) if label != text)
+
+
+def _text(item: str | AdhocColumn | AdhocMetric) -> str:
+    """Return what an item of `columns` or `metrics` names: its SQL where it is ad-hoc, else its label."""
+    if isinstance(item, AdhocColumn):
+        return item.sql_expression or column_label(item)
+    if isinstance(item, AdhocMetric) and item.expression_type is ExpressionType.SQL:
+        return item.sql_expression or metric_label(item)
+    return metric_label(item)
 
 
 def ledger(plan: QueryPlan, answered: Answered) -> tuple[LimitEntry, ...]:

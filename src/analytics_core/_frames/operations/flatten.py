@@ -102,16 +102,14 @@ def _index_name(name: Hashable, place: int, levels: int) -> Hashable:
 
 
 def flattened_for_output(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return the frame as a result shows it: flat unescaped labels, a named index as columns.
-
-    Labels that would be the same without their backslashes keep them.
-    """
+    """Return the frame as a result shows it, but for the escapes in its labels: flat, a named index as columns."""
     flat = apply(frame, FlattenOptions(reset_index=any(name is not None for name in frame.index.names)))
-    flat.columns = label_index(_unescaped_unless_same([str(label) for label in flat.columns]))
+    flat.columns = label_index(str(label) for label in flat.columns)
     return flat
 
 
-def _unescaped_unless_same(names: Sequence[str]) -> Iterable[str]:
+def shown_labels(names: Sequence[str]) -> Sequence[str]:
+    """Return the labels of a flat frame as a result shows them: unescaped, unless some would then be the same."""
     plain = [unescaped(name) for name in names]
     return plain if len(set(plain)) == len(set(names)) else names
 
