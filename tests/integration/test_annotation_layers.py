@@ -168,7 +168,7 @@ def test_a_source_that_never_was_fails_the_query(core: AnalyticsCore, source: st
     result = answer(core, layer(value, source))
     assert isinstance(result.failure, errors.NotFoundError)
     assert result.error == f"annotation layer 'Marks': there is no {what} {value}"
-    assert (result.status.value, result.data, result.annotation_data) == ("failed", [], None)
+    assert (result.status.value, result.rowcount, result.annotation_data) == ("failed", 0, None)
 
 
 def test_a_deleted_layer_leaves_the_chart_and_a_note(core: AnalyticsCore) -> None:
@@ -439,7 +439,7 @@ def test_a_chart_that_the_actor_may_not_read_fails_the_query_without_data(host: 
     assert isinstance(result.failure, errors.ChartAccessError)
     assert (result.failure.status, result.failure.error_type.value) == (403, "CHART_SECURITY_ACCESS_ERROR")
     assert result.error.startswith(f"annotation layer 'Marks': you have no access to chart {chart_id}")
-    assert (result.data, result.annotation_data, result.annotations) == ([], None, ())
+    assert (result.rowcount, result.annotation_data, result.annotations) == (0, None, ())
 
 
 def test_the_owner_of_a_chart_needs_its_dataset_to_see_rows(host: AnalyticsCore) -> None:

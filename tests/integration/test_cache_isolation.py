@@ -117,7 +117,7 @@ def failure_of(bench: Bench, dataset: int, *, force: bool) -> errors.AnalyticsEr
         result = bench.result("acme", dataset, force=force)
     except errors.AnalyticsError as error:
         return error
-    assert result.data == []
+    assert result.rowcount == 0
     failure: errors.AnalyticsError | None = result.failure
     return failure
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import FrozenInstanceError
 from datetime import datetime
 from decimal import Decimal
@@ -114,6 +115,27 @@ def test_a_failed_result_tells_its_status_and_message(error: Any, status: QueryS
     payload = failed_result(error, query="SELECT 1").to_payload()
     assert (payload["status"], payload["error"], payload["stacktrace"]) == (status.value, error.message, None)
     assert (payload["query"], payload["data"]) == ("SELECT 1", [])
+
+
+READINGS: list[Callable[[QueryResult], Any]] = [
+    lambda result: result.data,
+    lambda result: result.frame,
+    lambda result: result.pandas(),
+]
+
+
+@pytest.mark.parametrize("read", READINGS)
+def test_a_failed_result_is_no_empty_table(read: Callable[[QueryResult], Any]) -> None:
+    error = UnknownColumnError("contry", dataset="orders", known=("country",))
+    with pytest.raises(UnknownColumnError) as raised:
+        read(failed_result(error))
+    assert raised.value is error
+
+
+@pytest.mark.parametrize("read", READINGS)
+def test_a_result_of_a_statement_alone_is_no_empty_table(read: Callable[[QueryResult], Any]) -> None:
+    with pytest.raises(QueryError, match="asked for its statement only"):
+        read(QueryResult(result_type=ResultType.QUERY, query="SELECT 1"))
 
 
 def test_a_failed_query_of_a_short_type_tells_its_error() -> None:

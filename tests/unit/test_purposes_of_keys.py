@@ -202,7 +202,7 @@ def test_a_rule_that_is_no_condition_is_not_minted_and_shows_no_row(
     assert refusal.value.status < 500
     shown = world.host.as_guest(forged(world, rls_rules=[rule])).charts.data(1)
     assert shown.results[0].failure is not None
-    assert not shown.results[0].data
+    assert shown.results[0].rowcount == 0
 
 
 def test_a_rule_that_is_null_shows_no_row(world: GuestWorld) -> None:
@@ -218,7 +218,7 @@ def test_a_rule_whose_values_are_missing_stops_the_query(world: GuestWorld, valu
 @pytest.mark.parametrize(("tenants", "shows"), [([], False), (["acme"], True)])
 def test_a_rule_over_an_empty_list_shows_no_row(world: GuestWorld, tenants: list[str], shows: bool) -> None:
     rule = {**IN_TENANTS, "values": {"tenants": tenants}}
-    assert bool(world.host.as_guest(forged(world, rls_rules=[rule])).charts.data(1).results[0].data) is shows
+    assert bool(world.host.as_guest(forged(world, rls_rules=[rule])).charts.data(1).results[0].rowcount) is shows
 
 
 @pytest.mark.parametrize("form_data", [{"chart_id": 1}, {"dashboardId": 1}, {"slice_id": 1.0}, {"slice_id": [1]}])

@@ -163,7 +163,6 @@ class Annotator:
     def _chart(self, layer: AnnotationLayer, chart_id: int, host: Host, ask: AskChart) -> _Shown:
         chart, context, notes = self._asked(layer, chart_id, host)
         result = ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
-        result.raise_for_error()
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
         cut = [limit for limit in result.limits if limit.cut]
         return _Shown(

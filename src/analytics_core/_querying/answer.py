@@ -54,7 +54,8 @@ class QueryResult:
     """The answer to one query: the contract's fields (ChartDataResponseResult), then ours.
 
     `from_dttm` and `to_dttm` are milliseconds since 1970 in UTC, `cache_timeout` is in seconds, `cached_dttm` is
-    ISO 8601 text. `data` holds JSON values (moments as milliseconds); `frame` and `pandas()` hold typed ones.
+    ISO 8601 text. `data` holds JSON values (moments as milliseconds); `frame` and `pandas()` hold typed ones. A query
+    that failed, or asked for its statement alone, has none of them: reading them raises its error.
 
     Ours: `sql_rowcount` (rows of the statement, before post-processing), `label_map` (what each label stands for:
     the parts of a label that post-processing joined, the stored name of a column or metric, the text of ad-hoc SQL),
@@ -98,12 +99,12 @@ class QueryResult:
     @property
     def data(self) -> Any:
         """The rows as dicts of JSON values; a map of columns for `post_processed`."""
-        return self.rows.data()
+        return self._rows_to_read().data()
 
     @property
     def frame(self) -> Frame:
         """The rows as typed columns."""
-        return self.rows.frame
+        return self._rows_to_read().frame
 
     def pandas(self) -> pd.DataFrame:
         """Return the rows as a pandas DataFrame."""
@@ -116,10 +117,22 @@ class QueryResult:
         if self.error is not None:
             raise QueryError(self.error)
 
+    def _rows_to_read(self) -> ResultRows | PlainRows:
+        """Return the rows for somebody who takes them for an answer.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            QueryError: it asked for its statement alone.
+        """
+        self.raise_for_error()
+        if self.result_type is ResultType.QUERY:
+            raise QueryError("the query asked for its statement only (result_type 'query'); ask for 'full' to get rows")
+        return self.rows
+
     def to_payload(self) -> dict[str, Any]:
         """Return the result as the contract writes it, ours behind it."""
         payload = self._facts()
-        return {key: self.data if make is None else make() for key, make in payload.items()}
+        return {key: self.rows.data() if make is None else make() for key, make in payload.items()}
 
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `to_payload()` in parts, without making the records."""
@@ -228,7 +241,7 @@ class ChartData:
             AnalyticsError: the query failed; it is its own error.
             QueryError: there is no such query, or it asked for no rows.
         """
-        result = self._with_rows(query)
+        result = self._result(query)
         return csv_bytes(result.frame, headers=result.verbose_names)
 
     def to_xlsx(self) -> bytes:
@@ -239,7 +252,7 @@ class ChartData:
             QueryError: a query asked for no rows.
             ResultTooLargeError: a result has more rows or columns than a sheet holds.
         """
-        results = [self._with_rows(position) for position in range(len(self.results))]
+        results = [self._result(position) for position in range(len(self.results))]
         return xlsx_bytes(
             [
                 Sheet(name=f"Sheet{number}", frame=result.frame, headers=result.verbose_names)
@@ -247,16 +260,10 @@ class ChartData:
             ]
         )
 
-    def _with_rows(self, query: int) -> QueryResult:
+    def _result(self, query: int) -> QueryResult:
         if not 0 <= query < len(self.results):
             raise QueryError(f"this answer has {len(self.results)} queries, counted from 0; there is no query {query}")
-        result = self.results[query]
-        result.raise_for_error()
-        if result.result_type is ResultType.QUERY:
-            raise QueryError(
-                f"query {query} asked for its statement only (result_type 'query'); ask for 'full' to get rows"
-            )
-        return result
+        return self.results[query]
 
     def _repr_html_(self) -> str:
         return results_html(self.results)

@@ -24,12 +24,13 @@ def results_html(results: Sequence[QueryResult]) -> str:
 def _result_html(result: QueryResult) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
-    if not result.frame.columns:
+    frame = result.rows.frame
+    if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
-    head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in result.frame.names)
+    head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in frame.names)
     body = "".join(
         f"<tr>{''.join(f'<td>{_cell(text_value(value))}</td>' for value in row)}</tr>"
-        for row in islice(result.frame.rows(), SHOWN_ROWS)
+        for row in islice(frame.rows(), SHOWN_ROWS)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     return f"{table}<p>{escape(_below(result))}</p>"
@@ -41,7 +42,7 @@ def _cell(text: str) -> str:
 
 
 def _below(result: QueryResult) -> str:
-    rows = len(result.frame)
+    rows = len(result.rows.frame)
     counted = f"{rows} rows" if rows <= SHOWN_ROWS else f"first {SHOWN_ROWS} of {rows} rows"
     cuts = [f"cut at {limit.rows} rows by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
     return "; ".join([counted, *cuts])
