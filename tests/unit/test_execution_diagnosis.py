@@ -7,10 +7,11 @@ import string
 from dataclasses import replace
 
 import pytest
+import sqlalchemy as sa
 
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.registry import default_registry
-from analytics_core._execution.diagnosis import diagnose, error_code
+from analytics_core._execution.diagnosis import Sent, diagnose, error_code
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 E = ErrorType
@@ -71,7 +72,7 @@ SEEN = [
         E.CONNECTION_PORT_CLOSED_ERROR,
         "port 5433 on host 10.0.0.1",
     ),
-    ("postgresql", 'connection is bad: invalid port number: "99999"', E.CONNECTION_INVALID_PORT_ERROR, "99999"),
+    ("postgresql", 'connection is bad: invalid port number: "99999"', E.CONNECTION_INVALID_PORT_ERROR, "port"),
     (
         "postgresql",
         'connection to server at "10.0.0.1", port 5432 failed: No route to host',
@@ -144,8 +145,23 @@ SEEN = [
 ]  # fmt: skip
 
 
-def diagnosed(engine: str, text: str) -> DatabaseError:
-    return diagnose(Exception(text), replace(SPEC, name=engine, label=engine, error_patterns=ERROR_PATTERNS[engine]))
+SENT = Sent(
+    sql="""SELECT "nofunc"(t.nocol, i, "{0.__class__}") FROM "nosuch", "orders", a.b.c, proj.data.nosuch""",
+    url=sa.URL.create("x", username="ann", host="10.0.0.1,db.invalid", port=5433, database="shop"),
+)
+
+
+class CodedError(Exception):
+    """A server's error as psycopg gives it."""
+
+    def __init__(self, text: str, sqlstate: str) -> None:
+        super().__init__(text)
+        self.sqlstate = sqlstate
+
+
+def diagnosed(engine: str, error: str | Exception, sent: Sent = SENT) -> DatabaseError:
+    spec = replace(SPEC, name=engine, label=engine, error_patterns=ERROR_PATTERNS[engine])
+    return diagnose(Exception(error) if isinstance(error, str) else error, spec, sent=sent)
 
 
 @pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
@@ -161,6 +177,62 @@ def test_a_message_becomes_its_type_and_names_what_is_missing(
     assert error.extra["engine_name"] == engine
 
 
+CANARY = "CANARY_T2"
+
+
+@pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
+def test_a_name_that_was_not_sent_is_withheld(engine: str, text: str, error_type: ErrorType, named: str) -> None:
+    nothing = Sent(sql="SELECT 1", url=sa.URL.create("x", host="elsewhere", port=1, username="eve"))
+    error = diagnosed(engine, text, nothing)
+    names = ("nosuch", "nocol", "nofunc", "orders", "ann", "10.0.0.1", "db.invalid", "5433")
+    assert [name for name in names if name in text and name in str(error.to_payload()).casefold()] == []
+    assert error.error_type is error_type
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        f"SELECT x AS {CANARY} FROM t WHERE y = '{CANARY}'",
+        f'SELECT x AS "{CANARY}" FROM t',
+        f"SELECT '{CANARY}' FROM t",
+        f"SELECT $${CANARY}$$, E'{CANARY}', N'{CANARY}', U&'{CANARY}' FROM t",
+        f"SELECT x FROM t -- {CANARY}",
+        "SELECT 'not closed",
+    ],
+)
+def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
+    """They may hold anything, such as somebody's guess at the value of a row."""
+    spec = default_registry().get("postgresql")
+    failure = CodedError(f'schema "{CANARY}" does not exist', "3F000")
+    error = diagnose(failure, spec, sent=Sent(sql=sql))
+    assert error.error_type is E.SCHEMA_DOES_NOT_EXIST_ERROR
+    assert CANARY not in str(error.to_payload())
+
+
+@pytest.mark.parametrize(
+    ("code", "error_type"),
+    [
+        ("22P02", E.GENERIC_DB_ENGINE_ERROR),
+        ("22012", E.GENERIC_DB_ENGINE_ERROR),
+        ("42501", E.CONNECTION_DATABASE_PERMISSIONS_ERROR),
+        ("42883", E.OBJECT_DOES_NOT_EXIST_ERROR),
+        ("99999", E.GENERIC_DB_ENGINE_ERROR),
+    ],
+)
+@pytest.mark.parametrize("text", [row[1] for row in SEEN if row[0] == "postgresql"])
+def test_the_code_of_a_server_decides_and_not_what_its_message_quotes(
+    code: str, error_type: ErrorType, text: str
+) -> None:
+    told = {diagnosed("postgresql", CodedError(words, code)).error_type for words in (f'odd value: "{text}"', "odd")}
+    assert told <= {error_type, E.GENERIC_DB_ENGINE_ERROR}
+    assert len(told) == 1
+
+
+def test_the_fields_of_a_message_of_redshift_are_read() -> None:
+    error = diagnosed("redshift", Exception({"S": "ERROR", "C": "42P01", "M": 'relation "nosuch" does not exist'}))
+    assert (error.error_type, error.extra["table"]) == (E.TABLE_DOES_NOT_EXIST_ERROR, "nosuch")
+
+
 @pytest.mark.parametrize("engine", ERROR_PATTERNS)
 def test_an_unknown_message_is_not_repeated(engine: str) -> None:
     error = diagnosed(engine, "s3cr3t words of a driver: postgresql://ann:s3cr3t@host/db; SELECT secret FROM t")
@@ -174,7 +246,7 @@ def test_templates_take_only_names_that_their_pattern_may_give(engine: str) -> N
     for pattern in ERROR_PATTERNS[engine]:
         groups = set(re.compile(pattern.pattern).groupindex)
         fields = {field for _, field, _, _ in string.Formatter().parse(pattern.template) if field}
-        assert fields <= groups, pattern.pattern
+        assert fields <= groups or (pattern.codes and not pattern.pattern), pattern.pattern
         assert groups <= {"table", "column", "schema", "database", "function", "host", "port", "user"}
 
 
@@ -213,6 +285,7 @@ def test_a_very_long_message_is_read_quickly() -> None:
 def test_the_drivers_code_is_kept_its_arguments_are_not() -> None:
     assert error_code(Exception(1146, "Table 's3cr3t'")) == "1146"
     assert error_code(Exception("s3cr3t password")) is None
+    assert error_code(Exception("S3CR3T")) is None
     assert error_code(Exception()) is None
 
 

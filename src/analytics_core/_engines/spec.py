@@ -55,11 +55,14 @@ class ErrorPattern:
     """A driver's message (regular expression, case-insensitive, `search`) and what it means.
 
     Named groups of the pattern that are also named in `template` fill it; a template holds no driver text but these.
+    `codes` are the driver's codes, or classes of two letters, that choose the pattern; an error that has a code of an
+    engine with such patterns is chosen by it alone, because values of rows may stand in its message.
     """
 
     pattern: str
     error_type: ErrorType
     template: str
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

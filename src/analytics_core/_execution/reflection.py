@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -15,8 +15,9 @@ from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._execution import sqlite_reflection
-from analytics_core._execution.diagnosis import diagnose
+from analytics_core._execution.diagnosis import Sent, diagnose
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
+from analytics_core._execution.sessions.base import VALUE_FAILURES
 from analytics_core._execution.sessions.sqlite import without_authoriser
 from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
@@ -68,7 +69,7 @@ class Reflector:
         Raises:
             DatabaseError: the database does not answer, or there is no such schema.
         """
-        return self._ask(database, lambda connection: _tables(connection, schema), identity)
+        return self._ask(database, lambda connection: _tables(connection, schema), identity, names=(schema,))
 
     def functions(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
         """Return the names of the functions that the database knows, sorted; none where it does not tell."""
@@ -89,7 +90,10 @@ class Reflector:
             DatabaseError: of type TABLE_DOES_NOT_EXIST_ERROR, with the nearest names, when there is no such table.
         """
         full_schema = f"{catalog}.{schema}" if catalog and schema else schema
-        columns = self._ask(database, lambda connection: _columns(connection, table, full_schema), identity)
+        names = (table, schema, catalog)
+        columns = self._ask(
+            database, lambda connection: _columns(connection, table, full_schema), identity, names=names
+        )
         if not columns:
             raise self._no_table(database, table=table, schema=schema, identity=identity)
         return columns
@@ -118,17 +122,29 @@ class Reflector:
             DatabaseError: the statement fails.
         """
         query = permitted or (sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql, None)
-        pairs = self._ask(database, lambda connection: _query_columns(connection, sql, query), identity)
+        pairs = self._ask(database, lambda connection: _query_columns(connection, sql, query), identity, sql=sql)
         return tuple(ReflectedColumn(name=name, type_text=type_text) for name, type_text in pairs)
 
-    def _ask(self, database: Database, question: Callable[[sa.Connection], Result], identity: str | None) -> Result:
-        """Border to the drivers: answer a question on one connection, or raise the diagnosed error, unchained."""
+    def _ask(
+        self,
+        database: Database,
+        question: Callable[[sa.Connection], Result],
+        identity: str | None,
+        *,
+        names: Sequence[str | None] = (),
+        sql: str = "",
+    ) -> Result:
+        """Border to the drivers: answer a question on one connection, or raise the diagnosed error, unchained.
+
+        An error may repeat the `names` that were asked for, and those in `sql`.
+        """
         engine: sa.Engine = self._connector.engine(database, identity=identity)
         try:
             with engine.connect() as connection, _free_to_reflect(connection):
                 return question(connection)
-        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error) as error:
-            failure = diagnose(error, self._specs(database.engine))
+        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES) as error:
+            sent = Sent(sql=sql, names=tuple(filter(None, names)), url=engine.url)
+            failure = diagnose(error, self._specs(database.engine), sent=sent)
         raise failure
 
     def _no_table(self, database: Database, *, table: str, schema: str | None, identity: str | None) -> DatabaseError:

@@ -12,9 +12,9 @@ from sqlalchemy.exc import SQLAlchemyError
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
-from analytics_core._execution.diagnosis import diagnose
+from analytics_core._execution.diagnosis import Sent, diagnose
 from analytics_core._execution.fetching import Fetched, FetchLimits
-from analytics_core._execution.sessions.base import DriverFailureError, RunRequest, Session
+from analytics_core._execution.sessions.base import VALUE_FAILURES, RunRequest, Session
 from analytics_core._execution.sessions.choice import session_of
 from analytics_core._frames.frame import Frame
 from analytics_core._records.database import Database
@@ -27,10 +27,6 @@ from analytics_core.errors import (
 from analytics_core.ports import Connector
 
 __all__ = ["CancelToken", "Executed", "FetchLimits", "StatementRunner"]
-
-# What runs into a driver's C code: values that no driver takes (lone surrogates, integers beyond 64 bits), and C++
-# exceptions that DuckDB hands on as RuntimeError.
-_VALUE_FAILURES = (DriverFailureError, UnicodeError, OverflowError, RuntimeError)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,14 +114,17 @@ class _Run:
 
     def _guarded(self, run: Callable[[], Fetched]) -> Fetched | AnalyticsError:
         """Border to the drivers: return their failures diagnosed, so that no exception of theirs is chained."""
-        driver_errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *_VALUE_FAILURES)
+        driver_errors = (SQLAlchemyError, self.engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES)
         try:
             fetched = run()
         except AnalyticsError as error:
             return error
         except driver_errors as error:
-            return self._stop_error() or self._named_limit(diagnose(error, self.spec))
+            return self._stop_error() or self._named_limit(diagnose(error, self.spec, sent=self._sent()))
         return self._stop_error() or fetched
+
+    def _sent(self) -> Sent:
+        return Sent(sql=self.statement.sql, url=self.engine.url)
 
     def _on_connection(self, session: Session) -> Fetched:
         with self.engine.connect() as connection:

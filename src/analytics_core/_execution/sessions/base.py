@@ -40,6 +40,11 @@ class DriverFailureError(Exception):
     """A driver's failure that comes as no exception of its own class; the text is for diagnosis only."""
 
 
+VALUE_FAILURES = (DriverFailureError, ArithmeticError, RuntimeError, ValueError)
+"""What runs into a driver's C code: values that no driver takes (lone surrogates, integers beyond 64 bits), values of
+rows that Python cannot hold, and C++ exceptions that DuckDB hands on as RuntimeError."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpenRequest:
     """What an engine of SQLAlchemy is made from; the policy has checked all of it.
