@@ -320,12 +320,22 @@ def test_null_takes_the_time_column_of_the_view(core: AnalyticsCore) -> None:
 
 
 def test_overrides_that_do_nothing_are_told(core: AnalyticsCore) -> None:
-    chart_id = chart(core, {"metrics": ["count"]})
+    core.datasets.create({"database": 1, "table_name": "products"})
+    chart_id = chart(core, {"metrics": ["count"]}, dataset=2)
     result = answer(core, layer(chart_id, "line", overrides={"time_range": YEAR, "color": "red", "b": 1}))
     assert result.notes == (
         "annotation layer 'Marks': overrides kept but not read: b, color",
         "annotation layer 'Marks': its time range bounds nothing: "
-        "the chart has neither granularity nor a TEMPORAL_RANGE filter",
+        f"chart {chart_id} has no time column that it could bound",
+    )
+
+
+def test_the_time_range_of_a_layer_bounds_the_main_time_column_of_its_chart(core: AnalyticsCore) -> None:
+    chart_id = chart(core, {"metrics": ["count"]})
+    (record,) = shown(core, layer(chart_id, "line", overrides={"time_range": YEAR}))["Marks"]["records"]
+    assert (
+        record["count"]
+        == ask(core, {"metrics": ["count"], "time_range": YEAR, "granularity": "order_date"}).data[0]["count"]
     )
 
 

@@ -335,3 +335,53 @@ def test_a_label_made_to_look_like_a_cut_one_gets_an_alias_of_its_own() -> None:
 def test_a_label_of_blanks_gets_an_alias_that_engines_take() -> None:
     (alias,) = aliases(["   "], max_bytes=63)
     assert alias.strip()
+
+
+# ------------------------------------------------------------------------------------------------ grain beside the axis
+def grains(query: dict[str, Any], **options: Any) -> dict[str, TimeGrain | None]:
+    found = outputs(query, **options)
+    return {label: o.expr.grain for label, o in found.items() if isinstance(o.expr, BucketExpr)}
+
+
+@pytest.mark.parametrize("name", ["time_grain_orm", "time_grain_sqla"])
+def test_an_x_axis_without_a_grain_takes_that_of_the_extras(name: str) -> None:
+    query = {"metrics": ["orders"], "extras": {name: "P1M"}}
+    for column in (axis("ordered_at"), axis("ordered_at", ""), axis("CAST(city AS TIMESTAMP)", label="ordered_at")):
+        assert grains({**query, "columns": [column]}) == {"ordered_at": TimeGrain.MONTH}
+    assert plan({**query, "columns": [axis("ordered_at")]}).notes == ()
+
+
+def test_the_grain_of_the_x_axis_wins_and_the_other_is_told() -> None:
+    query = {"columns": [axis("ordered_at", "P1D")], "metrics": ["orders"]}
+    assert grains({**query, "extras": {"time_grain_orm": "P1M"}}) == {"ordered_at": TimeGrain.DAY}
+    assert plan({**query, "extras": {"time_grain_orm": "P1M"}}).notes == (
+        "extras.time_grain_orm P1M is not used: the x-axis has P1D",
+    )
+    assert plan({**query, "extras": {"time_grain_orm": "P1D"}}).notes == ()
+
+
+@pytest.mark.parametrize("columns", [[axis("city")], [axis("LOWER(city)")], ["ordered_at"], []])
+def test_a_grain_that_no_time_takes_is_told(columns: list[Any]) -> None:
+    query = {"columns": columns, "metrics": ["orders"], "extras": {"time_grain_orm": "P1M"}}
+    assert grains(query) == {}
+    assert plan(query).notes == ("extras.time_grain_orm P1M is not used: no time column of the query takes it",)
+
+
+def test_an_x_axis_is_ordered_by_and_chosen_as_series_under_its_label() -> None:
+    month = axis("ordered_at", label="month")
+    query = {"columns": [month], "metrics": ["orders"], "extras": {"time_grain_orm": "P1M"}, "orderby": [[month, True]]}
+    made = plan({**query, "series_columns": [month], "series_limit": 3})
+    assert made.order[0].expr == made.outputs[0].expr
+    assert made.series_limit is not None
+
+
+# ----------------------------------------------------------------------------------------- a series and its x-axis
+def test_a_series_on_a_temporal_x_axis_needs_no_granularity() -> None:
+    made = plan({"columns": [axis("ordered_at", "P1M"), "city"], "metrics": ["orders"], "is_timeseries": True})
+    assert [output.label for output in made.outputs] == ["ordered_at", "city", "orders"]
+
+
+@pytest.mark.parametrize("columns", [[], ["city"], [axis("city", "P1M")], ["__timestamp", axis("ordered_at", "P1M")]])
+def test_a_series_without_time_is_refused_with_what_would_work(columns: list[Any]) -> None:
+    with pytest.raises(QueryError, match="needs a temporal column: give granularity, or an x-axis of a temporal"):
+        plan({"columns": columns, "metrics": ["orders"], "is_timeseries": True})

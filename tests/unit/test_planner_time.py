@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, O
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_range import TimeRange
+from analytics_core._records.dataset import DatasetColumn
 from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError
 from analytics_core.models.enums import RelativeTime
 
@@ -47,10 +49,68 @@ def test_the_granularity_is_bounded_by_the_time_range() -> None:
     assert (made.since, made.until, made.range_text) == (*JUNE, JUNE_TEXT)
 
 
-def test_a_time_range_without_any_time_column_bounds_nothing_but_is_reported() -> None:
-    made = plan({"metrics": ["orders"], "time_range": JUNE_TEXT})
-    assert made.where == ()
+def test_a_time_range_alone_bounds_the_temporal_x_axis() -> None:
+    made = plan({"metrics": ["orders"], "columns": [axis("shipped_on")], "time_range": JUNE_TEXT})
+    assert bounds(made) == {"shipped_on": JUNE}
+    assert (made.since, made.until, made.range_text, made.notes) == (*JUNE, JUNE_TEXT, ())
+    assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on the x-axis"
+
+
+@pytest.mark.parametrize("columns", [[], ["city"], [axis("city")], [axis("quantity", None)], ["shipped_on"]])
+def test_a_time_range_without_a_temporal_x_axis_bounds_the_main_time_column(columns: list[Any]) -> None:
+    made = plan({"metrics": ["orders"], "columns": columns, "time_range": JUNE_TEXT})
+    assert bounds(made) == {"ordered_at": JUNE}
     assert (made.since, made.until) == JUNE
+    assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on main_dttm_col"
+
+
+@pytest.mark.parametrize("main", [None, "gone", "city"])
+def test_a_time_range_without_any_time_column_bounds_nothing_and_says_so(main: str | None) -> None:
+    made = plan({"metrics": ["orders"], "time_range": JUNE_TEXT}, view=view_of(main_dttm_col=main))
+    assert (made.where, made.since, made.until, made.range_text) == ((), None, None, "No filter")
+    (note,) = made.notes
+    assert note.startswith(f"time_range '{JUNE_TEXT}' filters nothing")
+
+
+@pytest.mark.parametrize("expression", ["shipped_on", "CAST(city AS TIMESTAMP)"])
+def test_a_time_range_bounds_what_an_x_axis_computes(expression: str) -> None:
+    view = view_of(columns=(*COLUMNS, DatasetColumn(column_name="sent", type="TIMESTAMP", expression=expression)))
+    calculated = plan({"metrics": ["orders"], "columns": [axis("sent")], "time_range": JUNE_TEXT}, view=view)
+    for made in (calculated, plan({"metrics": ["orders"], "columns": [axis("LOWER(city)")], "time_range": JUNE_TEXT})):
+        (clause,) = made.where
+        assert isinstance(clause.predicate.left, FragmentExpr)
+        assert (clause.predicate.since, clause.predicate.until) == JUNE
+
+
+def test_a_filter_keeps_a_time_range_off_the_x_axis() -> None:
+    query = {"metrics": ["orders"], "columns": [axis("ordered_at")], "time_range": JUNE_TEXT}
+    assert bounds(plan({**query, "filters": [ranged("shipped_on", MAY_TEXT)]})) == {"shipped_on": JUNE}
+    unknown = plan({**query, "filters": [ranged("nowhen")]})
+    assert bounds(unknown) == {"ordered_at": JUNE}
+    assert [item.column for item in unknown.rejected_filters] == ["nowhen"]
+
+
+def test_a_filter_on_an_unknown_column_is_no_range_of_the_query() -> None:
+    query = {"metrics": ["orders"], "filters": [ranged("nowhen"), ranged("shipped_on", MAY_TEXT)]}
+    assert (plan(query).since, plan(query).until) == MAY
+    alone = plan({"metrics": ["orders"], "filters": [ranged("nowhen")]})
+    assert (alone.since, alone.until) == (None, None)
+
+
+def test_details_are_bounded_on_the_x_axis_of_their_chart() -> None:
+    chart = query_of({"columns": [axis("shipped_on")]})
+    raw = query_of({"columns": ["id"], "time_range": JUNE_TEXT})
+    made = plan_query(raw, scope_of(view_of()), PlanRequest(axis=chart.columns[0]))
+    assert bounds(made) == {"shipped_on": JUNE}
+
+
+def test_a_range_that_templates_read_is_reported_though_it_bounds_no_column() -> None:
+    scope = replace(
+        scope_of(view_of(main_dttm_col=None)),
+        template_range=lambda: TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC)),
+    )
+    made = plan_query(query_of({"metrics": ["orders"], "time_range": MAY_TEXT}), scope, PlanRequest())
+    assert (made.where, made.since, made.until, made.notes) == ((), *MAY, ())
 
 
 def test_a_filter_bounds_its_column_and_is_reported() -> None:
@@ -152,6 +212,21 @@ def test_the_main_time_column_is_bounded_too_when_the_dataset_says_so() -> None:
     assert [clause.origin.kind for clause in made.where] == [OriginKind.PAYLOAD, OriginKind.DATASET]
     assert bounds(plan({**query, "granularity": "ordered_at"}, view=view)) == {"ordered_at": JUNE}
     assert bounds(plan(query)) == {"shipped_on": JUNE}
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"filters": [ranged("shipped_on")]},
+        {"filters": [ranged("shipped_on"), ranged("epoch", MAY_TEXT)], "columns": [axis("shipped_on")]},
+        {"columns": [axis("shipped_on")], "time_range": JUNE_TEXT},
+    ],
+)
+def test_the_main_time_column_is_bounded_however_the_range_is_given(query: dict[str, Any]) -> None:
+    found = bounds(plan({"metrics": ["orders"], **query}, view=view_of(always_filter_main_dttm=True)))
+    assert (found["shipped_on"], found["ordered_at"]) == (JUNE, JUNE)
+    own = {"metrics": ["orders"], "filters": [ranged("ordered_at", MAY_TEXT), ranged("shipped_on")]}
+    assert bounds(plan(own, view=view_of(always_filter_main_dttm=True)))["ordered_at"] == MAY
 
 
 # ------------------------------------------------------------------------------------------------ shifts and now

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from typing import TypeGuard
 
+from analytics_core._compile.dataset_view import native_format
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, Origin, OriginKind, Output, OutputRole
 from analytics_core._compile.scope import Scope
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
 from analytics_core.models.enums import TimeGrain
-from analytics_core.models.query import AdhocColumn
+from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
 
 TIMESTAMP_LABEL = "__timestamp"
 BASE_AXIS = "BASE_AXIS"
@@ -41,14 +43,26 @@ def parse_grain(text: str | None, *, place: str) -> TimeGrain | None:
         raise UnknownTimeGrainError(text, place=place, known=known) from None
 
 
-def is_axis(column: str | AdhocColumn) -> bool:
+def query_grain(query: ChartDataQueryObject) -> TimeGrain | None:
+    """Return the grain of a query's `extras`, which its granularity and an x-axis without a grain of its own take."""
+    text = query.extras.time_grain if query.extras else None
+    return parse_grain(text, place="extras.time_grain")
+
+
+def is_axis(column: object) -> TypeGuard[AdhocColumn]:
     """Tell whether a query's column is its x-axis."""
     return isinstance(column, AdhocColumn) and column.column_type == BASE_AXIS
 
 
+def axis_column(columns: Iterable[str | AdhocColumn]) -> AdhocColumn | None:
+    """Return the first x-axis column, or None."""
+    return next((column for column in columns if is_axis(column)), None)
+
+
 def axis_name(columns: Iterable[str | AdhocColumn]) -> str | None:
     """Return the expression text of the first x-axis column, or None."""
-    return next((c.sql_expression for c in columns if isinstance(c, AdhocColumn) and is_axis(c)), None)
+    axis = axis_column(columns)
+    return axis.sql_expression if axis else None
 
 
 def resolve_column(
@@ -62,31 +76,39 @@ def resolve_column(
 ) -> Output:
     """Return the output of one item of a query's `columns`.
 
-    A plain name equal to the query's granularity takes the query's grain when the query is grouped.
+    A plain name equal to the query's granularity takes the query's grain when the query is grouped, an x-axis of
+    moments without a grain of its own always.
     """
     origin = Origin(OriginKind.PAYLOAD, place)
     if isinstance(column, AdhocColumn):
-        return _adhoc_output(scope, column, place=place, origin=origin)
+        return _adhoc_output(scope, column, place=place, origin=origin, grain=grain if is_axis(column) else None)
     expr = column_by_name(scope, column)
     if grouped and grain and column == granularity and expr.time is not None:
         return bucket_output(scope, expr, grain, label=column, origin=origin)
     return plain_output(expr, label=column, origin=origin)
 
 
-def _adhoc_output(scope: Scope, column: AdhocColumn, *, place: str, origin: Origin) -> Output:
+def _adhoc_output(
+    scope: Scope, column: AdhocColumn, *, place: str, origin: Origin, grain: TimeGrain | None = None
+) -> Output:
     text = column.sql_expression
     label = column.label or text
     if not text or not label:
         raise FragmentError(f"{place}: an ad-hoc column needs sqlExpression and a label")
-    expr = adhoc_column(scope, column, place=place)
-    grain = parse_grain(column.time_grain, place=place)
-    if grain and expr.time is None:
-        if isinstance(expr, ColumnExpr):
-            return plain_output(expr, label=label, origin=origin)
-        expr = replace(expr, kind=ValueKind.TIMESTAMP, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP))
-    if grain or (is_axis(column) and expr.time is not None):
-        return bucket_output(scope, expr, grain, label=label, origin=origin)
+    own = parse_grain(column.time_grain, place=place)
+    expr = timed(adhoc_column(scope, column, place=place), is_moment=own is not None)
+    if expr.time is not None and (own or is_axis(column)):
+        return bucket_output(scope, expr, own or grain, label=label, origin=origin)
     return plain_output(expr, label=label, origin=origin)
+
+
+def timed(expr: ColumnExpr | FragmentExpr, *, is_moment: bool = False) -> ColumnExpr | FragmentExpr:
+    """Return a fragment that gives moments as one that is known to; `is_moment`: whatever its SQL looks like."""
+    if isinstance(expr, ColumnExpr) or expr.time is not None:
+        return expr
+    if is_moment:
+        return replace(expr, kind=ValueKind.TIMESTAMP, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP))
+    return replace(expr, time=native_format(expr.kind)) if expr.kind.is_temporal else expr
 
 
 def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr | FragmentExpr:
@@ -143,7 +165,7 @@ def timestamp_output(scope: Scope, granularity: str | None, grain: TimeGrain | N
     """Return the `__timestamp` output of a time series."""
     if not granularity:
         raise QueryError(
-            "a time series needs a temporal column: give granularity, or an x-axis column "
+            "a time series needs a temporal column: give granularity, or an x-axis of a temporal column "
             '{"columnType": "BASE_AXIS", "sqlExpression": <column>, "timeGrain": <grain>}'
         )
     expr = column_by_name(scope, granularity)

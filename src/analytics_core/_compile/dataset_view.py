@@ -111,7 +111,7 @@ def time_format(column: DatasetColumn, kind: ValueKind) -> TimeFormat | None:
     if not (column.is_dttm or kind.is_temporal):
         return None
     if kind.is_temporal:
-        return TimeFormat(encoding=_NATIVE[kind], value_kind=kind)
+        return native_format(kind)
     match column.python_date_format:
         case "epoch_s":
             return TimeFormat(encoding=TimeEncoding.EPOCH_S, value_kind=kind)
@@ -119,5 +119,10 @@ def time_format(column: DatasetColumn, kind: ValueKind) -> TimeFormat | None:
             return TimeFormat(encoding=TimeEncoding.EPOCH_MS, value_kind=kind)
         case str(text) if text:
             return TimeFormat(encoding=TimeEncoding.TEXT, strftime=text, value_kind=kind)
+    return native_format(kind)
+
+
+def native_format(kind: ValueKind) -> TimeFormat | None:
+    """Return how values of a kind are moments without any format of their own; None where they are not."""
     encoding = _NATIVE.get(kind)
     return TimeFormat(encoding=encoding, value_kind=kind) if encoding else None

@@ -6,13 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analytics_core._compile.aggregation import check_aggregated, check_having
-from analytics_core._compile.columns import axis_name, is_axis, parse_grain, resolve_column, timestamp_output
+from analytics_core._compile.columns import (
+    axis_column,
+    axis_name,
+    is_axis,
+    query_grain,
+    resolve_column,
+    timestamp_output,
+)
 from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.labels import check_labels
 from analytics_core._compile.metrics import resolve_metric
 from analytics_core._compile.ordering import plan_order
 from analytics_core._compile.plan import (
+    BucketExpr,
     Clause,
     Condition,
     Origin,
@@ -25,11 +33,17 @@ from analytics_core._compile.plan import (
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
 from analytics_core._compile.series_limit import plan_series_limit, with_others
-from analytics_core._compile.time_bounds import NumberedFilter, TimeBounds, naive, plan_time_bounds, split_temporal
+from analytics_core._compile.time_bounds import (
+    NumberedFilter,
+    TimeBounds,
+    is_known,
+    naive,
+    plan_time_bounds,
+    split_temporal,
+)
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import EmptyQueryError
-from analytics_core.models.enums import TimeGrain
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
 
 
@@ -38,13 +52,15 @@ class PlanRequest:
     """What is planned besides the payload itself.
 
     `range_override` replaces the query's own range (time comparison); `series_range` then keeps the range in which the
-    best series are chosen, so that both results hold the same series.
+    best series are chosen, so that both results hold the same series. `axis` is the x-axis of a query whose columns
+    gave way to others (drill detail): its range is bounded as the chart's is.
     """
 
     row_filters: Sequence[RowFilter] = ()
     range_override: TimeRange | None = None
     series_range: TimeRange | None = None
     samples: bool = False
+    axis: AdhocColumn | None = None
 
 
 def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) -> QueryPlan:
@@ -53,7 +69,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     Raises:
         QueryError: a name, value, range, fragment or limit of the query cannot be honoured.
     """
-    axis = axis_name(query.columns)
+    axis = request.axis or axis_column(query.columns)
     query = with_granularity_axis(query, scope)
     grouped = query.metrics is not None
     plain = plan_outputs(query, scope, grouped=grouped)
@@ -71,6 +87,8 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     inner = (*rules, *inner_bounds, *others_where)
     series_limit = plan_series_limit(query, scope, plain, where=inner)
     outputs = with_others(plain, series_limit)
+    order = plan_order(query, scope, outputs, grouped=grouped)
+    reported = _reported(scope, bounds)
     return QueryPlan(
         engine=scope.view.spec.name,
         dataset_id=scope.view.dataset.id,
@@ -79,17 +97,44 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         grouped=grouped,
         where=where,
         having=having,
-        order=plan_order(query, scope, outputs, grouped=grouped),
+        order=order,
         limit=plan_limit(query, scope.limits, samples=request.samples),
         series_limit=series_limit,
         count_rows=bool(query.is_rowcount),
-        since=naive(bounds.range.since),
-        until=naive(bounds.range.until),
-        range_text=bounds.range.text,
+        since=naive(reported.since),
+        until=naive(reported.until),
+        range_text=reported.text,
         counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
+        notes=(*_range_notes(query, scope, bounds, reported), *_grain_notes(query, plain)),
     )
+
+
+def _reported(scope: Scope, bounds: TimeBounds) -> TimeRange:
+    """Return the range that the rows are bounded by: by a clause, or by a template that reads it."""
+    return bounds.range if bounds.clauses else scope.template_range() or TimeRange()
+
+
+def _range_notes(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, reported: TimeRange) -> tuple[str, ...]:
+    if not query.time_range or bounds.range.is_unbounded or not reported.is_unbounded:
+        return ()
+    return (
+        f"time_range {query.time_range!r} filters nothing: the query has no granularity, no temporal x-axis and no "
+        f"TEMPORAL_RANGE filter, and dataset {scope.view.dataset.table_name!r} has no main_dttm_col",
+    )
+
+
+def _grain_notes(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
+    """Return what a caller should know of a grain beside the x-axis: that nothing takes it, or that another wins."""
+    grain = query_grain(query)
+    if grain is None:
+        return ()
+    taken = [output.expr.grain for output in outputs if isinstance(output.expr, BucketExpr) and output.expr.grain]
+    if grain in taken:
+        return ()
+    why = f"the x-axis has {taken[0].value}" if taken else "no time column of the query takes it"
+    return (f"extras.time_grain_orm {grain.value} is not used: {why}",)
 
 
 def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDataQueryObject:
@@ -108,7 +153,7 @@ def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDat
 
 def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) -> tuple[Output, ...]:
     """Return the outputs of a query: the timestamp of a series first, then columns, then metrics."""
-    grain = _grain(query)
+    grain = query_grain(query)
     columns = [
         resolve_column(
             scope, column, place=f"columns[{i}]", granularity=query.granularity, grain=grain, grouped=grouped
@@ -117,7 +162,7 @@ def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) ->
         if column != "__timestamp"
     ]
     metrics = [resolve_metric(scope, metric, place=f"metrics[{i}]") for i, metric in enumerate(query.metrics or ())]
-    if is_timeseries(query):
+    if is_timeseries(query) and not _has_time_axis(query, columns):
         columns.insert(0, timestamp_output(scope, query.granularity, grain))
     outputs = (*columns, *metrics)
     if not outputs:
@@ -132,6 +177,14 @@ def is_timeseries(query: ChartDataQueryObject) -> bool:
     if query.is_timeseries is not None and "__timestamp" not in (query.columns or ()):
         return query.is_timeseries
     return "__timestamp" in (query.columns or ())
+
+
+def _has_time_axis(query: ChartDataQueryObject, columns: Sequence[Output]) -> bool:
+    """Tell whether the x-axis is the time of a series that names neither a granularity nor `__timestamp`."""
+    if query.granularity or "__timestamp" in query.columns:
+        return False
+    axes = (output for output, column in zip(columns, query.columns, strict=True) if is_axis(column))
+    return any(output.is_temporal for output in axes)
 
 
 def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool) -> RowLimit:
@@ -149,11 +202,6 @@ def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool
     if rows > limits.max_row_limit:
         rows, origin = limits.max_row_limit, Origin(OriginKind.SETTING, "max_row_limit")
     return RowLimit(rows=rows, origin=origin, offset=offset)
-
-
-def _grain(query: ChartDataQueryObject) -> TimeGrain | None:
-    text = query.extras.time_grain if query.extras else None
-    return parse_grain(text, place="extras.time_grain")
 
 
 def _fixed_conditions(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
@@ -187,7 +235,7 @@ def _series_bounds(
     request: PlanRequest,
     temporal: list[NumberedFilter],
     *,
-    axis: str | None,
+    axis: AdhocColumn | None,
     bounds: TimeBounds,
 ) -> tuple[Clause, ...]:
     if request.series_range is None or not query.series_limit:
@@ -196,9 +244,8 @@ def _series_bounds(
 
 
 def _unknown_times(scope: Scope, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:
-    names = [filter_name(item) for _, item in temporal if isinstance(item.col, str)]
     return tuple(
-        RejectedFilter(column=name, reason="not_in_datasource")
-        for name in names
-        if scope.view.find_column(name) is None
+        RejectedFilter(column=filter_name(item), reason="not_in_datasource")
+        for _, item in temporal
+        if not is_known(scope, item)
     )

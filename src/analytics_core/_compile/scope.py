@@ -10,6 +10,7 @@ from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._compile.plan import FragmentExpr
+from analytics_core._compile.time_range import TimeRange
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import RelativeTime
 
@@ -33,13 +34,17 @@ class PlanLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scope:
-    """The surroundings of one query while it is planned; `now` is aware UTC."""
+    """The surroundings of one query while it is planned; `now` is aware UTC.
+
+    `template_range` gives the query's range once a template that reads it was rendered, before that None.
+    """
 
     view: DatasetView
     parser: FragmentParser
     now: datetime
     limits: PlanLimits
     render: RenderTemplate
+    template_range: Callable[[], TimeRange | None] = lambda: None
     advanced_types: Mapping[str, AdvancedDataType] = field(default_factory=dict)
 
     def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:

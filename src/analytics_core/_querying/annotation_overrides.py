@@ -15,7 +15,7 @@ from analytics_core._compile.columns import is_axis, parse_grain
 from analytics_core._compile.time_bounds import NO_FILTER
 from analytics_core.errors import QueryError
 from analytics_core.models.adhoc import AdhocColumn
-from analytics_core.models.enums import FilterOperator, TimeGrain
+from analytics_core.models.enums import TimeGrain
 from analytics_core.models.query import ChartDataExtras, ChartDataQueryObject
 
 _RANGE: Final = "time_range"
@@ -81,18 +81,10 @@ def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: 
     return _with_grain(changed, wanted) if wanted else changed
 
 
-def notes_of_overrides(overrides: Mapping[str, Any], query: ChartDataQueryObject) -> tuple[str, ...]:
-    """Return what a caller should know: overrides that nobody reads, and a range that bounds nothing."""
+def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return what a caller should know: overrides that nobody reads."""
     unread = sorted(name for name in overrides if name not in _READ)
-    notes = [f"overrides kept but not read: {', '.join(unread[:_LISTED])}"] if unread else []
-    has_range = any(name in overrides for name in (_RANGE, *_ENDS))
-    if has_range and not query.granularity and not _has_time_filter(query):
-        notes.append("its time range bounds nothing: the chart has neither granularity nor a TEMPORAL_RANGE filter")
-    return tuple(notes)
-
-
-def _has_time_filter(query: ChartDataQueryObject) -> bool:
-    return any(item.op is FilterOperator.TEMPORAL_RANGE for item in query.filters)
+    return (f"overrides kept but not read: {', '.join(unread[:_LISTED])}",) if unread else ()
 
 
 def _text(overrides: Mapping[str, Any], name: str) -> str | None:

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from analytics_core._compile.scope import PlanLimits
-from analytics_core._compile.time_bounds import resolve_range
+from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._querying.annotation_columns import shown_columns
 from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override
@@ -164,6 +164,9 @@ class Annotator:
         chart, context, notes = self._asked(layer, chart_id, host)
         result = ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
+        wanted = range_override(layer.overrides or {}, host.view)
+        if wanted not in (None, NO_FILTER) and result.from_dttm is result.to_dttm is None:
+            notes = [*notes, f"its time range bounds nothing: chart {chart_id} has no time column that it could bound"]
         cut = [limit for limit in result.limits if limit.cut]
         return _Shown(
             data=_data(layer, frame.names, tuple(records(frame))),
@@ -227,7 +230,7 @@ def _context(chart: Chart, layer: AnnotationLayer, host: Host) -> tuple[ChartDat
     # Only the first query is shown; another one counts where it gives the first its totals.
     asked = context.queries if totals_source(asked_queries(context)) is not None else context.queries[:1]
     queries = tuple(_query(query, overrides, host) for query in asked)
-    notes = list(notes_of_overrides(overrides, queries[0]))
+    notes = list(notes_of_overrides(overrides))
     if context.queries[0].annotation_layers:
         notes.append(f"the layers of chart {chart.id} itself are not followed")
     changes = {

@@ -28,12 +28,7 @@ class Comparison:
     main: TimeRange
 
     def compared(self, label: datetime, grain: TimeGrain | None) -> datetime:
-        """Return the label (naive UTC) of the compared bucket that goes with a main one (naive UTC).
-
-        The buckets of two date ranges are not moved: only rows with equal keys go together.
-        """
-        if self.offset.kind is OffsetKind.DATE_RANGE:
-            return label
+        """Return the label (naive UTC) of the compared bucket that goes with a main one (naive UTC)."""
         assert self.main.since is not None  # noqa: S101 - checked when the comparison was made
         assert self.main.until is not None  # noqa: S101 - likewise
         since, until = self.main.since.replace(tzinfo=None), self.main.until.replace(tzinfo=None)
@@ -77,7 +72,7 @@ def _enclosed(plan: QueryPlan) -> TimeRange:
     if plan.since is None or plan.until is None:
         raise TimeOffsetError(
             "An enclosed time range (both start and end) must be specified when using a Time Comparison; "
-            "give time_range, for example '2024-01-01 : 2025-01-01'"
+            "give time_range, for example '2024-01-01 : 2025-01-01', and a time column that it bounds"
         )
     return TimeRange(
         since=plan.since.replace(tzinfo=UTC), until=plan.until.replace(tzinfo=UTC), text=plan.range_text or ""

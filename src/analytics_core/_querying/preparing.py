@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._compile.advanced_types.base import AdvancedDataType
@@ -13,6 +13,7 @@ from analytics_core._compile.plan import QueryPlan, Statement
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import compile_plan
 from analytics_core._compile.scope import PlanLimits, RenderTemplate, Scope
+from analytics_core._querying.templating import BoundTemplates
 from analytics_core.models.query import ChartDataQueryObject
 
 
@@ -42,10 +43,11 @@ class Preparer:
         request: PlanRequest,
         *,
         now: datetime,
-        render: RenderTemplate,
+        templates: BoundTemplates,
     ) -> PreparedQuery:
         """Return the prepared query; QueryError when it cannot be honoured."""
-        plan = plan_query(query, self.scope(view, now=now, render=render), request)
+        scope = replace(self.scope(view, now=now, render=templates.render), template_range=templates.range_read)
+        plan = plan_query(query, scope, request)
         return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
 
     def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> Scope:

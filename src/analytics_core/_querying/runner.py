@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 
+from analytics_core._compile.columns import axis_column
 from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.planner import PlanRequest
@@ -184,7 +185,11 @@ class QueryRunner:
     def _prepare(self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         query = effective_query(asked, where.loaded.dataset)
         steps = read_steps(query.post_processing, self._operations)
-        request = PlanRequest(row_filters=where.admission.row_filters, samples=asked.result_type is ResultType.SAMPLES)
+        request = PlanRequest(
+            row_filters=where.admission.row_filters,
+            samples=asked.result_type is ResultType.SAMPLES,
+            axis=axis_column(asked.query.columns) if asked.result_type is ResultType.DRILL_DETAIL else None,
+        )
         view, main = self._prepare_main(query, where, request, call)
         shifted = tuple(
             (item, self._prepare_shifted(query, item, where, call)) for item in self._comparisons(main, request)
@@ -221,10 +226,10 @@ class QueryRunner:
     def _prepare_main(
         self, query: ChartDataQueryObject, where: Admitted, request: PlanRequest, call: Call
     ) -> tuple[DatasetView, PreparedQuery]:
-        templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call)
+        templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
         left = templates.without_removed_filters(query)
-        main = self._preparer.prepare(left, view, request, now=call.now, render=templates.render)
+        main = self._preparer.prepare(left, view, request, now=call.now, templates=templates)
         taken_over = templates.taken_over(query)
         if not taken_over and not templates.counts_seconds:
             return view, main
@@ -239,10 +244,10 @@ class QueryRunner:
         self, query: ChartDataQueryObject, comparison: Comparison, where: Admitted, call: Call
     ) -> PreparedQuery:
         """Return the query of a comparison; templates see its range, and all filters of the query asked."""
-        loaded, moved_to = where.loaded, comparison.request.range_override
-        templates = self._templates.for_query(query, loaded.dataset, loaded.spec, call, moved_to=moved_to)
+        loaded, request = where.loaded, comparison.request
+        templates = self._templates.for_query(query, loaded.dataset, loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
-        return self._preparer.prepare(comparison.query, view, comparison.request, now=call.now, render=templates.render)
+        return self._preparer.prepare(comparison.query, view, request, now=call.now, templates=templates)
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""

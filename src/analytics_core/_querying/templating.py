@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analytics_core._compile.columns import axis_name, column_label
+from analytics_core._compile.columns import axis_column, axis_name, column_label, query_grain
 from analytics_core._compile.metrics import metric_label
+from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
 from analytics_core._compile.time_bounds import NO_FILTER, naive, range_text, resolve_range, split_temporal
@@ -24,23 +25,31 @@ from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
 class QueryRanges:
     """The time ranges of one query as its templates see them; `moved_to` is that of a time comparison.
 
-    `counts_seconds` says whether a range that was asked for moves with every second.
+    `own_text` is the text of the query's range, `counts_seconds` says whether a range that was asked for moves with
+    every second.
     """
 
     def __init__(
-        self, query: ChartDataQueryObject, *, now: datetime, limits: PlanLimits, moved_to: TimeRange | None
+        self,
+        query: ChartDataQueryObject,
+        *,
+        own_text: str,
+        now: datetime,
+        limits: PlanLimits,
+        moved_to: TimeRange | None,
     ) -> None:
         self._query = query
         self._now = now
         self._limits = limits
         self._moved_to = moved_to
         self._moved_text = render_time_range(moved_to) if moved_to else None
+        self.own_text = self._moved_text or own_text
         self.counts_seconds = False
 
     @property
-    def own_text(self) -> str:
-        """The text of the query's range."""
-        return self._moved_text or own_range_text(self._query)
+    def own(self) -> TimeRange:
+        """The query's range."""
+        return self._resolved(self.own_text)
 
     def filter_text(self, item: ChartDataFilter) -> Any:
         """Return the value of a filter; for time ranges the one that counts for the query."""
@@ -50,10 +59,13 @@ class QueryRanges:
 
     def bounds(self, text: str) -> TimeBounds:
         """Return the bounds that a range text names, naive UTC."""
-        found = self._moved_to if text == self._moved_text else None
-        found = found or resolve_range(self._query, text, now=self._now, limits=self._limits)
+        found = self._resolved(text)
         self.counts_seconds |= found.needs_seconds
         return naive(found.since), naive(found.until)
+
+    def _resolved(self, text: str) -> TimeRange:
+        found = self._moved_to if text == self._moved_text else None
+        return found or resolve_range(self._query, text, now=self._now, limits=self._limits)
 
 
 class BoundTemplates:
@@ -76,6 +88,7 @@ class BoundTemplates:
         self._dataset = dataset
         self._ranges = ranges
         self._removed: set[str] = set()
+        self._reads_range = False
 
     @property
     def counts_seconds(self) -> bool:
@@ -90,7 +103,12 @@ class BoundTemplates:
             self._values = self._make_values()
         rendered = self._renderer.render(text, self._values)
         self._removed.update(rendered.removed_filters)
+        self._reads_range |= rendered.reads_range
         return rendered.text
+
+    def range_read(self) -> TimeRange | None:
+        """Return the range of the query if a template that was rendered reads it."""
+        return self._ranges.own if self._reads_range else None
 
     def render_source(self) -> str | None:
         """Return the SQL of a virtual dataset, rendered; None for a physical one."""
@@ -103,14 +121,14 @@ class BoundTemplates:
         return tuple(name for name in (column_label(item.col) for item in query.filters) if name in self._removed)
 
     def without_removed_filters(self, query: ChartDataQueryObject) -> ChartDataQueryObject:
-        """Return the query without the filters that the templates took over; its range stays what it was."""
+        """Return the query without the filters that the templates took over; a granularity keeps its range."""
         if not self._removed:
             return query
         kept = tuple(item for item in query.filters if column_label(item.col) not in self._removed)
         changes: dict[str, Any] = {"filters": kept}
-        text = own_range_text(query)
-        if text != NO_FILTER and not any(item.op is FilterOperator.TEMPORAL_RANGE for item in kept):
-            changes["time_range"] = text
+        if _ranged(query.filters) and not _ranged(kept):
+            keeps_range = query.granularity and self._ranges.own_text != NO_FILTER
+            changes["time_range"] = self._ranges.own_text if keeps_range else None
         return query.model_copy(update=changes)
 
 
@@ -121,6 +139,7 @@ class _Asked:
     spec: EngineSpec
     call: Call
     ranges: QueryRanges
+    axis: str | None
 
     def values(self) -> TemplateValues:
         """Return what the templates of the query may use."""
@@ -146,8 +165,8 @@ class _Asked:
             row_limit=query.row_limit,
             row_offset=query.row_offset,
             table_columns=tuple(column.column_name for column in self.dataset.columns),
-            time_column=query.granularity or axis_name(query.columns) or self.dataset.main_dttm_col,
-            time_grain=query.extras.time_grain if query.extras else None,
+            time_column=query.granularity or self.axis or self.dataset.main_dttm_col,
+            time_grain=_shown_grain(query),
             resolve_range=ranges.bounds,
         )
 
@@ -166,21 +185,33 @@ class QueryTemplates:
         spec: EngineSpec,
         call: Call,
         *,
-        moved_to: TimeRange | None = None,
+        request: PlanRequest | None = None,
     ) -> BoundTemplates:
-        """Return the templates of a query with the values that they may use.
-
-        With `moved_to` they see the range of a time comparison instead of the query's own.
-        """
-        ranges = QueryRanges(query, now=call.now, limits=self._limits, moved_to=moved_to)
-        asked = _Asked(query=query, dataset=dataset, spec=spec, call=call, ranges=ranges)
+        """Return the templates of a query with the values that they may use; in a comparison they see its range."""
+        request = request or PlanRequest()
+        axis = axis_name((request.axis,) if request.axis else query.columns)
+        own_text = own_range_text(query, axis)
+        ranges = QueryRanges(
+            query, own_text=own_text, now=call.now, limits=self._limits, moved_to=request.range_override
+        )
+        asked = _Asked(query=query, dataset=dataset, spec=spec, call=call, ranges=ranges, axis=axis)
         return BoundTemplates(self._renderer, asked.values, dataset=dataset, ranges=ranges)
 
 
-def own_range_text(query: ChartDataQueryObject) -> str:
-    """Return the text of the range that a query asks for."""
+def own_range_text(query: ChartDataQueryObject, axis: str | None) -> str:
+    """Return the text of the range that a query asks for; `axis` names its x-axis."""
     temporal, _ = split_temporal(query)
-    return range_text(query, temporal, axis_name(query.columns))
+    return range_text(query, temporal, axis)
+
+
+def _ranged(filters: Sequence[ChartDataFilter]) -> bool:
+    return any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters)
+
+
+def _shown_grain(query: ChartDataQueryObject) -> str | None:
+    """Return the grain of a query's time: that of its x-axis, else the one of its extras."""
+    axis = axis_column(query.columns)
+    return (axis.time_grain if axis else None) or query_grain(query)
 
 
 def _parameters(dataset: Dataset) -> Mapping[str, Any]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._compile.columns import BASE_AXIS
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_content import FILTERS_KEY
 from analytics_core._resources.declared_filters import charts_in_scope, layout_of
@@ -14,9 +15,16 @@ from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import check_text
 
-_TIME_OPTIONS = {"__time_range": "time_range", "__time_grain": "time_grain", "__granularity": "granularity"}
+_TIME_OPTIONS = {
+    "__time_range": "time_range",
+    "__time_grain": "time_grain",
+    "__time_col": "granularity",
+    "__granularity": "granularity",
+}
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = "No filter"
+_NAME_COLUMNS = ("columns", "groupby", "series_columns", "orderby")
+_FORECASTS = ("forecast", "prophet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,16 +137,39 @@ def _is_query(query: Any) -> bool:
 def _query(query: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
     filters = [*_own_filters(query, extra.time_range), *({**one, "isExtra": True} for one in extra.filters)]
     changed = {**query, "filters": filters} if filters else dict(query)
-    if extra.time_range and extra.time_range != _NO_FILTER and not _has_range(filters):
+    if extra.time_range and (query.get("time_range") or _needs_range(filters, extra.time_range)):
         changed["time_range"] = extra.time_range
     if extra.granularity:
         changed |= {"granularity": extra.granularity}
-    if extra.time_grain:
-        extras = query.get("extras")
-        others = extras if isinstance(extras, dict) else {}
-        kept = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
-        changed["extras"] = {**kept, "time_grain_orm": extra.time_grain}
-    return changed
+    return _with_grain(changed, extra.time_grain) if extra.time_grain else changed
+
+
+def _with_grain(query: Mapping[str, Any], grain: str) -> dict[str, Any]:
+    """Return a query with another time grain, wherever it names one: its extras, its x-axis and its forecasts."""
+    extras = query.get("extras")
+    others = extras if isinstance(extras, dict) else {}
+    kept = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
+    moved = {name: _with_axis_grain(query[name], grain) for name in _NAME_COLUMNS if name in query}
+    steps = query.get("post_processing")
+    if isinstance(steps, list):
+        moved["post_processing"] = [_with_forecast_grain(step, grain) for step in steps]
+    return {**query, **moved, "extras": {**kept, "time_grain_orm": grain}}
+
+
+def _with_axis_grain(value: Any, grain: str) -> Any:
+    """Return columns, or sort keys of them, in which an x-axis with a grain has this one; others take the extras'."""
+    if isinstance(value, list):
+        return [_with_axis_grain(item, grain) for item in value]
+    if isinstance(value, dict) and value.get("columnType") == BASE_AXIS and value.get("timeGrain"):
+        return {**value, "timeGrain": grain}
+    return value
+
+
+def _with_forecast_grain(step: Any, grain: str) -> Any:
+    options = step.get("options") if isinstance(step, dict) else None
+    if not isinstance(options, dict) or step.get("operation") not in _FORECASTS or "time_grain" not in options:
+        return step
+    return {**step, "options": {**options, "time_grain": grain}}
 
 
 def _own_filters(query: Mapping[str, Any], time_range: str | None) -> Iterator[Any]:
@@ -147,8 +178,8 @@ def _own_filters(query: Mapping[str, Any], time_range: str | None) -> Iterator[A
         yield {**one, "val": time_range} if time_range and _is_range(one) else one
 
 
-def _has_range(filters: Sequence[Any]) -> bool:
-    return any(_is_range(one) for one in filters)
+def _needs_range(filters: Sequence[Any], time_range: str) -> bool:
+    return time_range != _NO_FILTER and not any(_is_range(one) for one in filters)
 
 
 def _is_range(one: Any) -> bool:

@@ -145,6 +145,11 @@ def _walk(tree: Any) -> Iterator[tuple[Any, int]]:
         waiting.extend((child, depth + 1) for child in node.iter_child_nodes())
 
 
+def names_in(tree: Any) -> set[str]:
+    """Return the names that a parsed template uses."""
+    return {node.name for node, _ in _walk(tree) if type(node).__name__ == "Name"}
+
+
 def _refuse(node: Any) -> None:
     kind = type(node).__name__
     where = f"(line {node.lineno})"

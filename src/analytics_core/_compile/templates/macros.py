@@ -71,6 +71,9 @@ OWN_NAMES: Final = frozenset(
 )  # fmt: skip
 """What templates and their parameters cannot give another meaning."""
 
+RANGE_NAMES: Final = frozenset({"from_dttm", "to_dttm", "get_time_filter"})
+"""What tells a template the time range of the query."""
+
 _NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
 _OPERATORS: Final = frozenset(operator.value for operator in FilterOperator)
 _MANY: Final = frozenset({"IN", "NOT IN"})

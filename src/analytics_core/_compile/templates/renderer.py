@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._compile.templates.actor_macros import ActorFacts, actor_macros
 from analytics_core._compile.templates.held import hold_values
-from analytics_core._compile.templates.language import STATE, make_environment
-from analytics_core._compile.templates.macros import QueryMacros, TemplateValues
+from analytics_core._compile.templates.language import STATE, make_environment, names_in
+from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
 from analytics_core._records.row_filter import Holder
@@ -42,12 +42,20 @@ _FAULTS: Final = (
 class Rendered:
     """Rendered SQL, the values of users and addresses that went into it, and the filters that it took over.
 
-    `used_values` are pairs of a name (`url_param:region`) and its text, for the cache key.
+    `used_values` are pairs of a name (`url_param:region`) and its text, for the cache key. `reads_range`: the template
+    names the range of the query.
     """
 
     text: str
     used_values: tuple[tuple[str, str], ...] = ()
     removed_filters: tuple[str, ...] = ()
+    reads_range: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiled:
+    template: Template
+    reads_range: bool
 
 
 class TemplateRenderer:
@@ -63,7 +71,7 @@ class TemplateRenderer:
         self._cache_size = cache_size
         self._lock = threading.Lock()
         self._environment: SandboxedEnvironment | None = None
-        self._compiled: OrderedDict[str, Template] = OrderedDict()
+        self._compiled: OrderedDict[str, _Compiled] = OrderedDict()
 
     def render(self, text: str, values: TemplateValues, *, place: str = "template") -> Rendered:
         """Return `text` with its template rendered; text without a template comes back as it is.
@@ -88,20 +96,22 @@ class TemplateRenderer:
         """
         if not any(opening in text for opening in _OPENINGS):
             return text, ()
-        state, template = RenderState(holds=True), self._template(text)
+        state, template = RenderState(holds=True), self._template(text).template
         written = _guarded(lambda: template.render({**actor_macros(actor), STATE: state}))
         return hold_values(written, dialect)
 
     def _render(self, text: str, values: TemplateValues) -> Rendered:
         state = RenderState()
-        template = self._template(text)
-        written = _guarded(lambda: template.render({**QueryMacros(values).names(), STATE: state}))
+        compiled = self._template(text)
+        written = _guarded(lambda: compiled.template.render({**QueryMacros(values).names(), STATE: state}))
         if len(written) > MAX_TEXT:
             raise TemplateError(f"it makes a text of more than {MAX_TEXT} characters")
         placed = place_values(written, values.dialect)
-        return Rendered(placed, tuple(dict.fromkeys(state.used)), tuple(dict.fromkeys(state.removed)))
+        return Rendered(
+            placed, tuple(dict.fromkeys(state.used)), tuple(dict.fromkeys(state.removed)), compiled.reads_range
+        )
 
-    def _template(self, text: str) -> Template:
+    def _template(self, text: str) -> _Compiled:
         with self._lock:
             found = self._compiled.get(text)
             if found is not None:
@@ -115,13 +125,14 @@ class TemplateRenderer:
                 self._compiled.popitem(last=False)
         return compiled
 
-    def _compile(self, text: str, environment: SandboxedEnvironment) -> Template:
+    def _compile(self, text: str, environment: SandboxedEnvironment) -> _Compiled:
         if len(text) > self._max_length:
             raise TemplateError(f"it has {len(text)} characters; at most {self._max_length} are allowed")
         if CONTROL_CHARACTERS.search(text):
             raise TemplateError("it holds control characters; remove them")
-        template: Template = _guarded(lambda: environment.from_string(text))
-        return template
+        tree = _guarded(lambda: environment.parse(text))
+        template: Template = _guarded(lambda: environment.from_string(tree))
+        return _Compiled(template, reads_range=not RANGE_NAMES.isdisjoint(names_in(tree)))
 
 
 def _guarded(work: Any) -> Any:

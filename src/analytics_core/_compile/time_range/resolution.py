@@ -32,6 +32,11 @@ class TimeRange:
     text: str = "No filter"
     needs_seconds: bool = False
 
+    @property
+    def is_unbounded(self) -> bool:
+        """Whether both ends are open."""
+        return self.since is None and self.until is None
+
 
 def resolve_time_range(
     text: str | None,
