@@ -9,7 +9,7 @@ from analytics_core._compile.binds import MARK
 from analytics_core._compile.fragments import FragmentNames
 from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import QueryError
 
@@ -20,7 +20,8 @@ VIRTUAL_ALIAS = "virtual_table"
 class DatasetView:
     """A dataset prepared for planning: made once per version of the dataset.
 
-    `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see.
+    `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `numbers`
+    has the physical columns whose type says which exact numbers they hold.
     """
 
     dataset: Dataset
@@ -30,6 +31,7 @@ class DatasetView:
     columns: Mapping[str, DatasetColumn]
     kinds: Mapping[str, ValueKind]
     times: Mapping[str, TimeFormat]
+    numbers: Mapping[str, NumberRange]
     metrics: Mapping[str, DatasetMetric]
     by_verbose_name: Mapping[str, str]
     names: FragmentNames
@@ -63,6 +65,7 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
         columns=columns,
         kinds=kinds,
         times=_time_formats(columns, kinds),
+        numbers=_number_ranges(columns, spec),
         metrics={metric.metric_name: metric for metric in dataset.metrics},
         by_verbose_name={c.verbose_name: name for name, c in columns.items() if c.verbose_name},
         names=FragmentNames(
@@ -91,6 +94,12 @@ def _table_names(source: TableSource | SqlSource) -> tuple[str, ...]:
 def _time_formats(columns: Mapping[str, DatasetColumn], kinds: Mapping[str, ValueKind]) -> dict[str, TimeFormat]:
     formats = {name: time_format(column, kinds[name]) for name, column in columns.items()}
     return {name: found for name, found in formats.items() if found is not None}
+
+
+def _number_ranges(columns: Mapping[str, DatasetColumn], spec: EngineSpec) -> dict[str, NumberRange]:
+    typed = {name: column.type for name, column in columns.items() if column.type and not column.expression}
+    ranges = {name: spec.number_range(type_text) for name, type_text in typed.items()}
+    return {name: found for name, found in ranges.items() if found is not None}
 
 
 _NATIVE = {

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any
 
 from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.advanced_types.predicates import predicate_of
 from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
+from analytics_core._compile.exact_numbers import can_equal, compare_number
 from analytics_core._compile.metrics import saved_metric
 from analytics_core._compile.plan import (
     BucketExpr,
@@ -29,7 +31,7 @@ from analytics_core._compile.plan import (
 )
 from analytics_core._compile.scope import Scope
 from analytics_core._compile.values import cleaned, convert
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator
 from analytics_core.models.query import AdhocColumn, ChartDataFilter
@@ -47,13 +49,17 @@ class PlannedFilters:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
-    """The left side of a filter: what is compared, under which name, and the kind that values must have."""
+    """The left side of a filter: what is compared, under which name, and the kind that values must have.
+
+    `numbers` are those that a physical column can hold, where its type tells.
+    """
 
     expr: PlanExpr
     label: str
     kind: ValueKind
     temporal: bool
     max_in_values: int
+    numbers: NumberRange | None = None
 
 
 def filter_name(item: ChartDataFilter) -> str:
@@ -122,6 +128,7 @@ def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target
         kind=kind,
         temporal=temporal,
         max_in_values=scope.limits.max_in_values,
+        numbers=scope.view.numbers.get(expr.name) if isinstance(expr, ColumnExpr) else None,
     )
 
 
@@ -169,6 +176,8 @@ def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
     if target.kind is ValueKind.BOOLEAN and op not in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS):
         raise FilterValueError(f"filter on {target.label!r}: Booleans are compared with == and != only")
     converted = convert(single, target.kind, column=target.label, temporal=target.temporal)
+    if target.kind.is_numeric and isinstance(converted, int | float | Decimal):
+        return compare_number(target.expr, _COMPARISONS[op], converted, target.kind, target.numbers)
     return Compare(target.expr, _COMPARISONS[op], converted)
 
 
@@ -200,6 +209,8 @@ def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
         for single in values
         if single is not None
     ]
+    if target.kind.is_numeric:
+        converted = [value for value in converted if can_equal(value, target.kind, target.numbers)]
     return InValues(
         target.expr,
         tuple(dict.fromkeys(converted)),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
@@ -12,7 +13,7 @@ from analytics_core._compile.lower import lower, source_alias
 from analytics_core._compile.lower_source import bound_sql
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
-from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind
 
 
@@ -37,7 +38,7 @@ def render(
     """Return the statement of a tree whose bound values are marked; the tree may be changed by it."""
     text = Dialect.get_or_raise(spec.dialect).generator(comments=False).generate(tree, copy=False)
     pieces = text.split(MARK)
-    sql, parameters = _STYLES[spec.paramstyle](pieces, binds.values)
+    sql, parameters = _STYLES[spec.paramstyle](pieces, _taken_by(spec, binds.values))
     shown = [spec.literal(binds.values[piece]) if i % 2 else piece for i, piece in enumerate(pieces)]
     return Statement(sql=sql, parameters=parameters, display_sql="".join(shown), labels=labels, kinds=kinds)
 
@@ -50,7 +51,17 @@ def render_source(source: SqlSource, spec: EngineSpec) -> Rendered:
     """Return the SQL of a virtual dataset, with its row rules inside, as a statement of its own."""
     low = Lowering(spec=spec, binds=Binds(), alias=source_alias(source))
     text = bound_sql(source, low) if source.rules else source.sql
-    return _STYLES[spec.paramstyle](text.split(MARK), low.binds.values)
+    return _STYLES[spec.paramstyle](text.split(MARK), _taken_by(spec, low.binds.values))
+
+
+def _taken_by(spec: EngineSpec, values: Mapping[str, BindValue]) -> dict[str, BindValue]:
+    """Return the values as the engine's driver takes them."""
+
+    def taken(value: BindScalar) -> BindScalar:
+        # A bool is an int, and stays.
+        return spec.number(value) if isinstance(value, int | Decimal) and not isinstance(value, bool) else value
+
+    return {name: [*map(taken, value)] if isinstance(value, list) else taken(value) for name, value in values.items()}
 
 
 def _qmark(pieces: Sequence[str], values: Mapping[str, BindValue]) -> Rendered:

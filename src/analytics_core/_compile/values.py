@@ -16,6 +16,8 @@ NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
 EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
 _LARGEST_MS = 253_402_300_799_999
 _LARGEST_NUMBER = 10**300
+_FINE_FLOATS = 2**50
+"""Below this size a double lies between two whole numbers where the decimal that it stands for does."""
 
 
 def cleaned(value: Any) -> Any:
@@ -85,46 +87,46 @@ def _naive_utc(moment: datetime) -> datetime:
 
 
 def _integer(value: Any, column: str) -> BindValue:
+    """Return a whole number; a fraction stays one, as a float where floats part all whole numbers around it."""
     number = _number(value, column)
-    if isinstance(number, float) and number.is_integer() and abs(number) < 2**53:
-        return int(number)
-    return number
+    if isinstance(number, int):
+        return number
+    return float(number) if abs(number) < _FINE_FLOATS else number
 
 
-def _number(value: Any, column: str) -> BindValue:
-    if isinstance(value, bool):
+def _number(value: Any, column: str) -> int | Decimal:
+    """Return the number exactly as it was written; a whole one as an integer."""
+    if isinstance(value, int):
         return int(value)
-    if isinstance(value, int | float):
-        return value
-    if isinstance(value, Decimal) and value.is_finite():
-        return value
+    if isinstance(value, float):
+        return int(value) if value.is_integer() else Decimal(repr(value))
+    if isinstance(value, Decimal):
+        return _exact(value)
     if isinstance(value, str):
         return _number_from_text(value, column)
     raise _misfit(value, column, "a number")
 
 
-def _number_from_text(text: str, column: str) -> BindValue:
+def _number_from_text(text: str, column: str) -> int | Decimal:
     try:
         exact = Decimal(text.strip().replace("_", "x"))
     except InvalidOperation:
         raise _misfit(text, column, "a number") from None
     if not exact.is_finite() or abs(exact.adjusted()) > 300:
         raise _misfit(text, column, "a finite number")
-    if exact == exact.to_integral_value() and abs(exact) < 10**30:
-        return int(exact)
-    return float(exact)
+    return _exact(exact)
 
 
-def _decimal(value: Any, column: str) -> BindValue:
-    number = _number(value, column)
-    return Decimal(repr(number)) if isinstance(number, float) else number
+def _exact(number: Decimal) -> int | Decimal:
+    return int(number) if number == number.to_integral_value() else number
 
 
 def _float(value: Any, column: str) -> BindValue:
+    """Return the nearest double, which engines compare alike; small whole numbers stay whole."""
+    if isinstance(value, float):
+        return value
     number = _number(value, column)
-    if isinstance(number, int) and abs(number) >= 2**63:
-        return float(number)
-    return number
+    return number if isinstance(number, int) and abs(number) < 2**53 else float(number)
 
 
 def _text(value: Any, column: str) -> BindValue:
@@ -165,7 +167,7 @@ def _misfit(value: object, column: str, wanted: str) -> FilterValueError:
 _CONVERTERS: Mapping[ValueKind, Callable[[Any, str], BindValue]] = {
     ValueKind.INTEGER: _integer,
     ValueKind.FLOAT: _float,
-    ValueKind.DECIMAL: _decimal,
+    ValueKind.DECIMAL: _number,
     ValueKind.TEXT: _text,
     ValueKind.BOOLEAN: _boolean,
 }

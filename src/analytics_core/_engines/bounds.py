@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from enum import StrEnum
 
 from sqlglot import exp
@@ -41,8 +42,10 @@ def ceil_day(moment: datetime) -> date | None:
 def epoch_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Return the bound of an epoch column; whole numbers are rounded up."""
     micros, tick = _micros(moment), _TICKS[time_format.encoding]
-    left, exact = _epoch_side(column, time_format), time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL)
-    if exact and micros % tick:
+    left, kind = _epoch_side(column, time_format), time_format.value_kind
+    if kind is ValueKind.DECIMAL and micros % tick:
+        return TimeBound(left=left, value=Decimal(micros) / tick)
+    if kind is ValueKind.FLOAT and micros % tick:
         return TimeBound(left=left, value=micros / tick)
     return TimeBound(left=left, value=-(-micros // tick))
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import NumberRange, ValueKind
 
 _KINDS: Mapping[ValueKind, str] = MappingProxyType(
     {
@@ -58,6 +58,8 @@ _WRAPPERS = re.compile(r"^(?:NULLABLE|LOWCARDINALITY)\((.*)\)$", re.DOTALL)
 _WORD = re.compile(r"[A-Z_][A-Z0-9_]*")
 _ZONED = re.compile(r"WITH (?:LOCAL )?TIME ZONE")
 
+_DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC|DEC|FIXED)\((\d+)(?:, ?(\d+))?\)")
+
 Overrides = Mapping[str, ValueKind]
 
 
@@ -89,3 +91,28 @@ def _general_kind(written: str, overrides: Overrides) -> ValueKind:
     if written.startswith(("CHAR VARYING FOR BIT", "LONG RAW")):
         return ValueKind.BYTES
     return overrides.get(word.group()) or _BY_WORD.get(word.group(), ValueKind.UNKNOWN)
+
+
+def range_reader(bits: Mapping[str, int]) -> Callable[[str], NumberRange | None]:
+    """Return a function from type text to the numbers that such a column can hold; None where the text does not tell.
+
+    Args:
+        bits: the size of the engine's whole numbers by first word; negative where they have no sign.
+    """
+
+    def number_range(type_text: str) -> NumberRange | None:
+        written = " ".join(type_text.upper().split())
+        if written.endswith("]"):
+            return None
+        if found := _DECIMAL.match(written):
+            most = 10 ** int(found[1]) - 1
+            return NumberRange(low=-most, high=most, scale=int(found[2] or 0))
+        word = _WORD.match(written)
+        size = bits.get(word.group()) if word else None
+        if size is None:
+            return None
+        if size < 0 or "UNSIGNED" in written:
+            return NumberRange(low=0, high=2 ** abs(size) - 1)
+        return NumberRange(low=-(2 ** (size - 1)), high=2 ** (size - 1) - 1)
+
+    return number_range

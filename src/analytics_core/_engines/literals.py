@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import date, datetime
+from decimal import Decimal
 from typing import Final
 
 from sqlglot.dialects.dialect import Dialect
@@ -47,7 +48,7 @@ class LiteralStyle:
             return self.binary.format("".join(f"{self.byte_prefix}{byte:02x}" for byte in value))
         if isinstance(value, list):
             return self.members.format(", ".join(self.write(member) for member in value))
-        return "NULL" if value is None else str(value)
+        return "NULL" if value is None else _number(value)
 
     def _temporal(self, value: date) -> str:
         if not isinstance(value, datetime):
@@ -59,3 +60,8 @@ class LiteralStyle:
         if _PLAIN.fullmatch(value):
             return f"'{value}'"
         return Dialect.get_or_raise(self.dialect).generator().generate(nodes.text(value), copy=False)
+
+
+def _number(value: float | Decimal) -> str:
+    """Return digits; a decimal with an exponent would be read as a double."""
+    return format(value, "f") if isinstance(value, Decimal) else str(value)

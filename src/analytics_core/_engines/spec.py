@@ -15,7 +15,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
 
@@ -40,6 +40,14 @@ class ParamStyle(StrEnum):
 
 def _nulls_are_small(descending: bool) -> bool:
     return not descending
+
+
+def _range_not_told(_type_text: str) -> NumberRange | None:
+    return None
+
+
+def _number_as_it_is(number: int | Decimal) -> BindScalar:
+    return number
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +106,8 @@ class EngineSpec:
             for long lists where the driver takes it.
         literal: value -> SQL text of the literal, for the statement as people read it.
         value_kind: the engine's type text (`VARCHAR(20)`) -> kind.
+        number_range: type text -> the exact numbers that such a column holds; None: any, or not known.
+        number: whole number or decimal -> what the driver takes for it.
         null_safe_equal: left, right -> equality in which NULL equals NULL.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
@@ -132,6 +142,8 @@ class EngineSpec:
     literal: Callable[[BindValue], str]
     value_kind: Callable[[str], ValueKind]
     null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    number_range: Callable[[str], NumberRange | None] = _range_not_told
+    number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
     nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
     error_patterns: tuple[ErrorPattern, ...] = ()
     denied_functions: frozenset[str] = frozenset()

@@ -69,3 +69,15 @@ class TimeFormat:
     encoding: TimeEncoding
     strftime: str | None = None
     value_kind: ValueKind = ValueKind.TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberRange:
+    """The exact numbers that a column can hold: from `low` to `high`, counted in units of `scale` decimal places.
+
+    `DECIMAL(5, 2)` counts hundredths: from -99999 to 99999 at scale 2.
+    """
+
+    low: int
+    high: int
+    scale: int = 0

@@ -6,7 +6,7 @@ from datetime import date, datetime, time
 from decimal import Decimal
 from typing import Any
 
-from analytics_core._frames.json_values import value_types
+from analytics_core._frames.json_values import SURE_DIGITS, value_types
 
 
 def is_arrow(values: Any) -> bool:
@@ -18,6 +18,16 @@ def arrow_part(values: Any, start: int, rows: int) -> Any:
     """Return `rows` values from `start` on as one pyarrow Array, without copying where they lie in one chunk."""
     part = values.slice(start, rows)
     return part.combine_chunks() if hasattr(part, "combine_chunks") else part
+
+
+def long_decimals(array: Any) -> Any:
+    """Return the decimals of an Arrow column that have more digits than a double surely holds."""
+    import pyarrow.compute as pc
+
+    if array.type.precision <= SURE_DIGITS:
+        return array.slice(0, 0)
+    digits = pc.utf8_rtrim(pc.ascii_ltrim(array.cast("string"), "-0."), "0")
+    return array.filter(pc.greater(pc.utf8_length(digits), SURE_DIGITS))
 
 
 def list_as_arrow(values: list[Any]) -> Any | None:
@@ -42,6 +52,8 @@ def list_as_arrow(values: list[Any]) -> Any | None:
 def _typed_array(values: list[Any], only: type) -> Any | None:
     import pyarrow as pa
 
+    if only is time and any(value is not None and value.tzinfo is not None for value in values):
+        return None  # Arrow's times have no zone
     if only is datetime:
         zones = {value.tzinfo is None for value in values if value is not None}
         return None if len(zones) > 1 else pa.array(values, pa.timestamp("us", None if True in zones else "UTC"))

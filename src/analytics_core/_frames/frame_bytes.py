@@ -1,8 +1,10 @@
-"""Frames as Arrow IPC bytes and back; columns that Arrow cannot hold travel as JSON text, value by value."""
+"""Frames as Arrow IPC bytes and back; columns that Arrow cannot hold travel as text, value by value."""
 
 from __future__ import annotations
 
-from datetime import date, datetime
+from collections.abc import Callable, Mapping
+from datetime import date, datetime, time
+from decimal import Decimal
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
@@ -15,15 +17,22 @@ _KIND: Final = b"kind"
 _FORM: Final = b"form"
 _ARROW: Final = b"arrow"
 _JSON: Final = b"json"
-_MOMENT: Final = "m"
-_DAY: Final = "d"
+
+_MARKS: Final[Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]]] = {
+    datetime: ("M", datetime.isoformat, datetime.fromisoformat),
+    date: ("D", date.isoformat, date.fromisoformat),
+    time: ("T", time.isoformat, time.fromisoformat),
+    Decimal: ("N", str, Decimal),
+    int: ("I", str, int),
+    bytes: ("B", bytes.hex, bytes.fromhex),
+}
+"""What JSON has no value for: a mark that no JSON text begins with, how the text behind it is written, and read."""
+
+_READERS: Final[Mapping[str, Callable[[str], Any]]] = {mark: read for mark, _, read in _MARKS.values()}
 
 
 def frame_to_bytes(frame: Frame) -> memoryview:
-    """Return the frame as one Arrow IPC stream; values of mixed columns become JSON values.
-
-    Moments and days stay what they are, inside lists and objects they become ISO 8601 text.
-    """
+    """Return the frame as one Arrow IPC stream; lists and objects come back as their JSON values, all else as it is."""
     import pyarrow as pa
 
     fields, arrays = [], []
@@ -52,21 +61,22 @@ def _array(column: FrameColumn) -> tuple[Any, bytes]:
 
 
 def _written(value: Any) -> str:
-    """Return JSON text; of a moment or a day its ISO 8601 text behind a mark that no JSON text begins with."""
+    """Return JSON text; of what JSON has no value for, a marked text."""
     import orjson
 
-    if isinstance(value, date) and value == value:  # noqa: PLR0124 - only NaT differs from itself
-        return f"{_MOMENT if isinstance(value, datetime) else _DAY}{value.isoformat()}"
+    is_moment = isinstance(value, datetime) and value == value  # noqa: PLR0124 - only NaT differs from itself
+    marked = _MARKS.get(datetime if is_moment else type(value))
+    if marked is not None:
+        mark, write, _ = marked
+        return mark + write(value)
     return orjson.dumps(nested_value(value)).decode()
 
 
 def _read(text: str) -> Any:
     import orjson
 
-    mark, rest = text[:1], text[1:]
-    if mark == _MOMENT:
-        return datetime.fromisoformat(rest)
-    return date.fromisoformat(rest) if mark == _DAY else orjson.loads(text)
+    read = _READERS.get(text[:1])
+    return orjson.loads(text) if read is None else read(text[1:])
 
 
 def frame_from_bytes(data: bytes | memoryview) -> Frame:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
+from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow, long_decimals
 from analytics_core._frames.json_values import LARGEST_NUMBER, json_value, json_values
 
 Piece = Any
@@ -146,7 +146,7 @@ def _decimal_cells(array: Any, end: str) -> Any | None:
     bounds = pc.min_max(array).as_py()
     if bounds["min"] is None:
         return _repeated("null" + end, len(array))
-    if bounds["min"] < -LARGEST_NUMBER or bounds["max"] > LARGEST_NUMBER:
+    if bounds["min"] < -LARGEST_NUMBER or bounds["max"] > LARGEST_NUMBER or len(long_decimals(array)):
         return None
     written = pc.binary_join_element_wise(array.cast(pa.large_string()), _text(end), _text(""))
     return _with_nulls(written, array, end)

@@ -3,7 +3,8 @@
 None, text, Booleans          as they are (a lone surrogate becomes U+FFFD)
 integers                      a number up to 2^53-1 in size, else text: JavaScript would round it
 floats                        a number; NaN and the infinities are null
-decimals                      a number; whole ones follow the rule for integers; beyond a double's range null
+decimals                      a number where a double holds them; else text with all digits, but for those up to 2^53-1
+                              with more than 9 decimal places, as quotients have: the nearest number
 dates and moments             milliseconds since 1970-01-01 00:00 UTC, rounded down; naive ones are UTC
 bytes                         their UTF-8 text, or `0x` and hexadecimal digits when they are not UTF-8
 lists, maps, sets             their JSON text; moments inside are ISO 8601 text
@@ -14,7 +15,6 @@ anything else                 its text (times of day and durations, UUIDs ...)
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -28,6 +28,10 @@ _EPOCH_UTC = datetime(1970, 1, 1, tzinfo=UTC)
 _EPOCH_DAY = _EPOCH.toordinal()
 _DAY_MS = 86_400_000
 _MILLISECOND = timedelta(milliseconds=1)
+_MOST_WRITTEN_OUT: Final = 100
+_MOST_PLACES: Final = 9
+SURE_DIGITS: Final = 15
+"""A double holds every decimal of so many digits."""
 
 
 def clean_text(text: str) -> str:
@@ -66,12 +70,39 @@ def _float(value: float) -> float | None:
 
 
 def _decimal(value: Decimal) -> float | int | str | None:
-    near = float(value) if value.is_finite() else math.nan
-    if not math.isfinite(near):
+    if not value.is_finite():
         return None
-    if near.is_integer() and value == value.to_integral_value():
-        return _whole(int(value))
-    return near
+    if value == value.to_integral_value():
+        return _whole(int(value)) if value.adjusted() < _MOST_WRITTEN_OUT else str(value)
+    near = float(value)
+    if -LARGEST_NUMBER <= value <= LARGEST_NUMBER and (_holds(near, value) or _places(value) > _MOST_PLACES):
+        return near
+    return decimal_text(value)
+
+
+def _holds(near: float, value: Decimal) -> bool:
+    """Tell whether a double reads as the decimal, digit by digit."""
+    return len(value.as_tuple().digits) <= SURE_DIGITS or Decimal(repr(near)) == value
+
+
+def _places(value: Decimal) -> int:
+    """Return the number of decimal places, without zeros at the end."""
+    _, _, written = decimal_text(value).partition(".")
+    return len(written)
+
+
+def decimal_text(value: Decimal) -> str:
+    """Return all digits of a finite decimal, without zeros at the end: engines keep 1.10 with different scales."""
+    if abs(value.adjusted()) >= _MOST_WRITTEN_OUT:
+        return str(value)  # a wild exponent stays short
+    text = format(value, "f")
+    return text.rstrip("0").rstrip(".") if "." in text else text
+
+
+def is_rounded(value: Decimal) -> bool:
+    """Tell whether the number that stands for a decimal in JSON is only near it."""
+    shown = _decimal(value)
+    return isinstance(shown, float) and not _holds(shown, value)
 
 
 def _date(value: date) -> int:

@@ -7,7 +7,7 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from analytics_core._frames.json_values import bytes_text, clean_text, nested_value
+from analytics_core._frames.json_values import bytes_text, clean_text, decimal_text, nested_value
 
 
 def _nothing(_value: None) -> str:
@@ -23,13 +23,7 @@ def _moment(value: datetime) -> str:
 
 
 def _decimal(value: Decimal) -> str:
-    if not value.is_finite():
-        return ""
-    if abs(value.adjusted()) >= 100:
-        return str(value)  # a wild exponent stays short
-    # Without trailing zeros: engines and caches keep 1.10 with different scales, and the number is the same.
-    text = format(value, "f")
-    return text.rstrip("0").rstrip(".") if "." in text else text
+    return decimal_text(value) if value.is_finite() else ""
 
 
 def _nested(value: Any) -> str:

@@ -24,11 +24,12 @@ from analytics_core._querying.result_rows import Chunk, ResultRows
 from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 
-MAGIC: Final = b"ACQR\x00\x00\x00\x04"
+MAGIC: Final = b"ACQR\x00\x00\x00\x05"
 """Four letters and the version of the format; a changed format gets another version.
 
 Since version 2, `notes` are those of the steps of post-processing alone: the others belong to the payload. Since
-version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels.
+version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels, since version
+5 the values of mixed columns keep their types.
 """
 
 MOST_BYTES: Final = 2**31 - 1

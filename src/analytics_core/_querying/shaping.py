@@ -15,7 +15,9 @@ from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame
+from analytics_core._frames.arrow_columns import is_arrow, long_decimals
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.json_values import is_rounded
 from analytics_core._querying.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._querying.client_processing import client_processed
 from analytics_core._querying.coltypes import coltypes
@@ -68,7 +70,7 @@ def shaped(
         from_dttm=epoch_ms(plan.since),
         to_dttm=epoch_ms(plan.until),
         label_map=label_map(prepared.query, view, answered),
-        notes=answered.notes,
+        notes=(*answered.notes, *notes_of_rounding(frame)),
         limits=ledger(plan, answered),
         verbose_names=_verbose_names(view),
         rows=ResultRows(frame),
@@ -105,6 +107,22 @@ def declared_kinds(plan: QueryPlan, view: DatasetView) -> dict[str, ValueKind]:
 def temporal_labels(plan: QueryPlan) -> frozenset[str]:
     """Return the labels of the outputs that hold moments."""
     return frozenset(output.label for output in plan.outputs if output.is_temporal and not _is_metric(output))
+
+
+def notes_of_rounding(frame: Frame) -> tuple[str, ...]:
+    """Return a note on each column with decimals that a number in JSON or a spreadsheet does not hold whole."""
+    counts = {column.name: _rounded_count(column) for column in frame.columns if column.kind is ValueKind.DECIMAL}
+    return tuple(
+        f"column {name!r}: {count} decimals have more digits than a number in JSON holds and are rounded there; "
+        "CSV and frame have them whole"
+        for name, count in counts.items()
+        if count
+    )
+
+
+def _rounded_count(column: FrameColumn) -> int:
+    values = long_decimals(column.values).to_pylist() if is_arrow(column.values) else column.to_list()
+    return sum(value is not None and is_rounded(value) for value in values)
 
 
 def _is_metric(output: Output) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from decimal import Decimal
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -12,10 +13,10 @@ from analytics_core._engines.bounds import MomentComparison, written_format, wri
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
-from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import EngineSpec, ParamStyle
+from analytics_core._engines.spec import BindScalar, EngineSpec, ParamStyle
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
@@ -86,6 +87,27 @@ _LITERALS = LiteralStyle(
 )
 
 
+_BITS: Mapping[str, int] = MappingProxyType(
+    {
+        "TINYINT": 8,
+        "SMALLINT": 16,
+        "INTEGER": 32,
+        "BIGINT": 64,
+        "HUGEINT": 128,
+        "UTINYINT": -8,
+        "USMALLINT": -16,
+        "UINTEGER": -32,
+        "UBIGINT": -64,
+        "UHUGEINT": -128,
+    }
+)
+
+
+def _number(number: int | Decimal) -> BindScalar:
+    """Whole numbers beyond 128 bits have no type."""
+    return float(number) if isinstance(number, int) and not -(2**127) <= number < 2**128 else number
+
+
 def _nulls_first(_descending: bool) -> bool:
     return False
 
@@ -118,6 +140,8 @@ def duckdb_spec() -> EngineSpec:
         literal=_LITERALS.write,
         value_kind=kind_reader(),
         null_safe_equal=operators.null_safe_equal,
+        number_range=range_reader(_BITS),
+        number=_number,
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get("duckdb", ()),
         denied_functions=DENIED_FUNCTIONS.get("duckdb", frozenset()),

@@ -16,7 +16,7 @@ from analytics_core._engines.bounds import MomentComparison, Zoned, written_form
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.grains import EPOCH, SECONDS
-from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engines.patterns import escaped_like
@@ -204,6 +204,9 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
 _COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
 _LITERALS = LiteralStyle(dialect="mysql")
 _KINDS: Mapping[str, ValueKind] = MappingProxyType({"TINYINT(1)": ValueKind.BOOLEAN})
+_BITS: Mapping[str, int] = MappingProxyType(
+    {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
+)
 
 
 def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
@@ -243,6 +246,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         literal=_LITERALS.write,
         value_kind=kind_reader(_KINDS),
         null_safe_equal=operators.null_safe_equal,
+        number_range=range_reader(_BITS),
         error_patterns=ERROR_PATTERNS.get("mysql", ()),
         denied_functions=DENIED_FUNCTIONS.get("mysql", frozenset()),
     )

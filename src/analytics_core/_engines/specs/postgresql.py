@@ -12,7 +12,7 @@ from analytics_core._engines.bounds import MomentComparison, written_format, wri
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
-from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.patterns import escaped_like
@@ -107,6 +107,7 @@ _LITERALS = LiteralStyle(
 _KINDS: Mapping[str, ValueKind] = MappingProxyType(
     {"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}
 )
+_BITS: Mapping[str, int] = MappingProxyType({"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64})
 
 
 def postgresql_spec() -> EngineSpec:
@@ -139,6 +140,7 @@ def postgresql_spec() -> EngineSpec:
         literal=_LITERALS.write,
         value_kind=kind_reader(_KINDS),
         null_safe_equal=operators.null_safe_equal,
+        number_range=range_reader(_BITS),
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
         error_patterns=ERROR_PATTERNS.get("postgresql", ()),

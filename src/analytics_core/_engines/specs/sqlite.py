@@ -17,7 +17,7 @@ from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.patterns import escaped_like, glob
-from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
 from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift
 from analytics_core._engines.types import ValueKind
@@ -41,11 +41,17 @@ def _by_code_point(node: exp.Expr) -> exp.Expr:
     return nodes.collate(node, "BINARY")
 
 
+def _number(number: int | Decimal) -> BindScalar:
+    """Return what SQLite has, in columns of any type: a whole number of 64 bits, else the nearest double."""
+    is_whole = isinstance(number, int) or number == number.to_integral_value()
+    return int(number) if is_whole and -(2**63) <= number < 2**63 else float(number)
+
+
 def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
     """Long lists travel as one JSON text: builds of SQLite allow 32,766 parameters or fewer."""
     if kind is ValueKind.TEXT:
         left = _by_code_point(left)
-    plain = [float(value) if isinstance(value, Decimal) else value for value in values]
+    plain = [_number(value) if isinstance(value, int | Decimal) else value for value in values]
     if len(values) <= operators.LONG_LIST or not all(isinstance(value, str | int | float) for value in plain):
         return _in_members(left, plain, kind, bind)
     table = exp.Table(this=nodes.call("JSON_EACH", bind(json.dumps(plain))))
@@ -86,6 +92,7 @@ def sqlite_spec() -> EngineSpec:
         literal=_LITERALS.write,
         value_kind=kind_reader(),
         null_safe_equal=operators.null_safe_equal,
+        number=_number,
         error_patterns=ERROR_PATTERNS.get("sqlite", ()),
         denied_functions=DENIED_FUNCTIONS.get("sqlite", frozenset()),
     )

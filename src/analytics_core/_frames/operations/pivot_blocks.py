@@ -89,9 +89,28 @@ def joined(
 def _side_by_side(tables: Sequence[Array], index: pd.Index[Any]) -> pd.DataFrame:
     if len({table.dtype for table in tables}) == 1:
         whole = tables[0] if len(tables) == 1 else np.hstack(tables)
-        return pd.DataFrame(whole, index=index, copy=False).infer_objects()
-    frames = [pd.DataFrame(table, index=index, copy=False).infer_objects() for table in tables]
+        return _with_dtypes(pd.DataFrame(whole, index=index, copy=False))
+    frames = [_with_dtypes(pd.DataFrame(table, index=index, copy=False)) for table in tables]
     return pd.concat(frames, axis=1)
+
+
+def _with_dtypes(table: pd.DataFrame) -> pd.DataFrame:
+    """Return the table with the dtypes that its values have; whole numbers beside nulls stay whole.
+
+    pandas would make floats of them, which round from 2^53 on.
+    """
+    for place in range(table.shape[1]):
+        column: Any = table.iloc[:, place]
+        if column.dtype.kind == "O" and _is_large_beside_nulls(column):
+            table.isetitem(place, column.astype("Int64"))
+    return table.infer_objects()
+
+
+def _is_large_beside_nulls(column: pd.Series[Any]) -> bool:
+    if pd.api.types.infer_dtype(column, skipna=True) != "integer":
+        return False
+    held = column.dropna()
+    return len(held) < len(column) and EXACT < max(map(abs, held)) < 2**63
 
 
 def _labels(blocks: Sequence[Block], names: Sequence[str]) -> pd.MultiIndex:

@@ -66,7 +66,7 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= '2024-0
 -- bound
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = ? AND "orders"."city" <> ? COLLATE BINARY AND "orders"."price" > ? AND "orders"."weight" >= ? AND "orders"."city" < ? COLLATE BINARY AND "orders"."city" <= ? COLLATE BINARY AND "orders"."is_paid" = ? AND "orders"."thing" = ? COLLATE BINARY LIMIT 50001
 -- parameters
--- (5, 'Köln', Decimal('9.99'), 0.5, 'M', 'z', True, 'unknown kind')
+-- (5, 'Köln', 9.99, 0.5, 'M', 'z', True, 'unknown kind')
 -- display
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = 5 AND "orders"."city" <> 'Köln' COLLATE BINARY AND "orders"."price" > 9.99 AND "orders"."weight" >= 0.5 AND "orders"."city" < 'M' COLLATE BINARY AND "orders"."city" <= 'z' COLLATE BINARY AND "orders"."is_paid" = TRUE AND "orders"."thing" = 'unknown kind' COLLATE BINARY LIMIT 50001
 
