@@ -56,7 +56,8 @@ class Settings:
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
         samples_row_limit: rows of `samples` when none is named (`drill_detail` has the default of every query).
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
-        statement_timeout_s: seconds a statement may run on a user's database.
+        statement_timeout_s: seconds a statement may take on a user's database, connecting included; whoever asks is
+            answered at most two seconds later, even where the database says nothing.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
         relative_start: what an open start of a relative range runs from.

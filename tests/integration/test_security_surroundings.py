@@ -344,6 +344,7 @@ def test_probes_ask_as_the_user_where_the_database_impersonates(tmp_path: Path, 
         row_security=RowSecurity(
             books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)
         ),
+        timeout_s=30.0,
     )
     anna = Actor(user=User(id=7, username="anna"), roles=(Role(id=1, name="all", is_admin=True),))
     record = database(f"sqlite:///{tmp_path}/shop.db", impersonate_user=impersonates)

@@ -14,7 +14,8 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._execution.sessions.base import OpenRequest, Session
+from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._records.database import Database
@@ -126,7 +127,12 @@ class SqlAlchemyConnector:
 
     def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:
         options = check_engine_params(database.extra, checked.spec)
-        pool = {"pool_size": self._settings.pool_size, "pool_timeout": _POOL_TIMEOUT_S, "pool_recycle": _POOL_RECYCLE_S}
+        pool: dict[str, Any] = {
+            "pool_size": self._settings.pool_size,
+            "pool_timeout": min(_POOL_TIMEOUT_S, self._settings.statement_timeout_s),
+            "pool_recycle": _POOL_RECYCLE_S,
+            **without_driver_logs(LOGGING_NAME),
+        }
         memory_name = checked.memory_name
         if memory_name == "":  # private: nobody else can know the name
             memory_name = f"{self._name}-{database.id}-{database.uuid}"
@@ -138,6 +144,7 @@ class SqlAlchemyConnector:
             memory_name=memory_name,
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
+            answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
         )
 
     def _session(self, spec: EngineSpec) -> Session:

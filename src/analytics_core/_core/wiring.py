@@ -109,7 +109,8 @@ def build_runtime(parts: Parts) -> Runtime:
 
 
 def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Probes:
-    reflector = Reflector(parts.connector, specs=parts.registry.get)
+    limit_s = parts.settings.statement_timeout_s
+    reflector = Reflector(parts.connector, specs=parts.registry.get, timeout_s=limit_s)
     return Probes(
         policy=parts.policy,
         registry=parts.registry,
@@ -117,6 +118,7 @@ def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity
         names=KeptNames(reflector, parts.cache, EntrySeal(parts.settings.key)),
         runner=statements,
         row_security=row_security,
+        timeout_s=limit_s,
     )
 
 

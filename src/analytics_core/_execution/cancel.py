@@ -68,6 +68,7 @@ class Stopper:
         self._interrupt: Callable[[], None] | None = None
         self._repeat_s = 0.02
         self._watcher: threading.Thread | None = None
+        self._on_stop: Callable[[], None] = _nothing
 
     @property
     def reason(self) -> StopReason | None:
@@ -78,6 +79,12 @@ class Stopper:
         """Remember the first reason; for a worker that stops itself."""
         if self._reason is None:
             self._reason = reason
+
+    def on_stop(self, tell: Callable[[], None]) -> None:
+        """Call `tell` when the run is stopped, at once when it was already."""
+        self._on_stop = tell
+        if self._wake.is_set():
+            tell()
 
     def arm(self, interrupt: Callable[[], None], *, after_s: float | None, repeat_s: float = 0.02) -> None:
         """Say how to interrupt the run; with `after_s` that happens by itself after so many seconds."""
@@ -97,6 +104,7 @@ class Stopper:
             self._wake.set()
             if self._interrupt is not None and self._watcher is None:
                 self._start_watcher(None)
+        self._on_stop()
 
     def finish(self) -> None:
         """Say that the run is over; when this returns, no interrupt is under way."""
@@ -128,3 +136,7 @@ class Stopper:
             with suppress(Exception):
                 self._interrupt()
             return True
+
+
+def _nothing() -> None:
+    """Tell nobody."""

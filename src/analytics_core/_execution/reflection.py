@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
-from sqlalchemy.exc import NoSuchTableError, SQLAlchemyError
+from sqlalchemy.exc import NoSuchTableError
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
 from analytics_core._execution import sqlite_reflection
-from analytics_core._execution.diagnosis import Sent, diagnose
+from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
-from analytics_core._execution.sessions.base import VALUE_FAILURES
 from analytics_core._execution.sessions.sqlite import without_authoriser
 from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
@@ -51,11 +50,15 @@ class Reflector:
     Args:
         connector: gives the engines.
         specs: finds the spec of a database's engine, for its error patterns; None: the built-in engines.
+        timeout_s: seconds that one question may take.
     """
 
-    def __init__(self, connector: Connector, *, specs: Callable[[str], EngineSpec] | None = None) -> None:
-        self._connector = connector
+    def __init__(
+        self, connector: Connector, *, specs: Callable[[str], EngineSpec] | None = None, timeout_s: float = 60.0
+    ) -> None:
+        self._connections = Connections(connector)
         self._specs = specs or default_registry().get
+        self._timeout_s = timeout_s
 
     def schemas(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
         """Return the schema names, sorted."""
@@ -134,18 +137,20 @@ class Reflector:
         names: Sequence[str | None] = (),
         sql: str = "",
     ) -> Result:
-        """Border to the drivers: answer a question on one connection, or raise the diagnosed error, unchained.
+        """Answer a question on one connection in time; an error may repeat `names`, and those in `sql`."""
 
-        An error may repeat the `names` that were asked for, and those in `sql`.
-        """
-        engine: sa.Engine = self._connector.engine(database, identity=identity)
-        try:
-            with engine.connect() as connection, _free_to_reflect(connection):
+        def ask(lent: OpenConnection) -> Result:
+            connection = lent.connection
+            with (
+                lent.session.limited(connection, lent.stopper, timeout_s=lent.left_s),
+                _free_to_reflect(connection),
+            ):
                 return question(connection)
-        except (SQLAlchemyError, engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES) as error:
-            sent = Sent(sql=sql, names=tuple(filter(None, names)), url=engine.url)
-            failure = diagnose(error, self._specs(database.engine), sent=sent)
-        raise failure
+
+        spec, sent = self._specs(database.engine), tuple(filter(None, names))
+        return self._connections.use(
+            database, spec, ask, timeout_s=self._timeout_s, identity=identity, sql=sql, names=sent
+        )
 
     def _no_table(self, database: Database, *, table: str, schema: str | None, identity: str | None) -> DatabaseError:
         try:

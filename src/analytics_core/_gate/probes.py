@@ -25,7 +25,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import VirtualDatasetError
 
-_TRIAL_LIMITS = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=15.0)
+_LONGEST_TRIAL_S = 15.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +50,7 @@ class Probes:
         names: KeptNames,
         runner: StatementRunner,
         row_security: RowSecurity,
+        timeout_s: float,
     ) -> None:
         self._policy = policy
         self._registry = registry
@@ -57,6 +58,7 @@ class Probes:
         self._names = names
         self._runner = runner
         self._row_security = row_security
+        self._trial = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=min(timeout_s, _LONGEST_TRIAL_S))
 
     def columns_of(
         self, actor: Actor, dataset: Dataset, database: Database, *, sql: str | None
@@ -140,7 +142,7 @@ class Probes:
             sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=("one",), kinds=(ValueKind.INTEGER,)
         )
         spec, identity = self._registry.get(database.engine), actor.identity_on(database)
-        self._runner.run(database, spec, statement, limits=_TRIAL_LIMITS, identity=identity)
+        self._runner.run(database, spec, statement, limits=self._trial, identity=identity)
 
 
 def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:

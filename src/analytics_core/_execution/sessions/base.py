@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar
@@ -22,8 +22,11 @@ from analytics_core.errors import ConnectionUriError, ResultTooLargeError, State
 STREAM_OPTION = "analytics_core_open"
 """Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
 
-BACKSTOP_FACTOR = 1.2
+BACKSTOP_S = 0.5
 """The server's own time limit comes first; ours follows, in case the statement has lifted the server's."""
+
+ANSWER_GRACE_S = 1.0
+"""How long after its time limit a statement's connection waits for the server; then the connection is given up."""
 
 _READING_WORDS = frozenset({"select", "with", "values", "table", "from", "explain", "show", "describe", "desc"})
 _MAY_WRITE = frozenset({"explain"})
@@ -49,7 +52,8 @@ rows that Python cannot hold, and C++ exceptions that DuckDB hands on as Runtime
 class OpenRequest:
     """What an engine of SQLAlchemy is made from; the policy has checked all of it.
 
-    `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory.
+    `file` is the resolved path of a file-based engine; None with `memory_name` for a database in memory. `answer_s`
+    is how long a server may leave a connection without an answer.
     """
 
     url: sa.URL
@@ -57,6 +61,7 @@ class OpenRequest:
     memory_name: str | None = None
     connect_args: Mapping[str, Any] = field(default_factory=dict)
     pool_options: Mapping[str, Any] = field(default_factory=dict)
+    answer_s: float = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,15 +96,21 @@ class Session:
             ResultTooLargeError: the byte budget is crossed; the statement was stopped.
         """
         refuse_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
-        raw = request.connection.connection.driver_connection
-        interrupt = getattr(raw, "cancel", None) or request.connection.invalidate
-        request.stopper.arm(interrupt, after_s=request.limits.timeout_s, repeat_s=self.repeat_s)
         try:
-            return read_result(start_statement(request), request)
+            with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
+                return read_result(start_statement(request), request)
         except (ResultTooLargeError, DriverFailureError):
             # The statement may still run: the pool opens a fresh connection in its place.
             request.connection.invalidate()
             raise
+
+    @contextmanager
+    def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
+        """Hold what the block runs on the connection to a time limit, and tell `stopper` how to interrupt it."""
+        raw = connection.connection.driver_connection
+        interrupt = getattr(raw, "cancel", None) or connection.invalidate
+        stopper.arm(interrupt, after_s=timeout_s, repeat_s=self.repeat_s)
+        yield
 
     def writer(self, _request: OpenRequest) -> AbstractContextManager[Any]:
         """Give the host a writable connection to a database in memory; only engines that have such databases."""

@@ -16,6 +16,7 @@ import pyarrow as pa
 import sqlalchemy as sa
 from duckdb_sqlalchemy import ConnectionWrapper
 
+from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.fetching import Fetched, fetch_arrow
 from analytics_core._execution.sessions.base import (
     DriverFailureError,
@@ -87,12 +88,19 @@ class DuckdbSession(Session):
         statement = request.statement
         _refuse_unless_one_query(native, statement.sql)
         raw.begin()
-        request.stopper.arm(native.interrupt, after_s=request.limits.timeout_s)
         try:
-            native.execute(statement.sql, statement.parameters or None)
-            return _read(native, request)
+            with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
+                native.execute(statement.sql, statement.parameters or None)
+                return _read(native, request)
         finally:
             native.rollback()
+
+    @contextmanager
+    def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
+        """Interrupt from a timer thread once the time is over."""
+        raw: Any = connection.connection.driver_connection
+        stopper.arm(raw.native.interrupt, after_s=timeout_s)
+        yield
 
     @contextmanager
     def writer(self, request: OpenRequest) -> Iterator[duckdb.DuckDBPyConnection]:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
-from contextlib import closing, suppress
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager, suppress
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
-from analytics_core._execution.cancel import StopReason
+from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
 from analytics_core._execution.fetching import Fetched, fetch_rows
 from analytics_core._execution.sessions.base import (
-    BACKSTOP_FACTOR,
+    ANSWER_GRACE_S,
+    BACKSTOP_S,
     STREAM_OPTION,
     DriverFailureError,
     OpenRequest,
@@ -38,6 +40,9 @@ _LITERALS_AND_COMMENTS = re.compile(
 _RESET_CONNECTION = 0x1F
 """The command of the protocol (COM_RESET_CONNECTION) that makes a session new without a new log-in."""
 
+_KILL_TIMEOUT_S = 2
+"""What each wait of the second connection may take that stops a statement."""
+
 _FEW_ROWS = 1_000
 """Unread rows up to this many are read to the end, which is cheaper than another connection."""
 
@@ -49,7 +54,8 @@ class MysqlSession(Session):
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of read-only sessions in UTC; local files are never sent."""
-        arguments = {"connect_timeout": 10, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
+        patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), CONNECT_TIMEOUT_S)
+        arguments = {**patience, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
         engine = sa.create_engine(
             request.url,
             connect_args=arguments,
@@ -60,23 +66,32 @@ class MysqlSession(Session):
         )
         event.listen(engine, "connect", _pin_session)
         event.listen(engine.pool, "reset", _discard_session)
+        bound_waits(engine, answer_s=request.answer_s)
         positional, named = engine.dialect.create_connect_args(request.url)
-        open_connection = _opener(engine, positional, {**named, **arguments})
+        short = dict.fromkeys(patience, _KILL_TIMEOUT_S)
+        open_connection = _opener(engine, positional, {**named, **arguments, **short})
         return engine.execution_options(**{STREAM_OPTION: open_connection})
 
     def run(self, request: RunRequest) -> Fetched:
         """Pin the session again (a statement may have changed it), then stream the rows."""
         refuse_unless_reading(request.statement.sql)
         refuse_file_writing(request.statement.sql)
-        connection, limits = request.connection, request.limits
-        connection.exec_driver_sql(_session_settings(connection, limits.timeout_s))
-        request.stopper.arm(_killer(connection), after_s=limits.timeout_s * BACKSTOP_FACTOR, repeat_s=self.repeat_s)
-        started = time.monotonic()
-        fetched = _read_stream(request)
-        if time.monotonic() - started > limits.timeout_s:
+        timeout_s = request.limits.timeout_s
+        with self.limited(request.connection, request.stopper, timeout_s=timeout_s):
+            started = time.monotonic()
+            fetched = _read_stream(request)
+        if time.monotonic() - started > timeout_s:
             # Some functions (BENCHMARK, SLEEP) end early at the limit and give 0 as if all were well.
             request.stopper.note(StopReason.TIMED_OUT)
         return fetched
+
+    @contextmanager
+    def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
+        """Pin the session with the server's own time limit; KILL and the end of the connection follow it."""
+        allow_answer(connection.connection.driver_connection, timeout_s + ANSWER_GRACE_S)
+        stopper.arm(_killer(connection), after_s=timeout_s + BACKSTOP_S, repeat_s=self.repeat_s)
+        connection.exec_driver_sql(_session_settings(connection, timeout_s))
+        yield
 
 
 def refuse_file_writing(sql: str) -> None:

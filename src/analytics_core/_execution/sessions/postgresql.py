@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from contextlib import closing
+from contextlib import closing, contextmanager
 from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from analytics_core._execution.cancel import Stopper
+from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
 from analytics_core._execution.fetching import Fetched, fetch_rows
 from analytics_core._execution.sessions.base import (
-    BACKSTOP_FACTOR,
+    ANSWER_GRACE_S,
+    BACKSTOP_S,
     OpenRequest,
     RunRequest,
     Session,
@@ -33,7 +36,7 @@ class PostgresqlSession(Session):
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
         """Return an engine of read-only sessions in UTC."""
-        arguments = {"connect_timeout": 10, "application_name": "analytics_core", **request.connect_args}
+        arguments = {**_patience(request), "application_name": "analytics_core", **request.connect_args}
         arguments |= {"options": _SESSION_OPTIONS, "prepare_threshold": None}
         engine = sa.create_engine(
             request.url,
@@ -44,24 +47,46 @@ class PostgresqlSession(Session):
             **request.pool_options,
         )
         event.listen(engine.pool, "reset", _discard_session)
+        bound_waits(engine, answer_s=request.answer_s)
         return engine
 
     def run(self, request: RunRequest) -> Fetched:
         """Run with the server's own time limit, row chunks read as they are asked for."""
         refuse_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection
-        limits, statement = request.limits, request.statement
-        request.stopper.arm(
-            lambda: raw.cancel_safe(timeout=_CANCEL_TIMEOUT_S),
-            after_s=limits.timeout_s * BACKSTOP_FACTOR,
-            repeat_s=self.repeat_s,
+        statement = request.statement
+        with (
+            self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s),
+            raw.cursor() as cursor,
+            # `stream` uses the extended protocol, which takes one statement only. Closing it cancels on the server.
+            closing(cursor.stream(statement.sql, statement.parameters or {}, size=_ROWS_PER_CHUNK)) as rows,
+        ):
+            return _read(cursor, rows, request)
+
+    @contextmanager
+    def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
+        """Set the server's own time limit; a cancel and the end of the connection follow where it does not answer."""
+        raw: Any = connection.connection.driver_connection
+        allow_answer(raw, timeout_s + ANSWER_GRACE_S)
+        stopper.arm(
+            lambda: raw.cancel_safe(timeout=_CANCEL_TIMEOUT_S), after_s=timeout_s + BACKSTOP_S, repeat_s=self.repeat_s
         )
         with raw.cursor() as cursor:
             # A query, not SET LOCAL: it takes a snapshot, after which the transaction can no longer be made writable.
-            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{limits.timeout_s * 1000:.0f}"])
-            # `stream` uses the extended protocol, which takes one statement only. Closing it cancels on the server.
-            with closing(cursor.stream(statement.sql, statement.parameters or {}, size=_ROWS_PER_CHUNK)) as rows:
-                return _read(cursor, rows, request)
+            cursor.execute("SELECT set_config('statement_timeout', %s, true)", [f"{timeout_s * 1000:.0f}"])
+        yield
+
+
+def _patience(request: OpenRequest) -> dict[str, Any]:
+    """Return what libpq and the kernel are told about servers that are gone without a word."""
+    unacknowledged_ms = round(request.answer_s * 1000)
+    return {
+        "connect_timeout": CONNECT_TIMEOUT_S,
+        "tcp_user_timeout": unacknowledged_ms,
+        "keepalives_idle": 30,
+        "keepalives_interval": 5,
+        "keepalives_count": 3,
+    }
 
 
 def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:

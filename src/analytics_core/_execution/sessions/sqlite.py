@@ -70,12 +70,18 @@ class SqliteSession(Session):
     def run(self, request: RunRequest) -> Fetched:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
         refuse_unless_reading(request.statement.sql)
-        raw = request.connection.connection.driver_connection
-        assert isinstance(raw, sqlite3.Connection)  # noqa: S101 - tells the type checker
-        request.stopper.arm(raw.interrupt, after_s=None)
-        raw.set_progress_handler(_clock(request.stopper, request.limits.timeout_s), _STEPS_BETWEEN_CLOCK_CHECKS)
-        try:
+        with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
             return read_result(start_statement(request), request, adapt_kind=_sqlite_kind)
+
+    @contextmanager
+    def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
+        """Let SQLite itself look at the clock every few thousand steps; an interrupt comes from elsewhere."""
+        raw = connection.connection.driver_connection
+        assert isinstance(raw, sqlite3.Connection)  # noqa: S101 - tells the type checker
+        stopper.arm(raw.interrupt, after_s=None)
+        raw.set_progress_handler(_clock(stopper, timeout_s), _STEPS_BETWEEN_CLOCK_CHECKS)
+        try:
+            yield
         finally:
             raw.set_progress_handler(None, 0)
 

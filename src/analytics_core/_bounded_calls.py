@@ -1,0 +1,131 @@
+"""Calls that are waited for no longer than their caller says, whatever they wait for themselves."""
+
+from __future__ import annotations
+
+import contextvars
+import queue
+import threading
+from collections.abc import Callable
+from typing import Any, Final, Generic, TypeVar
+
+Result = TypeVar("Result")
+
+_IDLE_S: Final = 10.0
+"""How long a thread without work stays for the next call."""
+
+
+class PendingCall(Generic[Result]):
+    """A call on its way in another thread."""
+
+    def __init__(self, work: Callable[[], Result]) -> None:
+        self._work = work
+        self._context = contextvars.copy_context()
+        self._signals: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._guard = threading.Lock()
+        self._is_over = False
+        self._dispose: Callable[[Result], object] | None = None
+        self._result: Result | None = None
+        self._error: BaseException | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the call has returned or raised."""
+        return self._is_over
+
+    def wait(self, timeout_s: float) -> bool:
+        """Wait until the call is over, it is woken or `timeout_s` seconds have passed; tell whether it is over."""
+        if not self._is_over and timeout_s > 0:
+            try:
+                self._signals.get(timeout=timeout_s)
+            except queue.Empty:
+                return self._is_over
+        return self._is_over
+
+    def wake(self) -> None:
+        """End one wait although the call is not over."""
+        self._signals.put(None)
+
+    def result(self) -> Result:
+        """Return what the call returned, or raise what it raised; only once it is over."""
+        if self._error is not None:
+            try:
+                raise self._error
+            finally:
+                self._error = None  # a traceback that holds its own exception lives until the collector comes
+        return self._result  # type: ignore[return-value]  # over without an error
+
+    def abandon(self, dispose: Callable[[Result], object]) -> None:
+        """Say that nobody waits any more; a result that still comes goes to `dispose`, an error nowhere."""
+        with self._guard:
+            self._dispose = dispose
+            is_late = self._is_over and self._error is None
+        if is_late:
+            dispose(self._result)  # type: ignore[arg-type]  # over without an error
+
+    def run(self) -> None:
+        """Do the work, in the thread that it was given to."""
+        try:
+            result = self._context.run(self._work)
+        except BaseException as error:  # border of a thread: whoever waits is told, whatever it is
+            self._end(None, error)
+        else:
+            self._end(result, None)
+
+    def _end(self, result: Result | None, error: BaseException | None) -> None:
+        with self._guard:
+            self._result, self._error, self._is_over = result, error, True
+            dispose = self._dispose
+        self._signals.put(None)
+        if dispose is not None and error is None:
+            dispose(result)  # type: ignore[arg-type]  # over without an error
+
+
+class BoundedCalls:
+    """Threads that do calls for others, so that a caller need not wait for what hangs.
+
+    A thread without work waits for the next call for a while, since starting one costs more than a handover. One whose
+    call hangs is out of use until the call returns; the process may end meanwhile. Any thread may use it.
+
+    Args:
+        name: of the threads.
+    """
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._guard = threading.Lock()
+        self._idle: list[queue.SimpleQueue[PendingCall[Any] | None]] = []
+
+    def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
+        """Start `work` at once in another thread, in the context of the caller."""
+        call = PendingCall(work)
+        with self._guard:
+            inbox = self._idle.pop() if self._idle else None
+        if inbox is None:
+            inbox = queue.SimpleQueue()
+            threading.Thread(target=self._serve, args=(inbox,), name=self._name, daemon=True).start()
+        inbox.put(call)
+        return call
+
+    def close(self) -> None:
+        """Let the threads without work go; the object may be used again."""
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for inbox in idle:
+            inbox.put(None)
+
+    def _serve(self, inbox: queue.SimpleQueue[PendingCall[Any] | None]) -> None:
+        while (call := self._next(inbox)) is not None:
+            call.run()
+            del call  # its result must not live as long as this thread waits
+            with self._guard:
+                self._idle.append(inbox)
+
+    def _next(self, inbox: queue.SimpleQueue[PendingCall[Any] | None]) -> PendingCall[Any] | None:
+        try:
+            return inbox.get(timeout=_IDLE_S)
+        except queue.Empty:
+            with self._guard:
+                if inbox in self._idle:
+                    self._idle.remove(inbox)
+                    return None
+        return inbox.get()  # somebody took this thread in the same moment: a call, or the end, is on its way

@@ -1,0 +1,191 @@
+"""Work on a connection of a user's database: within its time, stoppable, its failures diagnosed."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+
+from analytics_core._bounded_calls import BoundedCalls, PendingCall
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
+from analytics_core._execution.diagnosis import Sent, diagnose
+from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
+from analytics_core._execution.sessions.choice import session_of
+from analytics_core._records.database import Database
+from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
+from analytics_core.ports import Connector
+
+Result = TypeVar("Result")
+
+_LOG = logging.getLogger(__name__)
+
+_LATEST_S: Final = 1.5
+"""How long after its time limit, or after it was cancelled, work is waited for; whoever asked is answered then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenConnection:
+    """A connection, and what work on it needs: its session, what may stop it, and the seconds that are left."""
+
+    connection: sa.Connection
+    session: Session
+    stopper: Stopper
+    left_s: float
+
+
+class Connections:
+    """Connections of users' databases, lent for one piece of work; any thread may use it.
+
+    The work runs in a thread of its own. So its time limit holds for all that it waits for, in every driver: names
+    that do not resolve, a full pool, a server that takes connections and says nothing. And Ctrl-C reaches whoever
+    waits, not a driver, some of which swallow it.
+    """
+
+    def __init__(self, connector: Connector) -> None:
+        self._connector = connector
+        self._calls = BoundedCalls("database")
+
+    def use(
+        self,
+        database: Database,
+        spec: EngineSpec,
+        work: Callable[[OpenConnection], Result],
+        *,
+        timeout_s: float,
+        identity: str | None = None,
+        cancel: CancelToken | None = None,
+        sql: str = "",
+        names: Sequence[str] = (),
+    ) -> Result:
+        """Return what `work` returns; its transaction is rolled back whatever happens.
+
+        An error may repeat the `names` that were asked for, and those in the statement `sql`.
+
+        Raises:
+            StatementTimeoutError: the time is over, at the latest two seconds ago.
+            StatementStoppedError: `cancel` stopped it.
+            DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
+            AnalyticsError: what `work` raises of its own.
+        """
+        engine: sa.Engine = self._connector.engine(database, identity=identity)
+        sent = Sent(sql=sql, names=tuple(names), url=engine.url)
+        loan = _Loan(engine=engine, spec=spec, work=work, timeout_s=timeout_s, sent=sent)
+        token = cancel or CancelToken()
+        pending = self._calls.start(loan.outcome)
+        token.attach(loan.stopper)
+        try:
+            outcome = loan.wait(pending)
+        finally:
+            token.detach(loan.stopper)
+        if isinstance(outcome, _Failure):
+            if outcome.lost:
+                _LOG.warning("a connection to database %s was lost (%s)", database.id, outcome.error.error_type)
+            raise outcome.error
+        return outcome
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """What went wrong, as the caller hears of it; `lost` says that a connection did not survive it."""
+
+    error: AnalyticsError
+    lost: bool = False
+
+
+class _Loan(Generic[Result]):
+    """One connection on loan."""
+
+    def __init__(
+        self,
+        *,
+        engine: sa.Engine,
+        spec: EngineSpec,
+        work: Callable[[OpenConnection], Result],
+        timeout_s: float,
+        sent: Sent,
+    ) -> None:
+        self.stopper = Stopper()
+        self._engine = engine
+        self._spec = spec
+        self._work = work
+        self._timeout_s = timeout_s
+        self._sent = sent
+        self._deadline = time.monotonic() + timeout_s
+        self._is_connected = False
+
+    def wait(self, pending: PendingCall[Result | _Failure]) -> Result | _Failure:
+        """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
+        self.stopper.on_stop(pending.wake)
+        latest = self._deadline + _LATEST_S
+        try:
+            while not pending.wait(latest - time.monotonic()):
+                now = time.monotonic()
+                if now >= latest:
+                    return self._given_up(pending)
+                latest = min(latest, now + _LATEST_S)  # cancelled
+        except BaseException:  # Ctrl-C: goes on upwards
+            self.stopper.stop(StopReason.CANCELLED)
+            pending.abandon(lambda _late: None)
+            raise
+        return pending.result()
+
+    def outcome(self) -> Result | _Failure:
+        """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""
+        driver_errors = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES)
+        try:
+            result = self._on_connection()
+        except AnalyticsError as error:
+            return _Failure(error)
+        except driver_errors as error:
+            lost = isinstance(error, DBAPIError) and error.connection_invalidated
+            return _Failure(self._stop_error() or self._named_limit(diagnose(error, self._spec, sent=self._sent)), lost)
+        finally:
+            self.stopper.finish()
+        stopped = self._stop_error()
+        return _Failure(stopped) if stopped else result
+
+    def _on_connection(self) -> Result:
+        with self._engine.connect() as connection:
+            self._is_connected = True
+            if error := self._stop_error():
+                raise error
+            left_s = max(self._deadline - time.monotonic(), 0.001)
+            lent = OpenConnection(
+                connection=connection, session=session_of(self._engine), stopper=self.stopper, left_s=left_s
+            )
+            try:
+                return self._work(lent)
+            finally:
+                # Before the connection goes back: no interrupt may reach whoever gets it next.
+                self.stopper.finish()
+
+    def _given_up(self, pending: PendingCall[Result | _Failure]) -> _Failure:
+        self.stopper.stop(StopReason.TIMED_OUT)
+        pending.abandon(lambda _late: None)
+        error = self._stop_error()
+        assert error is not None  # noqa: S101 - stopped above, at the latest
+        return _Failure(error, lost=True)
+
+    def _stop_error(self) -> DatabaseError | None:
+        if self.stopper.reason is StopReason.CANCELLED:
+            return StatementStoppedError("the statement was cancelled and has been stopped", engine=self._spec.name)
+        return self._timeout_error() if self.stopper.reason is StopReason.TIMED_OUT else None
+
+    def _timeout_error(self) -> StatementTimeoutError:
+        message = (
+            f"the statement ran longer than {self._timeout_s:g} seconds and was stopped; "
+            "narrow the time range or raise the limit"
+            if self._is_connected
+            else f"the database did not answer within {self._timeout_s:g} seconds; check that its server runs"
+        )
+        return StatementTimeoutError(message, engine=self._spec.name, extra={"timeout_s": self._timeout_s})
+
+    def _named_limit(self, error: DatabaseError) -> DatabaseError:
+        """Return the error; one for the server's own time limit says how many seconds that was."""
+        return self._timeout_error() if isinstance(error, StatementTimeoutError) else error

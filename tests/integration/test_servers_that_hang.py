@@ -1,0 +1,141 @@
+"""A server behind a proxy that stops forwarding: every answer comes at most two seconds after its limit."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS, Target, limits, target
+from tests.support.stalling_proxy import StallingProxy, stalling_proxy, through
+
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.statements import CancelToken
+from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
+
+pytestmark = pytest.mark.server
+
+LIMIT_S = 1.0
+BEYOND_S = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Behind:
+    """A database of one engine behind a proxy."""
+
+    name: str
+    shop: Target
+    proxy: StallingProxy
+    endless: str
+
+
+@pytest.fixture(params=["postgresql", "mysql"])
+def behind(
+    request: pytest.FixtureRequest,
+    make_postgres_database: Callable[..., str],
+    make_mariadb_database: Callable[[], str],
+) -> Iterator[Behind]:
+    is_postgres = request.param == "postgresql"
+    url = make_postgres_database() if is_postgres else make_mariadb_database()
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    with (
+        stalling_proxy(port) as proxy,
+        target(through(url, proxy), engine=request.param, statement_timeout_s=LIMIT_S) as shop,
+    ):
+        yield Behind(
+            name=request.param,
+            shop=shop,
+            proxy=proxy,
+            endless=POSTGRES_ENDLESS if is_postgres else MARIADB_ENDLESS,
+        )
+
+
+def failure_of(work: Callable[[], object], *, most_s: float = LIMIT_S + BEYOND_S) -> AnalyticsError:
+    """Return the typed error of `work`, which must come in time."""
+    started = time.monotonic()
+    with pytest.raises(AnalyticsError) as caught:
+        work()
+    assert time.monotonic() - started < most_s
+    return caught.value
+
+
+def run(behind: Behind, sql: str = "SELECT 1", **options: object) -> Callable[[], object]:
+    return lambda: behind.shop.run(sql, limits=limits(timeout_s=LIMIT_S), **options)  # type: ignore[arg-type]
+
+
+def test_a_pooled_connection_that_hangs_is_given_up(behind: Behind) -> None:
+    assert behind.shop.rows("SELECT 1") == [(1,)]
+    behind.proxy.stall()
+    assert isinstance(failure_of(run(behind)), StatementTimeoutError)
+
+
+def test_a_server_that_takes_connections_and_says_nothing_is_given_up(behind: Behind) -> None:
+    behind.proxy.stall()
+    failure = failure_of(run(behind))
+    assert isinstance(failure, DatabaseError)
+    assert "did not answer" in failure.message
+
+
+def test_a_server_that_hangs_while_a_statement_runs_is_given_up(behind: Behind) -> None:
+    threading.Timer(0.3, behind.proxy.stall).start()
+    assert isinstance(failure_of(run(behind, behind.endless)), StatementTimeoutError)
+
+
+def test_cancelling_is_answered_although_the_server_hangs(behind: Behind) -> None:
+    token = CancelToken()
+    threading.Timer(0.2, behind.proxy.stall).start()
+    threading.Timer(0.4, token.cancel).start()
+    long = limits(timeout_s=60)
+    failure = failure_of(lambda: behind.shop.run(behind.endless, limits=long, cancel=token), most_s=0.4 + BEYOND_S)
+    assert isinstance(failure, StatementStoppedError)
+
+
+@pytest.mark.parametrize("question", ["schemas", "tables", "functions"])
+def test_reflection_ends_too(behind: Behind, question: str) -> None:
+    reflector = Reflector(behind.shop.connector, timeout_s=LIMIT_S)
+    assert getattr(reflector, question)(behind.shop.record) is not None
+    behind.proxy.stall()
+    assert isinstance(failure_of(lambda: getattr(reflector, question)(behind.shop.record)), DatabaseError)
+
+
+def test_many_callers_are_all_answered_in_time(behind: Behind) -> None:
+    assert behind.shop.rows("SELECT 1") == [(1,)]
+    behind.proxy.stall()
+    taken: list[float] = []
+
+    def ask() -> None:
+        started = time.monotonic()
+        with pytest.raises(AnalyticsError):
+            run(behind)()
+        taken.append(time.monotonic() - started)
+
+    threads = [threading.Thread(target=ask) for _ in range(20)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(taken) == 20
+    assert max(taken) < LIMIT_S + BEYOND_S
+
+
+def test_a_server_that_comes_back_is_asked_again(behind: Behind) -> None:
+    assert behind.shop.rows("SELECT 1") == [(1,)]
+    behind.proxy.stall()
+    failure_of(run(behind))
+    behind.proxy.resume()
+    assert behind.shop.rows("SELECT 2", limits=limits(timeout_s=20)) == [(2,)]
+
+
+def test_a_lost_connection_puts_no_driver_text_into_the_log(behind: Behind, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    assert behind.shop.rows("SELECT 1") == [(1,)]
+    behind.proxy.stall()
+    failure_of(run(behind))
+    failure_of(run(behind, behind.endless))
+    time.sleep(LIMIT_S + BEYOND_S)  # what was given up ends by itself
+    text = "\n".join(record.getMessage() for record in caplog.records if record.levelno >= logging.INFO)
+    assert not any(record.exc_info for record in caplog.records)
+    assert not any(word in text.lower() for word in ("127.0.0.1", "psycopg", "pymysql", "lost connection", "traceback"))
