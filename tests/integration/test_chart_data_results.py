@@ -246,6 +246,21 @@ def test_a_row_count_that_reaches_its_limit_does_not_claim_to_be_whole(core: Any
     assert row_limit_of(at)[2] is not False
 
 
+@pytest.mark.parametrize("kind", ["samples", "drill_detail"])
+def test_rows_of_samples_and_details_are_counted(core: Any, kind: str) -> None:
+    asked = {"is_rowcount": True, "row_limit": 10_000, "filters": [{"col": "channel", "op": "==", "val": "web"}]}
+    result = ask(core, asked, result_type=kind)
+    assert result.data == [{"rowcount": count(lambda row: row["channel"] == "web")}]
+    assert row_limit_of(result)[2] is False
+
+
+def test_a_count_of_rows_counts_what_a_series_limit_leaves(core: Any) -> None:
+    series = {"columns": ["country"], "metrics": ["count"], "series_columns": ["country"], "series_limit": 2}
+    assert ask(core, {**series, "is_rowcount": True}).data == [{"rowcount": ask(core, series).rowcount}]
+    others = {**series, "group_others_when_limit_reached": True}
+    assert ask(core, {**others, "is_rowcount": True}).data == [{"rowcount": ask(core, others).rowcount}]
+
+
 def test_row_offset_starts_further_down(core: Any) -> None:
     first = ask(core, {**BY_CHANNEL, "row_limit": 4}).data
     assert ask(core, {**BY_CHANNEL, "row_limit": 2, "row_offset": 1}).data == first[1:3]

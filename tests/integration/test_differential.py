@@ -17,7 +17,7 @@ import analytics_core
 from analytics_core.models.enums import TimeGrain
 
 ROWS = awkward.rows()
-COLUMNS = ["name", "grp", "flag", "qty"]
+COLUMNS = ["name", "grp", "flag", "qty", "price"]
 METRICS = [
     {
         "expressionType": "SIMPLE",
@@ -126,6 +126,7 @@ def queries(draw: st.DrawFn) -> dict[str, Any]:
     if plain and metrics and draw(st.booleans()):
         query |= {"series_columns": plain[:1], "series_limit": draw(st.integers(1, 4))}
         query["order_desc"] = draw(st.booleans())
+        query["group_others_when_limit_reached"] = draw(st.booleans())
     return query
 
 
@@ -162,6 +163,54 @@ def _check(cores: dict[str, Any], query: dict[str, Any]) -> None:
 
 
 COMMON = settings(deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+
+
+def _others(column: str, limit: int, **more: Any) -> dict[str, Any]:
+    series = {"series_columns": [column], "series_limit": limit, "group_others_when_limit_reached": True}
+    return {"columns": [column], "metrics": [METRICS[4]], "row_limit": 1000, **series, **more}
+
+
+OTHERS = [
+    _others("grp", 6),  # all groups are in it, one is called "Others" and one is null
+    _others("grp", 4),
+    _others("grp", 5, columns=["grp", "flag"], orderby=[["grp", False]]),
+    _others("price", 20, row_limit=12),
+    _others("price", 3, orderby=[["price", True]]),
+    _others("flag", 1),
+    _others("flag", 1, columns=["flag", "qty"], row_limit=20),
+]
+
+
+@pytest.mark.parametrize("query", OTHERS)
+def test_others_are_the_same_on_embedded_engines(embedded_cores: dict[str, Any], query: dict[str, Any]) -> None:
+    _check(embedded_cores, query)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("query", OTHERS)
+def test_others_are_the_same_on_servers(server_cores: dict[str, Any], query: dict[str, Any]) -> None:
+    _check(server_cores, query)
+
+
+def test_a_series_called_others_keeps_its_name_and_a_note_tells_that_of_the_rest(
+    embedded_cores: dict[str, Any],
+) -> None:
+    whole = _others("grp", 6, columns=["grp"])
+    every = [name for name in awkward.GROUPS if name != "Others"]
+    filters = [{"col": "grp", "op": "NOT IN", "val": [name for name in every if name]}]
+    for core in embedded_cores.values():
+        result = core.charts.data(
+            {"datasource": {"id": 1, "type": "table"}, "queries": [{**whole, "series_limit": 1, "filters": filters}]}
+        ).results[0]
+        assert result.colnames == ("grp", "COUNT of qty")
+        assert set(result.label_map) == set(result.colnames)
+        (shown,) = [row["grp"] for row in result.data]
+        assert shown == "Others"
+        assert result.notes == ()
+        asked = {**whole, "series_limit": 5}
+        result = core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [asked]}).results[0]
+        assert {"Others", "Others (rest)"} <= {row["grp"] for row in result.data}
+        assert result.notes == ("a series is called 'Others', so the rest is called 'Others (rest)'",)
 
 
 @settings(COMMON, max_examples=150)

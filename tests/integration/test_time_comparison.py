@@ -106,6 +106,22 @@ def test_a_bucket_without_a_partner_has_null(core: Any) -> None:
     assert len(answer) == 24
 
 
+@pytest.mark.parametrize("condition", [{"having": "COUNT(*) > 75"}, {"filter": 75}])
+def test_a_condition_on_a_metric_chooses_main_rows_and_cuts_no_partner(core: Any, condition: dict[str, Any]) -> None:
+    counted = by_bucket(month)
+    asked = series("P1M", "1 year ago")
+    if "having" in condition:
+        asked["extras"] = condition
+    else:
+        asked["filters"] = [{"col": "count", "op": ">", "val": condition["filter"]}]
+    answer = rows(core, asked)
+    chosen = {when for when, number in counted.items() if when.year == 2024 and number > 75}
+    assert {when for when, _, _ in answer} == chosen
+    for when, here, before in answer:
+        assert (here, before) == (counted[when], counted[when.replace(year=2023)])
+    assert any(before <= 75 for _, _, before in answer)
+
+
 def test_an_empty_shifted_range_gives_the_columns_with_nulls(core: Any) -> None:
     result = ask(core, series("P1M", "10 years ago"))
     assert result.colnames == ("when", "count", "count__10 years ago")

@@ -10,7 +10,7 @@ import sqlalchemy as sa
 
 TABLE = "Awkward rows"
 NAMES = ["Bo", "bo", "BO ", "bo", "é", "É", "straße", "漢字", "😀", "a%b", "a_b", "a\\b", "O'Hara", '"q"', "", None]
-GROUPS = ["north", "North", "south", "süd", None]
+GROUPS = ["north", "North", "south", "süd", "Others", None]
 
 
 def rows(count: int = 240, *, seed: int = 11) -> list[dict[str, Any]]:

@@ -11,7 +11,10 @@ from typing import Any
 from analytics_core._compile.calendar import truncate
 from analytics_core.models.enums import TimeGrain
 
-Row = dict[str, Any]
+Row = dict[Any, Any]
+
+REST = object()
+"""The value of series columns in rows that fall out of a series limit; such a row has their names under it."""
 
 
 def answer(query: dict[str, Any], rows: list[Row]) -> list[tuple[Any, ...]]:
@@ -29,12 +32,25 @@ def answer(query: dict[str, Any], rows: list[Row]) -> list[tuple[Any, ...]]:
     found = [(*key, *(_metric(item, members) for item in query["metrics"])) for key, members in groups.items()]
     offset = query.get("row_offset") or 0
     ordered = _ordered(query, found)
-    return ordered[offset : offset + query["row_limit"]]
+    return _named(query, ordered[offset : offset + query["row_limit"]])
+
+
+def _named(query: dict[str, Any], found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    """Return the rows with series as text and the rest as 'Others', or another name where a series is called so."""
+    if not query.get("group_others_when_limit_reached") or not query.get("series_limit"):
+        return found
+    places = [query["columns"].index(name) for name in query["series_columns"]]
+    name = "Others (rest)" if any(row[place] == "Others" for row in found for place in places) else "Others"
+    return [tuple(_text(v, name) if i in places else v for i, v in enumerate(row)) for row in found]
+
+
+def _text(value: Any, rest: str) -> str | None:
+    return rest if value is REST else None if value is None else str(value)
 
 
 def _column(item: Any, row: Row) -> Any:
     if isinstance(item, str):
-        return row[item]
+        return REST if item in row.get(REST, ()) else row[item]
     value = row[item["sqlExpression"]]
     return None if value is None else truncate(_as_moment(value), TimeGrain(item["timeGrain"]))
 
@@ -87,12 +103,15 @@ def _limited_series(query: dict[str, Any], rows: list[Row]) -> list[Row]:
     descending = query.get("order_desc") is not False
     ranked.sort(key=lambda key: _sort_key(_metric(metric, groups[key]), descending=descending))
     best = set(ranked[:limit])
+    if query.get("group_others_when_limit_reached"):
+        return [row if tuple(row[name] for name in names) in best else {**row, REST: names} for row in rows]
     return [row for row in rows if tuple(row[name] for name in names) in best]
 
 
 def _ordered(query: dict[str, Any], found: list[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
     labels = [item if isinstance(item, str) else item["label"] for item in (*query["columns"], *query["metrics"])]
-    found = sorted(found, key=lambda row: [_sort_key(part) for part in row[: len(query["columns"])]])
+    width = len(query["columns"])
+    found = sorted(found, key=lambda row: [*map(_sort_key, row[:width]), (REST in row[:width],)])
     for label, ascending in reversed(query.get("orderby", [])):
         place = labels.index(label)
         found.sort(key=lambda row: _sort_key(row[place], descending=not ascending))
@@ -114,7 +133,7 @@ class _Reversed:
 
 
 def _sort_key(value: Any, *, descending: bool = False) -> tuple[Any, ...]:
-    if value is None:
+    if value is None or value is REST:
         return (1,)
     return (0, _Reversed(value) if descending else value)
 

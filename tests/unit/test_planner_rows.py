@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support.planning import plan, view_of
+from tests.support.planning import NOW, plan, query_of, scope_of, view_of
 
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import (
@@ -15,11 +15,14 @@ from analytics_core._compile.plan import (
     ColumnExpr,
     Condition,
     FragmentExpr,
+    InOthersExpr,
     OriginKind,
     OthersExpr,
     QueryPlan,
 )
+from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import (
@@ -150,9 +153,15 @@ def test_counts_beyond_every_engine_s_reach_are_refused(field: str) -> None:
 
 
 def test_a_count_of_rows_has_no_order() -> None:
-    made = plan({**GROUPED, "is_rowcount": True, "series_limit": 3, "series_columns": ["city"]})
+    made = plan({**GROUPED, "is_rowcount": True})
     assert made.count_rows
-    assert made.series_limit is None
+    assert made.order == ()
+
+
+def test_a_count_of_rows_counts_those_that_a_series_limit_leaves() -> None:
+    made = plan({**GROUPED, "is_rowcount": True, "series_limit": 3, "series_columns": ["city"]})
+    assert made.series_limit is not None
+    assert made.series_limit.limit == 3
 
 
 # ------------------------------------------------------------------------------------------------------ series limit
@@ -212,7 +221,7 @@ def test_series_columns_must_be_among_the_columns() -> None:
     assert series(series_columns=["city", "city"]).series_limit.columns == (0,)
 
 
-def test_the_rest_becomes_others_and_its_column_a_text() -> None:
+def test_the_rest_is_null_and_told_by_a_column_of_its_own() -> None:
     made = plan(
         {
             "columns": ["quantity", "country"],
@@ -225,9 +234,34 @@ def test_the_rest_becomes_others_and_its_column_a_text() -> None:
     )
     output = made.outputs[0]
     assert isinstance(output.expr, OthersExpr)
-    assert output.kind is ValueKind.TEXT
+    assert output.kind is ValueKind.INTEGER
     assert made.order[0].expr == output.expr
-    assert len(made.order) == 2
+    assert made.order[0].nullable
+    assert isinstance(made.outputs[-1].expr, InOthersExpr)
+    assert [term.expr for term in made.order[1:]] == [made.outputs[1].expr, InOthersExpr()]
+
+
+def test_the_column_that_tells_the_rest_takes_no_label_of_the_query() -> None:
+    metric = {"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": "In_Others"}
+    made = series(metrics=[metric], group_others_when_limit_reached=True)
+    assert [output.label for output in made.outputs] == ["city", "country", "In_Others", "in_others_"]
+
+
+@pytest.mark.parametrize("fields", [{"metrics": ["orders"]}, {"metrics": None}, {"is_timeseries": False}])
+def test_a_series_limit_without_series_says_that_it_limits_nothing(fields: dict[str, Any]) -> None:
+    made = plan({**GROUPED, "series_limit": 7, **fields})
+    assert made.series_limit is None
+    (note,) = made.notes
+    assert note.startswith("series_limit: 7 limits nothing")
+    assert plan(GROUPED).notes == series().notes == ()
+
+
+def test_a_compared_range_is_not_cut_by_conditions_on_metrics() -> None:
+    query = {**GROUPED, "filters": [{"col": "orders", "op": ">", "val": 1}], "extras": {"having": "COUNT(*) > 1"}}
+    moved = TimeRange(since=None, until=NOW, text="a year before")
+    scope = scope_of(view_of())
+    assert len(plan_query(query_of(query), scope, PlanRequest()).having) == 2
+    assert plan_query(query_of(query), scope, PlanRequest(range_override=moved)).having == ()
 
 
 def test_the_choice_of_series_sees_the_same_rows_as_the_query() -> None:

@@ -16,6 +16,7 @@ from analytics_core._compile.plan import (
     ColumnExpr,
     Condition,
     FragmentExpr,
+    InOthersExpr,
     Output,
     OutputRole,
     PlanExpr,
@@ -68,6 +69,6 @@ def _names(expr: PlanExpr) -> set[str]:
             return {column.name for column in expr.tree.find_all(exp.Column)} if expr.tree is not None else set()
         case BucketExpr():
             return _names(expr.source)
-        case AggregateExpr():
+        case AggregateExpr() | InOthersExpr():
             return set()
     return _names(expr.source)

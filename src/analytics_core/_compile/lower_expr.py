@@ -10,13 +10,13 @@ from analytics_core._compile.plan import (
     BucketExpr,
     ColumnExpr,
     FragmentExpr,
+    InOthersExpr,
     OthersExpr,
     PlanExpr,
 )
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
 
-OTHERS_LABEL = "Others"
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
 _ATOMS = (
     exp.Column, exp.Literal, exp.Paren, exp.Case, exp.Cast, exp.AggFunc, exp.Anonymous,
@@ -58,7 +58,10 @@ def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:
         case AggregateExpr():
             return aggregate(expr, low)
         case OthersExpr():
-            return _others(expr, low)
+            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=lower_key(expr.source, low))])
+        case InOthersExpr():
+            zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
+            return exp.Case(ifs=[exp.If(this=_is_hit(low), true=zero)], default=one)
         case _:
             return lower_key(expr, low)
 
@@ -72,6 +75,8 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
             return bucket(expr, low)
         case AggregateExpr():
             return aggregate(expr, low)
+        case InOthersExpr():
+            return lower_expr(expr, low)
     node = raw(expr, low)
     return low.spec.text_key(node) if expr.kind is ValueKind.TEXT else node
 
@@ -106,13 +111,8 @@ def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:
     return exp.cast(node, exp.DataType.Type.INT, copy=False) if kind is ValueKind.BOOLEAN else node
 
 
-def _others(expr: OthersExpr, low: Lowering) -> exp.Expr:
-    own = lower_key(expr.source, low)
-    kind = expr.source.kind if not isinstance(expr.source, BucketExpr) else ValueKind.TIMESTAMP
-    shown = own if kind is ValueKind.TEXT else low.spec.text_key(low.spec.as_text(own))
-    others = low.spec.text_key(exp.Literal(this=OTHERS_LABEL, is_string=True))
+def _is_hit(low: Lowering) -> exp.Expr:
     hit = exp.Column(
         this=exp.Identifier(this="hit", quoted=True), table=exp.Identifier(this=low.series_alias, quoted=True)
     )
-    is_hit = exp.Not(this=exp.Is(this=hit, expression=exp.Null()))
-    return exp.Case(ifs=[exp.If(this=is_hit, true=shown)], default=others)
+    return exp.Not(this=exp.Is(this=hit, expression=exp.Null()))

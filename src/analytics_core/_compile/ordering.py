@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import resolve_column
 from analytics_core._compile.metrics import metric_label, resolve_metric
-from analytics_core._compile.plan import OrderTerm, Origin, OriginKind, Output, OutputRole
+from analytics_core._compile.plan import OrderTerm, Origin, OriginKind, OthersExpr, Output, OutputRole
 from analytics_core._compile.scope import Scope
 from analytics_core.errors import QueryError, UnknownColumnError
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
@@ -32,7 +32,8 @@ def plan_order(
 
 
 def _order(output: Output, *, descending: bool, origin: Origin) -> OrderTerm:
-    return OrderTerm(expr=output.expr, descending=descending, nullable=output.nullable is not False, origin=origin)
+    nullable = output.nullable is not False or isinstance(output.expr, OthersExpr)
+    return OrderTerm(expr=output.expr, descending=descending, nullable=nullable, origin=origin)
 
 
 def _term(

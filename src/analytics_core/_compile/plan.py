@@ -86,13 +86,18 @@ class AggregateExpr:
 
 @dataclass(frozen=True, slots=True)
 class OthersExpr:
-    """`source` where its row belongs to the top series, else the text 'Others' (`group_others_when_limit_reached`)."""
+    """`source` where its row belongs to the top series, else null (`group_others_when_limit_reached`)."""
 
     source: ColumnExpr | FragmentExpr | BucketExpr
     position: int
 
 
-PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr
+@dataclass(frozen=True, slots=True)
+class InOthersExpr:
+    """1 where a row belongs to none of the top series, else 0: it tells the rest from a series that is null."""
+
+
+PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr | InOthersExpr
 
 
 # -------------------------------------------------------------------------------------------------------- predicates
@@ -265,6 +270,7 @@ class RowLimit:
 class SeriesLimit:
     """Only the `limit` best series stay; the others vanish, or become 'Others' when `group_others`.
 
+    An `InOthersExpr` among the outputs then tells which rows they are; the answer names them (`_querying/others.py`).
     `columns` are positions in `QueryPlan.outputs`; `where` are the conditions of the inner query.
     """
 

@@ -32,7 +32,7 @@ from analytics_core._compile.plan import (
 )
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
-from analytics_core._compile.series_limit import plan_series_limit, with_others
+from analytics_core._compile.series_limit import notes_on_series, plan_series_limit, with_others
 from analytics_core._compile.time_bounds import (
     NumberedFilter,
     TimeBounds,
@@ -62,6 +62,11 @@ class PlanRequest:
     samples: bool = False
     axis: AdhocColumn | None = None
 
+    @property
+    def is_comparison(self) -> bool:
+        """Whether the rows are those of a compared range, which main rows look up."""
+        return self.range_override is not None
+
 
 def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) -> QueryPlan:
     """Return the plan of `query` with every name, value, range and limit resolved.
@@ -81,7 +86,8 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     # fail and tell of the row.
     others_where = (*filters.where, *_fixed_conditions(query, scope))
     where = (*rules, *bounds.clauses, *others_where)
-    having = (*filters.having, *_having(query, scope))
+    # Conditions on metrics choose the rows of the main range; each of those finds its partner, whatever its metrics.
+    having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)
     inner = (*rules, *inner_bounds, *others_where)
@@ -107,7 +113,11 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
-        notes=(*_range_notes(query, scope, bounds, reported), *_grain_notes(query, plain)),
+        notes=(
+            *_range_notes(query, scope, bounds, reported),
+            *_grain_notes(query, plain),
+            *notes_on_series(query, series_limit),
+        ),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 
 from analytics_core._compile.aggregation import check_aggregated
@@ -13,6 +13,7 @@ from analytics_core._compile.plan import (
     Clause,
     ColumnExpr,
     FragmentExpr,
+    InOthersExpr,
     Origin,
     OriginKind,
     OthersExpr,
@@ -27,6 +28,7 @@ from analytics_core.errors import QueryError, UnsupportedByEngineError
 from analytics_core.models.query import ChartDataQueryObject
 
 OTHERS = "Others"
+"""What the rest is called."""
 
 
 def plan_series_limit(
@@ -39,7 +41,7 @@ def plan_series_limit(
     """Return the series limit of a query, or None when it has none or nothing to limit."""
     limit = query.series_limit
     check_count(limit, field="series_limit")
-    if not limit or query.metrics is None or query.is_rowcount:
+    if not limit or query.metrics is None:
         return None
     columns = series_positions(query, outputs)
     if not columns:
@@ -81,13 +83,36 @@ def _metric(query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output]
 
 
 def with_others(outputs: Sequence[Output], limit: SeriesLimit | None) -> tuple[Output, ...]:
-    """Return the outputs with the series columns turned into 'Others' where they fall out of the limit."""
+    """Return the outputs with series columns that are null in rows that fall out of the limit, and what tells those."""
     if limit is None or not limit.group_others:
         return tuple(outputs)
-    return tuple(_others(output, i) if i in limit.columns else output for i, output in enumerate(outputs))
+    series = [_others(output, i) if i in limit.columns else output for i, output in enumerate(outputs)]
+    return (*series, _in_others({output.label.casefold() for output in outputs}, limit.origin))
 
 
 def _others(output: Output, position: int) -> Output:
     source = output.expr
     assert isinstance(source, ColumnExpr | FragmentExpr | BucketExpr)  # noqa: S101 - columns are; tells the type checker
-    return replace(output, expr=OthersExpr(source, position), kind=ValueKind.TEXT, is_temporal=False)
+    return replace(output, expr=OthersExpr(source, position), is_temporal=False)
+
+
+def _in_others(taken: Collection[str], origin: Origin) -> Output:
+    label = "in_others"
+    while label in taken:
+        label += "_"
+    return Output(
+        label=label,
+        expr=InOthersExpr(),
+        role=OutputRole.COLUMN,
+        kind=ValueKind.INTEGER,
+        origin=origin,
+        nullable=False,
+    )
+
+
+def notes_on_series(query: ChartDataQueryObject, limit: SeriesLimit | None) -> tuple[str, ...]:
+    """Return what a caller should know about a limit that limits nothing."""
+    if not query.series_limit or limit is not None:
+        return ()
+    how = "name them in series_columns" if query.metrics is not None else "raw rows have none; give metrics"
+    return (f"series_limit: {query.series_limit} limits nothing, since the query has no series: {how}",)

@@ -49,7 +49,6 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
             "metrics": None,
             "post_processing": (),
             "is_timeseries": False,
-            "is_rowcount": False,
             "series_columns": (),
             "series_limit": 0,
             "time_offsets": (),

@@ -23,6 +23,7 @@ from analytics_core._querying.comparison import Comparison, comparisons
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.offset_join import join_offset
+from analytics_core._querying.others import with_others_named
 from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
@@ -295,7 +296,8 @@ class QueryRunner:
             frame = join_offset(
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
-        processed = run_steps(frame, ready.steps if len(frame) else ())
+        named = with_others_named(frame, ready.main.plan)
+        processed = run_steps(named.frame, ready.steps if len(frame) else ())
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
         return Answered(
             frame=processed.frame,
@@ -303,7 +305,7 @@ class QueryRunner:
             fetched=fetched,
             was_cut=was_cut,
             cut_offsets=tuple(cut_offsets),
-            notes=processed.notes,
+            notes=(*named.notes, *processed.notes),
         )
 
     def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:

@@ -10,7 +10,7 @@ from typing import Any
 from analytics_core._compile.columns import column_label
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.metrics import metric_label
-from analytics_core._compile.plan import AggregateExpr, Output, QueryPlan, RowLimit
+from analytics_core._compile.plan import AggregateExpr, OthersExpr, Output, QueryPlan, RowLimit
 from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
@@ -97,7 +97,9 @@ def reported_filters(
 
 def declared_kinds(plan: QueryPlan, view: DatasetView) -> dict[str, ValueKind]:
     """Return the kind of each label as the plan and the dataset declare it, for columns without a value."""
-    declared = {output.label: output.kind for output in plan.outputs}
+    declared = {
+        output.label: ValueKind.TEXT if isinstance(output.expr, OthersExpr) else output.kind for output in plan.outputs
+    }
     for output in plan.outputs:
         if declared[output.label] is ValueKind.UNKNOWN:
             declared[output.label] = view.kinds.get(output.label, ValueKind.UNKNOWN)
