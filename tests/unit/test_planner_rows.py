@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support.planning import NOW, plan, query_of, scope_of, view_of
+from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_of
 
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import (
@@ -19,11 +19,13 @@ from analytics_core._compile.plan import (
     OriginKind,
     OthersExpr,
     QueryPlan,
+    SqlSource,
 )
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.types import ValueKind
+from analytics_core._records.dataset import DatasetColumn
 from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import (
     EmptyQueryError,
@@ -59,10 +61,49 @@ def test_what_the_payload_orders_by_comes_first_and_ties_are_broken_by_the_other
     ]
 
 
-def test_raw_rows_are_ordered_as_asked_only() -> None:
-    assert plan({"columns": ["city"]}).order == ()
-    (term,) = plan({"columns": ["city"], "orderby": [["quantity", False]]}).order
-    assert (term.expr, term.descending) == (ColumnExpr("quantity", ValueKind.INTEGER), True)
+def raw_order(query: dict[str, Any], **fields: Any) -> list[tuple[str, bool]]:
+    """Return the sort keys of raw rows: the column, and whether descending."""
+    made = plan({"columns": ["city", "price"], **query}, view=view_of(**fields))
+    return [(term.expr.name, term.descending) for term in made.order if isinstance(term.expr, ColumnExpr)]
+
+
+def test_raw_rows_without_an_order_or_an_offset_get_no_order() -> None:
+    assert raw_order({}) == raw_order({}, primary_key=("id",)) == []
+
+
+def test_raw_rows_that_are_ordered_or_paged_are_ordered_by_all_that_is_selected() -> None:
+    assert raw_order({"row_offset": 0}) == raw_order({"row_offset": None}) == [("city", False), ("price", False)]
+    ordered = [("quantity", True), ("city", True), ("price", True)]
+    assert raw_order({"orderby": [["quantity", False]]}) == ordered
+    assert raw_order({"orderby": [["price", True]]}) == [("price", False), ("city", False)]
+
+
+def test_ties_of_raw_rows_are_broken_by_the_primary_key_where_it_is_known() -> None:
+    key = {"primary_key": ("id", "ordered_at")}
+    assert raw_order({"row_offset": 0}, **key) == [("id", False), ("ordered_at", False)]
+    asked = {"orderby": [["id", True], ["city", False]]}
+    assert raw_order(asked, **key) == [("id", False), ("city", True), ("ordered_at", True)]
+
+
+@pytest.mark.parametrize("key", [("gone",), ("id", "gone"), ("city",), ("revenue",)])
+def test_a_key_that_the_dataset_lacks_or_that_may_be_null_breaks_no_ties(key: tuple[str, ...]) -> None:
+    assert raw_order({"row_offset": 0}, primary_key=key) == [("city", False), ("price", False)]
+
+
+def test_a_virtual_dataset_has_no_key() -> None:
+    source = SqlSource(sql="SELECT * FROM orders")
+    assert raw_order({"row_offset": 0}, primary_key=("id",), source=source) == [("city", False), ("price", False)]
+
+
+def test_an_order_that_cannot_be_total_is_told() -> None:
+    columns = (*COLUMNS, DatasetColumn(column_name="doc", type="JSON"))
+    query = {"columns": ["city", "doc"], "row_offset": 0}
+    told = plan(query, view=view_of("bigquery", columns=columns))
+    assert "'doc'" in told.notes[0]
+    assert len(told.order) == 1
+    for view in (view_of("postgresql", columns=columns), view_of("mssql", columns=columns, primary_key=("id",))):
+        assert plan(query, view=view).notes == ()
+    assert plan({"columns": ["city", "doc"]}, view=view_of("bigquery", columns=columns)).notes == ()
 
 
 def test_a_key_is_found_by_label_name_verbose_name_or_as_an_object() -> None:

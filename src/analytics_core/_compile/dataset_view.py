@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -13,6 +14,7 @@ from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat,
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import QueryError
 
+_LENGTH = re.compile(r"^\w+\((\d+)\)")
 VIRTUAL_ALIAS = "virtual_table"
 
 
@@ -21,7 +23,8 @@ class DatasetView:
     """A dataset prepared for planning: made once per version of the dataset.
 
     `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `numbers`
-    has the physical columns whose type says which exact numbers they hold.
+    has the physical columns whose type says which exact numbers they hold. No two rows are alike in the columns of
+    `key`; it is empty where no such columns are known.
     """
 
     dataset: Dataset
@@ -35,10 +38,12 @@ class DatasetView:
     metrics: Mapping[str, DatasetMetric]
     by_verbose_name: Mapping[str, str]
     names: FragmentNames
+    key: tuple[str, ...] = ()
 
     def physical(self, name: str) -> ColumnExpr:
         """Return the physical column `name` as an expression; the caller knows that it exists."""
-        return ColumnExpr(name, self.kinds[name], self.columns[name].nullable, self.times.get(name))
+        column = self.columns[name]
+        return ColumnExpr(name, self.kinds[name], column.nullable, self.times.get(name), _length(column.type))
 
     def find_column(self, name: str) -> str | None:
         """Return the column's own name for a name or verbose name, or None."""
@@ -73,7 +78,20 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
             columns=tuple(name for name, column in columns.items() if not column.expression),
             tables=_table_names(source),
         ),
+        key=_key(dataset, columns) if isinstance(source, TableSource) else (),
     )
+
+
+def _key(dataset: Dataset, columns: Mapping[str, DatasetColumn]) -> tuple[str, ...]:
+    """Return the primary key, if the dataset has all of it: a column that may be null (SQLite) makes no row unique."""
+    found = [columns.get(name) for name in dataset.primary_key]
+    is_whole = all(column and not column.expression and column.nullable is False for column in found)
+    return dataset.primary_key if is_whole else ()
+
+
+def _length(type_text: str | None) -> int | None:
+    found = _LENGTH.search(type_text or "")
+    return int(found.group(1)) if found else None
 
 
 def _check_names(dataset: Dataset, source: TableSource | SqlSource) -> None:

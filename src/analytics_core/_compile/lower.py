@@ -6,7 +6,7 @@ means there.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -17,7 +17,17 @@ from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_ke
 from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lower_source import lower_source
 from analytics_core._compile.lowering import Lowering
-from analytics_core._compile.plan import OrderTerm, Output, OutputRole, QueryPlan, SeriesLimit, SqlSource, TableSource
+from analytics_core._compile.plan import (
+    ColumnExpr,
+    FragmentExpr,
+    OrderTerm,
+    Output,
+    OutputRole,
+    QueryPlan,
+    SeriesLimit,
+    SqlSource,
+    TableSource,
+)
 from analytics_core._engines.spec import EngineSpec
 
 ROWCOUNT_ALIAS = "rowcount_qry"
@@ -89,15 +99,20 @@ def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
 
 
 def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
-    ordered = [_ordered(term, low) for term in terms if not is_constant(term.expr)]
+    ordered = [key for term in terms if not is_constant(term.expr) for key in _ordered(term, low)]
     if ordered:
         select.set("order", exp.Order(expressions=ordered))
 
 
-def _ordered(term: OrderTerm, low: Lowering) -> exp.Ordered:
-    """Return a sort key with NULLs last; where there is no NULL the engine's own default saves the work."""
+def _ordered(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
+    """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
     nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
-    return exp.Ordered(this=lower_expr(term.expr, low), desc=term.descending, nulls_first=nulls_first)
+    keys: tuple[exp.Expr, ...] = (lower_expr(term.expr, low),)
+    if term.breaks_ties and isinstance(term.expr, ColumnExpr | FragmentExpr):
+        length = term.expr.length if isinstance(term.expr, ColumnExpr) else None
+        keys = low.spec.tie_keys(keys[0], term.expr.kind, length)
+    for key in keys:
+        yield exp.Ordered(this=key, desc=term.descending, nulls_first=nulls_first)
 
 
 def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join:

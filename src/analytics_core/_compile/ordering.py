@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from sqlglot import exp
+
 from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import resolve_column
 from analytics_core._compile.metrics import metric_label, resolve_metric
-from analytics_core._compile.plan import OrderTerm, Origin, OriginKind, OthersExpr, Output, OutputRole
+from analytics_core._compile.plan import (
+    ColumnExpr,
+    FragmentExpr,
+    OrderTerm,
+    Origin,
+    OriginKind,
+    OthersExpr,
+    Output,
+    OutputRole,
+    PlanExpr,
+)
 from analytics_core._compile.scope import Scope
 from analytics_core.errors import QueryError, UnknownColumnError
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
@@ -16,19 +28,74 @@ from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQuery
 def plan_order(
     query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], *, grouped: bool
 ) -> tuple[OrderTerm, ...]:
-    """Return the sort keys of a query; grouped rows are also ordered by all their columns, as tie-breakers."""
+    """Return the sort keys of a query, completed by tie-breakers.
+
+    Grouped rows are also ordered by all their columns. Raw rows that are ordered or read by pages are also ordered by
+    the primary key, else by all that is selected, in the direction of the last key that was asked for: so one index may
+    serve all keys.
+    """
     asked = [
         _term(item, ascending, scope, outputs, place=f"orderby[{position}]", grouped=grouped)
         for position, (item, ascending) in enumerate(query.orderby)
     ]
     terms = {term.expr: term for term in reversed(asked)}  # some engines refuse a key given twice: the first decides
     asked = [term for term in asked if terms[term.expr] is term]
-    if not grouped or query.is_rowcount:
+    if query.is_rowcount:
         return tuple(asked)
+    if not grouped:
+        return (*asked, *_tie_breakers(scope, outputs, asked)) if asked or _is_paged(query) else ()
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
     ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
     return (*asked, *(_order(output, descending=False, origin=origin) for output in ties))
+
+
+def _is_paged(query: ChartDataQueryObject) -> bool:
+    """Tell whether the payload names an offset; the first page has 0."""
+    return "row_offset" in query.model_fields_set
+
+
+def _tie_breakers(scope: Scope, outputs: Sequence[Output], asked: Sequence[OrderTerm]) -> list[OrderTerm]:
+    descending = asked[-1].descending if asked else False
+    origin = Origin(OriginKind.ENGINE, f"tie-breaker: {'primary key' if scope.view.key else 'everything selected'}")
+    keys: list[tuple[PlanExpr, bool]]
+    if scope.view.key:
+        keys = [(scope.view.physical(name), False) for name in scope.view.key]
+    else:
+        keys = [(output.expr, output.nullable is not False) for output in outputs if _sortable(output, scope)]
+    taken = {term.expr for term in asked if _tells_apart(term.expr, scope)}
+    return [
+        OrderTerm(expr=expr, descending=descending, nullable=nullable, origin=origin, breaks_ties=True)
+        for expr, nullable in dict(keys).items()
+        if expr not in taken
+    ]
+
+
+def _tells_apart(expr: PlanExpr, scope: Scope) -> bool:
+    """Tell whether the plain key of an expression is all that its ties need."""
+    if not isinstance(expr, ColumnExpr | FragmentExpr):
+        return True
+    node, length = exp.Null(), expr.length if isinstance(expr, ColumnExpr) else None
+    return scope.view.spec.tie_keys(node, expr.kind, length) == (node,)
+
+
+def _sortable(output: Output, scope: Scope) -> bool:
+    return output.kind not in scope.view.spec.unsortable_kinds
+
+
+def notes_of_order(
+    query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], order: Sequence[OrderTerm]
+) -> tuple[str, ...]:
+    """Return what a reader of pages should know: where two rows that differ may come in any order."""
+    if query.metrics is not None or query.is_rowcount or not order or scope.view.key:
+        return ()
+    left = [output.label for output in outputs if not _sortable(output, scope)]
+    if not left:
+        return ()
+    return (
+        f"rows that differ in {', '.join(map(repr, left))} alone come in any order, and pages may lose or repeat them: "
+        f"{scope.view.spec.label} may be unable to sort by that, and no primary key of the dataset is known",
+    )
 
 
 def _order(output: Output, *, descending: bool, origin: Origin) -> OrderTerm:

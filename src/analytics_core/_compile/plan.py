@@ -43,12 +43,16 @@ class Origin:
 # ------------------------------------------------------------------------------------------------------- expressions
 @dataclass(frozen=True, slots=True)
 class ColumnExpr:
-    """A physical column; `nullable` None means unknown; `time` is set for temporal columns."""
+    """A physical column; `nullable` None means unknown; `time` is set for temporal columns.
+
+    `length` is the most characters that its type allows, None: unknown or without end.
+    """
 
     name: str
     kind: ValueKind
     nullable: bool | None = None
     time: TimeFormat | None = None
+    length: int | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,12 +226,16 @@ class Output:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrderTerm:
-    """One sort key; NULLs come last in both directions. `nullable` False saves the NULL handling."""
+    """One sort key; NULLs come last in both directions. `nullable` False saves the NULL handling.
+
+    A key that `breaks_ties` tells any two values apart, also those that the engine would sort as equal.
+    """
 
     expr: PlanExpr
     descending: bool
     nullable: bool
     origin: Origin
+    breaks_ties: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,7 +18,7 @@ from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.labels import check_labels
 from analytics_core._compile.metrics import resolve_metric
-from analytics_core._compile.ordering import plan_order
+from analytics_core._compile.ordering import notes_of_order, plan_order
 from analytics_core._compile.plan import (
     BucketExpr,
     Clause,
@@ -117,6 +117,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
             *_range_notes(query, scope, bounds, reported),
             *_grain_notes(query, plain),
             *notes_on_series(query, series_limit),
+            *notes_of_order(query, scope, outputs, order),
         ),
     )
 

@@ -50,6 +50,10 @@ def _number_as_it_is(number: int | Decimal) -> BindScalar:
     return number
 
 
+def _the_node_itself(node: exp.Expr, _kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
+    return (node,)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBound:
     """A moment ready to be compared with a column: the left side as it must be written, and the value to bind."""
@@ -109,6 +113,9 @@ class EngineSpec:
         number_range: type text -> the exact numbers that such a column holds; None: any, or not known.
         number: whole number or decimal -> what the driver takes for it.
         null_safe_equal: left, right -> equality in which NULL equals NULL.
+        unsortable_kinds: of these kinds some types have no order at all on the engine.
+        tie_keys: (node, kind, length) -> the sort keys that tell any two values of a column apart; `length` is the most
+            characters that it holds, None: unknown.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
@@ -144,6 +151,8 @@ class EngineSpec:
     null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
     number_range: Callable[[str], NumberRange | None] = _range_not_told
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
+    unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})
+    tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = _the_node_itself
     nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
     error_patterns: tuple[ErrorPattern, ...] = ()
     denied_functions: frozenset[str] = frozenset()

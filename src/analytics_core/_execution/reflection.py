@@ -35,11 +35,16 @@ class ReflectedTable:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReflectedColumn:
-    """A column with its type as the engine writes it; `nullable` None: not known (views, query results)."""
+    """A column with its type as the engine writes it; `nullable` None: not known (views, query results).
+
+    `key_position` is its place in the primary key, from 1; None: it is no part of it, or the engine does not hold to
+    its keys.
+    """
 
     name: str
     type_text: str
     nullable: bool | None = None
+    key_position: int | None = None
 
 
 class Reflector:
@@ -208,13 +213,16 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
     """Return the columns; none when there is no such table."""
     if connection.dialect.name == "sqlite":
         rows = sqlite_reflection.table_columns(connection, table) if schema in (None, "main") else ()
-        return tuple(ReflectedColumn(name=row[0], type_text=row[1], nullable=row[2]) for row in rows)
+        return tuple(
+            ReflectedColumn(name=row[0], type_text=row[1], nullable=row[2], key_position=row[3]) for row in rows
+        )
     if connection.dialect.name == "duckdb":
         return _duckdb_columns(connection, table, schema)
     inspector = sa.inspect(connection)
     try:
         found = inspector.get_columns(table, schema)
         is_view = table in inspector.get_view_names(schema)
+        key = _primary_key(inspector, table, schema)
     except NoSuchTableError:
         return ()
     return tuple(
@@ -222,9 +230,21 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
             name=column["name"],
             type_text=_type_text(column["type"], connection.dialect),
             nullable=None if is_view else bool(column["nullable"]),
+            key_position=_position(column["name"], key),
         )
         for column in found
     )
+
+
+def _primary_key(inspector: sa.Inspector, table: str, schema: str | None) -> Sequence[str]:
+    """Return the columns of the primary key, in its order; none on engines that only take note of keys."""
+    if inspector.dialect.name not in _KEEPS_KEYS:
+        return ()
+    return inspector.get_pk_constraint(table, schema)["constrained_columns"]
+
+
+def _position(name: str, key: Sequence[str]) -> int | None:
+    return key.index(name) + 1 if name in key else None
 
 
 def _type_text(column_type: Any, dialect: sa.Dialect) -> str:
@@ -237,11 +257,17 @@ def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -
     catalog, _, name = (schema or "main").rpartition(".")
     rows = connection.exec_driver_sql(_DUCKDB_COLUMNS, {"catalog": catalog or None, "schema": name, "table": table})
     return tuple(
-        ReflectedColumn(name=column, type_text=type_text, nullable=None if is_view else nullable)
-        for column, type_text, nullable, is_view in rows
+        ReflectedColumn(
+            name=column,
+            type_text=type_text,
+            nullable=None if is_view else nullable,
+            key_position=_position(column, key or ()),
+        )
+        for column, type_text, nullable, is_view, key in rows
     )
 
 
+_KEEPS_KEYS = frozenset({"postgresql", "mysql", "mariadb"})  # beside SQLite and DuckDB, which are asked their own way
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
 _FUNCTIONS: Mapping[str, str] = {
     "sqlite": "SELECT DISTINCT name FROM pragma_function_list WHERE name <> 'ac_lower'",
@@ -258,9 +284,11 @@ SELECT table_name, table_type = 'VIEW' FROM information_schema.tables
 WHERE table_catalog = current_database() AND table_schema = $schema ORDER BY 1
 """
 _DUCKDB_COLUMNS = """
-SELECT c.column_name, c.data_type, c.is_nullable, t.table_type = 'VIEW'
+SELECT c.column_name, c.data_type, c.is_nullable, t.table_type = 'VIEW', k.constraint_column_names
 FROM duckdb_columns() AS c JOIN information_schema.tables AS t
   ON t.table_catalog = c.database_name AND t.table_schema = c.schema_name AND t.table_name = c.table_name
+LEFT JOIN duckdb_constraints() AS k ON k.table_oid = c.table_oid AND k.database_oid = c.database_oid
+  AND k.constraint_type = 'PRIMARY KEY'
 WHERE c.database_name = coalesce($catalog, current_database()) AND c.schema_name = $schema
   AND lower(c.table_name) = lower($table)
 ORDER BY c.column_index

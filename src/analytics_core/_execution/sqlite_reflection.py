@@ -22,22 +22,24 @@ _VIEW = "analytics_core_described"
 _HIDDEN = 1  # internal column of a virtual table
 
 
-def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None], ...]:
-    """Return (name, declared type, nullable) of a table or view; none when there is no such table."""
+def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None, int | None], ...]:
+    """Return (name, declared type, nullable, place in the key) of a table or view; none when there is no such table."""
     kinds = connection.exec_driver_sql("SELECT type FROM sqlite_master WHERE lower(name) = lower(?)", (table,))
     is_view = "view" in kinds.scalars().all()
     quoted = connection.dialect.identifier_preparer.quote_identifier(table)
     found = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})").all()
+    rowid = _rowid(found)
     return tuple(
-        (row.name, row.type.upper(), None if is_view else not (row.notnull or _is_rowid(row)))
+        (row.name, row.type.upper(), None if is_view else not (row.notnull or row.name == rowid), row.pk or None)
         for row in found
         if row.hidden != _HIDDEN
     )
 
 
-def _is_rowid(row: Any) -> bool:
-    """Whether this is an INTEGER PRIMARY KEY, which is never null; SQLite's other primary keys may be."""
-    return bool(row.pk) and row.type.upper() == "INTEGER"
+def _rowid(found: Sequence[Any]) -> str | None:
+    """Return the name of an INTEGER PRIMARY KEY, which is never null; SQLite's other primary keys may be."""
+    key = [row for row in found if row.pk]
+    return key[0].name if len(key) == 1 and key[0].type.upper() == "INTEGER" else None
 
 
 def query_columns(connection: sa.Connection, sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:

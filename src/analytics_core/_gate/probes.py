@@ -30,12 +30,16 @@ _LONGEST_TRIAL_S = 15.0
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FoundColumn:
-    """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown."""
+    """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown.
+
+    `key_position` is its place in the primary key, from 1.
+    """
 
     name: str
     type: str
     kind: ValueKind
     nullable: bool | None = None
+    key_position: int | None = None
 
 
 class Probes:
@@ -148,7 +152,11 @@ class Probes:
 def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:
     return tuple(
         FoundColumn(
-            name=column.name, type=column.type_text, kind=spec.value_kind(column.type_text), nullable=column.nullable
+            name=column.name,
+            type=column.type_text,
+            kind=spec.value_kind(column.type_text),
+            nullable=column.nullable,
+            key_position=column.key_position,
         )
         for column in columns
     )

@@ -35,7 +35,9 @@ def effective_query(asked: AskedQuery, dataset: Dataset) -> ChartDataQueryObject
     """Return the query as it will be planned: samples and drill detail ask for all columns as raw rows."""
     match asked.result_type:
         case ResultType.SAMPLES:
-            return _all_columns(asked.query, dataset, granularity=None, time_range=None, orderby=())
+            # What the payload orders by is not honoured, and still asks for rows that can be read by pages.
+            pages = {"row_offset": asked.query.row_offset} if asked.query.orderby else {}
+            return _all_columns(asked.query, dataset, granularity=None, time_range=None, orderby=(), **pages)
         case ResultType.DRILL_DETAIL:
             first = dataset.columns[0].column_name if dataset.columns else None
             return _all_columns(asked.query, dataset, orderby=((first, True),) if first else ())

@@ -58,7 +58,8 @@ class Dataset:
     """A physical table (`sql` is None) or a virtual one (`sql` is a SELECT).
 
     `offset` is in hours and shifts every moment of the dataset. `cache_timeout` is in seconds; None: the database's.
-    `always_filter_main_dttm` also bounds the main time column when a query is bounded on another one.
+    `always_filter_main_dttm` also bounds the main time column when a query is bounded on another one. `primary_key`
+    names the columns of the table's key, in its order, as the database told them last; empty: none is known.
     """
 
     id: int = 0
@@ -81,6 +82,7 @@ class Dataset:
     offset: int = 0
     cache_timeout: int | None = None
     template_params: str | None = None
+    primary_key: tuple[str, ...] = ()
     columns: tuple[DatasetColumn, ...] = ()
     metrics: tuple[DatasetMetric, ...] = ()
     owner_ids: tuple[int, ...] = ()

@@ -47,6 +47,20 @@ def first_temporal(columns: Sequence[DatasetColumn]) -> str | None:
     return next((column.column_name for column in columns if column.is_dttm), None)
 
 
+def primary_key(found: Sequence[FoundColumn]) -> tuple[str, ...]:
+    """Return the names of the columns of the primary key, in its order; none where none is known."""
+    placed = sorted((column.key_position, column.name) for column in found if column.key_position is not None)
+    return tuple(name for _, name in placed)
+
+
+def with_facts(columns: Sequence[DatasetColumn], found: Sequence[FoundColumn]) -> tuple[DatasetColumn, ...]:
+    """Return the columns with what the database says of nulls in them; nothing is known of those that it lacks."""
+    nullable = {column.name: column.nullable for column in found}
+    return tuple(
+        replace(column, nullable=None if column.expression else nullable.get(column.column_name)) for column in columns
+    )
+
+
 def refreshed_columns(
     stored: Sequence[DatasetColumn], found: Sequence[FoundColumn], new_uuid: NewUuid
 ) -> tuple[DatasetColumn, ...]:
@@ -128,7 +142,9 @@ def _metric_name(metric: DatasetMetric) -> str:
 def _changed_column(item: ColumnPut, stored: DatasetColumn | None, new_uuid: NewUuid) -> DatasetColumn:
     base = stored or DatasetColumn(uuid=new_uuid(), column_name=item.column_name)
     changes = {k: v for k, v in item.given().items() if k != "id" and (v is not None or k in _COLUMN_NULLS)}
-    return replace(base, **changes)
+    changed = replace(base, **changes)
+    is_the_same = (changed.column_name, changed.expression or None) == (base.column_name, base.expression or None)
+    return changed if is_the_same else replace(changed, nullable=None)  # what was known was known of another column
 
 
 def _changed_metric(item: MetricPut, stored: DatasetMetric | None, new_uuid: NewUuid) -> DatasetMetric:

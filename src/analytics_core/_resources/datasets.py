@@ -20,7 +20,9 @@ from analytics_core._resources.dataset_changes import changed_dataset, reads_els
 from analytics_core._resources.dataset_columns import (
     count_metric,
     first_temporal,
+    primary_key,
     refreshed_columns,
+    with_facts,
 )
 from analytics_core._resources.dataset_copies import copied_dataset, without_column, without_metric
 from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
@@ -205,7 +207,7 @@ class Datasets:
             database = unit.databases.get(after.database_id)
         if reads_elsewhere(before, after):
             found = self._columns_of(after, database)
-            after = after if put.columns is not None else _with_found(after, found)
+            after = _with_facts(after, found) if put.columns is not None else _with_found(after, found)
         with self._runtime.store.unit_of_work() as unit:
             if moves_its_rules(before, after) and has_row_rules(unit, before):
                 self._runtime.policy.require_manage_row_rules(self._actor)
@@ -362,7 +364,12 @@ def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
     columns = refreshed_columns(dataset.columns, found, _new_uuid)
     names = {column.column_name for column in columns}
     main = dataset.main_dttm_col if dataset.main_dttm_col in names else first_temporal(columns)
-    return replace(dataset, columns=columns, main_dttm_col=main)
+    return replace(dataset, columns=columns, main_dttm_col=main, primary_key=primary_key(found))
+
+
+def _with_facts(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
+    """Return the dataset with its own list of columns, and of them what the database says of the new source."""
+    return replace(dataset, columns=with_facts(dataset.columns, found), primary_key=primary_key(found))
 
 
 def _people_of(dataset: Dataset) -> tuple[int | None, ...]:

@@ -78,8 +78,8 @@ def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
         raise StoredDataError(f"the stored attributes of {place} do not decode") from None
 
 
-def _read_texts(text: str, *, place: str) -> tuple[str, ...]:
-    if text == _NONE_HELD:  # most often
+def _read_texts(text: str | None, *, place: str) -> tuple[str, ...]:
+    if text is None or text == _NONE_HELD:  # most often; a column that came later is NULL in older rows
         return ()
     try:
         return tuple(map(str, json.loads(text)))

@@ -256,6 +256,7 @@ DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
     record_type=Dataset,
     missing=missing_record("dataset"),
     blank_for_none=frozenset({"catalog", "schema"}),
+    texts=frozenset({"primary_key"}),
     parts=(_COLUMNS, _METRICS, owner_parts(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
     references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
     referrers=(Referrer(column=content_tables.ROW_RULE_DATASETS.c.dataset_id, nouns="row rules"),),

@@ -157,6 +157,7 @@ DATASETS = record_table(
     Column("offset", Integer, nullable=False),
     Column("cache_timeout", Integer),
     Column("template_params", LongText),
+    Column("primary_key", LongText),
     UniqueConstraint("uuid", name="uq_ac_datasets_uuid"),
     UniqueConstraint("database_id", "catalog", "schema", "table_name", name="uq_ac_datasets_table_name"),
     Index("ix_ac_datasets_table", "table_name"),

@@ -142,6 +142,7 @@ def duckdb_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
         number=_number,
+        unsortable_kinds=frozenset(),
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get("duckdb", ()),
         denied_functions=DENIED_FUNCTIONS.get("duckdb", frozenset()),

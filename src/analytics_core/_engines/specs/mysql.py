@@ -201,6 +201,16 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return operators.escaped(exp.Like(this=nodes.operand(left), expression=nodes.collate(value, _PATTERN_COLLATION)))
 
 
+def _tie_keys(node: exp.Expr, kind: ValueKind, length: int | None) -> tuple[exp.Expr, ...]:
+    """Sort by a digest too where values are long: the server sorts by their first 1,024 bytes (`max_sort_length`)."""
+    is_short = kind not in _LONG_KINDS or (length is not None and length <= _SORTED_WHOLE)
+    return (node,) if is_short else (node, call("MD5", node.copy()))
+
+
+_SORTED_WHOLE = 256
+"""Characters, of up to four bytes."""
+
+_LONG_KINDS = (ValueKind.TEXT, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
 _COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
 _LITERALS = LiteralStyle(dialect="mysql")
 _KINDS: Mapping[str, ValueKind] = MappingProxyType({"TINYINT(1)": ValueKind.BOOLEAN})
@@ -245,6 +255,8 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         in_list=operators.in_list_of(text_value),
         literal=_LITERALS.write,
         value_kind=kind_reader(_KINDS),
+        unsortable_kinds=frozenset(),
+        tie_keys=_tie_keys,
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
         error_patterns=ERROR_PATTERNS.get("mysql", ()),

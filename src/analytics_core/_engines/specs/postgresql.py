@@ -95,6 +95,13 @@ def _average(node: exp.Expr) -> exp.Expr:
     return nodes.cast(exp.Avg(this=node), Type.DOUBLE)
 
 
+def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
+    """Sort as text what may have no order of its own: json, xml, point; every type can be written as text."""
+    if kind not in (ValueKind.OTHER, ValueKind.UNKNOWN):
+        return (node,)
+    return (_by_code_point(nodes.cast(nodes.operand(node), Type.TEXT)),)
+
+
 def _nulls_first(descending: bool) -> bool:
     return descending
 
@@ -141,6 +148,8 @@ def postgresql_spec() -> EngineSpec:
         value_kind=kind_reader(_KINDS),
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
+        unsortable_kinds=frozenset(),
+        tie_keys=_tie_keys,
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
         error_patterns=ERROR_PATTERNS.get("postgresql", ()),

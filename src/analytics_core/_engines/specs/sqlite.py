@@ -47,6 +47,11 @@ def _number(number: int | Decimal) -> BindScalar:
     return int(number) if is_whole and -(2**63) <= number < 2**63 else float(number)
 
 
+def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
+    """Any column may hold text and be declared NOCASE; the columns that are known as text say BINARY already."""
+    return (_by_code_point(node),) if kind in (ValueKind.OTHER, ValueKind.UNKNOWN) else (node,)
+
+
 def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
     """Long lists travel as one JSON text: builds of SQLite allow 32,766 parameters or fewer."""
     if kind is ValueKind.TEXT:
@@ -91,6 +96,8 @@ def sqlite_spec() -> EngineSpec:
         in_list=_in_list,
         literal=_LITERALS.write,
         value_kind=kind_reader(),
+        unsortable_kinds=frozenset(),
+        tie_keys=_tie_keys,
         null_safe_equal=operators.null_safe_equal,
         number=_number,
         error_patterns=ERROR_PATTERNS.get("sqlite", ()),

@@ -85,7 +85,13 @@ BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
 _GIVEN: Final[Mapping[str, Callable[[Named], Mapping[str, Any]]]] = {
     "users": lambda t: {"active": False, "role_ids": (t.role,), "attributes": (("a", "1"), ("a", "2"), ("b", ""))},
     "roles": lambda t: {"grants": _grants(t)},
-    "datasets": lambda t: {"database_id": t.database, "columns": (), "metrics": (), "owner_ids": (3, 5)},
+    "datasets": lambda t: {
+        "database_id": t.database,
+        "primary_key": ("id", "Ä😀"),
+        "columns": (),
+        "metrics": (),
+        "owner_ids": (3, 5),
+    },
     "charts": lambda t: {"owner_ids": (3, 5), "tag_ids": (t.tag,)},
     "dashboards": lambda t: {
         "owner_ids": (3, 5),
