@@ -73,7 +73,7 @@ def _never_seen(system: System, payload: dict[str, Any]) -> Callable[[], Callabl
 
 def json_cost(system: System, workload: Workload, *, engine: str, url: str) -> Iterator[Ratio]:
     """100,000 rows of six columns to the JSON answer, against the driver's fetchall and orjson."""
-    payload = system.payload(workload.workloads.chart_rows(ROWS))
+    payload = system.rows(workload.workloads.chart_rows(ROWS))
     sql = workload.workloads.RAW_SQL.format(rows=ROWS)
     with closing(_raw_connection(engine, url)) as connection:
         ratio = paired_ratio(

@@ -27,7 +27,7 @@ def main(folder: str, url: str) -> None:
     system = System(url, workload.workloads, max_row_limit=ROWS)
     system.json(system.payload(workload.workloads.chart_rows(100)))
     started = peak_mib()
-    payload = system.payload(workload.workloads.chart_rows(ROWS))
+    payload = system.rows(workload.workloads.chart_rows(ROWS))
     answer = system.core.charts.data(payload).raise_for_error()
     size = len(answer.to_json())
     print(json.dumps({"mib": peak_mib() - started, "rows": answer.results[0].rowcount, "bytes": size}))

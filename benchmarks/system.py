@@ -26,6 +26,12 @@ class System:
         """Return the harness's payload with our dataset's id in place of the table's name."""
         return {**copy.deepcopy(context), "datasource": {"id": self._ids[context["datasource"]], "type": "table"}}
 
+    def rows(self, context: dict[str, Any]) -> dict[str, Any]:
+        """Return the harness's payload for raw rows as they come: one that names an offset would have them sorted."""
+        payload = self.payload(context)
+        del payload["queries"][0]["row_offset"]
+        return payload
+
     def sql(self, payload: dict[str, Any]) -> str:
         """Payload to SQL text, nothing executed."""
         return str(self.core.charts.data({**payload, "result_type": "query"}).results[0].query)
