@@ -12,7 +12,8 @@ from analytics_core._records.audit import Audit
 class DatasetColumn:
     """A column of a dataset; `expression` is set for calculated ones, `type` is the engine's own type text.
 
-    `nullable` is what reflection said (None: unknown). `python_date_format` is `epoch_s`, `epoch_ms` or strftime text.
+    `nullable`, `leads_index` (an index begins with it) and `collation` are what reflection said; None: unknown.
+    `python_date_format` is `epoch_s`, `epoch_ms` or strftime text.
     """
 
     id: int = 0
@@ -30,6 +31,8 @@ class DatasetColumn:
     is_active: bool = True
     is_dttm: bool = False
     nullable: bool | None = None
+    leads_index: bool | None = None
+    collation: str | None = None
     created_on: datetime | None = None
     changed_on: datetime | None = None
 

@@ -180,6 +180,8 @@ DATASET_COLUMNS = _item_table(
     Column("is_active", Boolean, nullable=False),
     Column("is_dttm", Boolean, nullable=False),
     Column("nullable", Boolean),
+    Column("leads_index", Boolean),
+    Column("collation", LongText),
 )
 
 DATASET_METRICS = _item_table(
