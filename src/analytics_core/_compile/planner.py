@@ -114,8 +114,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
         notes=(
-            *_range_notes(query, scope, bounds, reported),
-            *_grain_notes(query, plain),
+            *_time_notes(query, scope, plain, bounds, reported),
             *notes_on_series(query, series_limit),
             *notes_of_order(query, scope, outputs, order),
         ),
@@ -125,6 +124,12 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
 def _reported(scope: Scope, bounds: TimeBounds) -> TimeRange:
     """Return the range that the rows are bounded by: by a clause, or by a template that reads it."""
     return bounds.range if bounds.clauses else scope.template_range() or TimeRange()
+
+
+def _time_notes(
+    query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], bounds: TimeBounds, reported: TimeRange
+) -> tuple[str, ...]:
+    return *_range_notes(query, scope, bounds, reported), *_grain_notes(query, outputs)
 
 
 def _range_notes(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, reported: TimeRange) -> tuple[str, ...]:
