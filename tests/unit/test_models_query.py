@@ -242,6 +242,26 @@ def test_all_problems_of_a_payload_are_named_at_once() -> None:
     assert "did you mean 'full'?" in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("spelling", "grain"),
+    [("P0.25Y", TimeGrain.QUARTER), ("PT0.5H", TimeGrain.THIRTY_MINUTES), ("", None), (None, None)],
+)
+def test_a_time_grain_has_the_spellings_of_older_clients(spelling: str | None, grain: TimeGrain | None) -> None:
+    for name in ("time_grain_orm", "time_grain_sqla"):
+        extras = query_of(extras={name: spelling}).extras
+        assert extras is not None
+        assert extras.time_grain is grain
+
+
+def test_an_empty_aggregate_of_an_sql_metric_is_none() -> None:
+    sent = {"expressionType": "SQL", "sqlExpression": "SUM(a)", "aggregate": "", "column": None, "label": "a"}
+    (metric,) = query_of(metrics=[sent]).metrics or ()
+    assert isinstance(metric, AdhocMetric)
+    assert metric.aggregate is None
+    assert "needs aggregate" in problem_of(metrics=[{"expressionType": "SIMPLE", "aggregate": "", "column": None}])
+    assert "aggregate" in problem_of(metrics=[{**sent, "aggregate": False}])
+
+
 def test_an_unknown_time_grain_is_refused_with_the_nearest_one() -> None:
     message = problem_of(extras={"time_grain_sqla": "P1DD"})
     assert "extras.time_grain_sqla" in message

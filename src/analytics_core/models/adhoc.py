@@ -16,6 +16,11 @@ def _folded(value: Any) -> Any:
     return value.upper() if isinstance(value, str) else value
 
 
+def _without_empty(value: Any) -> Any:
+    """Return a choice in capitals; the empty text, with which clients fill a form, stands for none."""
+    return None if value == "" else _folded(value)
+
+
 class AdhocColumn(LenientShape):
     """A column defined in a query: a column of the dataset or one SQL expression, under a label.
 
@@ -24,7 +29,7 @@ class AdhocColumn(LenientShape):
 
     label: Name | None = None
     sql_expression: SqlText | None = Field(default=None, alias="sqlExpression")
-    expression_type: Annotated[ExpressionType, BeforeValidator(_folded)] | None = Field(
+    expression_type: Annotated[ExpressionType | None, BeforeValidator(_without_empty)] = Field(
         default=None, alias="expressionType"
     )
     column_type: Name | None = Field(default=None, alias="columnType")
@@ -49,7 +54,7 @@ class AdhocMetric(LenientShape):
     """
 
     expression_type: Annotated[ExpressionType, BeforeValidator(_folded)] = Field(alias="expressionType")
-    aggregate: Annotated[Aggregate, BeforeValidator(_folded)] | None = None
+    aggregate: Annotated[Aggregate | None, BeforeValidator(_without_empty)] = None
     column: AdhocMetricColumn | None = None
     sql_expression: SqlText | None = Field(default=None, alias="sqlExpression")
     has_custom_label: Bool | None = Field(default=None, alias="hasCustomLabel")

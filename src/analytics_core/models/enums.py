@@ -109,7 +109,8 @@ class TimeGrain(StrEnum):
     """The time grains of the contract (`time_grain_orm`).
 
     Weeks start on Monday unless the anchor says otherwise. `WEEK_STARTING_*` label a week by its first day,
-    `WEEK_ENDING_*` by its last. PT10H counts from 1970-01-01 00:00 UTC and does not restart at midnight.
+    `WEEK_ENDING_*` by its last. PT10H counts from 1970-01-01 00:00 UTC and does not restart at midnight. `P0.25Y` is
+    read as P3M, `PT0.5H` as PT30M.
     """
 
     SECOND = "PT1S"
@@ -136,6 +137,11 @@ class TimeGrain(StrEnum):
     WEEK_STARTING_MONDAY = "1969-12-29T00:00:00Z/P1W"
     WEEK_ENDING_SATURDAY = "P1W/1970-01-03T00:00:00Z"
     WEEK_ENDING_SUNDAY = "P1W/1970-01-04T00:00:00Z"
+
+    @classmethod
+    def _missing_(cls, value: object) -> TimeGrain | None:
+        """Return the grain that an older client spells with a fraction."""
+        return {"P0.25Y": cls.QUARTER, "PT0.5H": cls.THIRTY_MINUTES}.get(value) if isinstance(value, str) else None
 
 
 class ConfigurationMethod(StrEnum):

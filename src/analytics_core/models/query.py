@@ -55,6 +55,11 @@ class ChartDataDatasource(LenientShape):
     type: Omittable[DatasourceType] = None
 
 
+def _read_grain(value: Any) -> Any:
+    """Return a time grain as it was sent; the empty text, as in columns, is none."""
+    return None if value == "" else value
+
+
 class ChartDataExtras(LenientShape):
     """Conditions in SQL and time options of a query (contract, `ChartDataExtras`)."""
 
@@ -62,7 +67,7 @@ class ChartDataExtras(LenientShape):
     where: Omittable[SqlText] = None
     relative_start: Omittable[RelativeTime] = None
     relative_end: Omittable[RelativeTime] = None
-    time_grain: TimeGrain | None = Field(
+    time_grain: Annotated[TimeGrain | None, BeforeValidator(_read_grain)] = Field(
         default=None,
         validation_alias=AliasChoices("time_grain_orm", "time_grain_sqla"),
         serialization_alias="time_grain_orm",
