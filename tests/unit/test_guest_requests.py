@@ -173,13 +173,14 @@ def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path)
         ({"result_type": "samples"}, "queries.0.result_type"),
         ({"result_type": "drill_detail"}, "queries.0.result_type"),
         ({"is_rowcount": True}, "queries.0.is_rowcount"),
-        ({"order_desc": True}, "queries.0.order_desc"),
+        ({"order_desc": False}, "queries.0.order_desc"),
         ({"series_limit": 1, "series_columns": ["city"]}, "queries.0.series"),
         ({"time_offsets": ["1 year ago"]}, "queries.0.time_offsets"),
         ({"time_shift": "1 year"}, "queries.0.time_shift"),
         ({"post_processing": [{"operation": "cum", "options": {}}]}, "queries.0.post_processing"),
-        ({"url_params": {"tenant": "globex"}}, "queries.0.url_params"),
-        ({"applied_time_extras": {"__time_range": "x"}}, "queries.0.applied_time_extras"),
+        ({"extras": {"time_grain_sqla": "P1D"}, "applied_time_extras": {"__time_grain": "P1D"}}, "queries.0.extras"),
+        ({"is_timeseries": True}, "queries.0.is_timeseries"),
+        ({"custom_params": {"x": 1}}, "queries.0.custom_params"),
         ({"apply_fetch_values_predicate": True}, "queries.0.apply_fetch_values_predicate"),
         ({"something_new": 1}, "queries.0.something_new"),
         ({"filters": [{"col": "tenant", "op": "==", "val": "globex"}]}, "queries.0.filters"),
@@ -230,7 +231,7 @@ def test_any_other_change_of_the_context_is_refused(guest: AnalyticsCore, change
     assert refusal(guest, {**asked(), **changes}) == path
 
 
-MAY_DIFFER = {"filters", "time_range", "orderby", "row_limit", "row_offset"}
+MAY_DIFFER = {"filters", "time_range", "orderby", "row_limit", "row_offset", "applied_time_extras"}
 OF_THE_CONTEXT = {"queries", "form_data", "force", "result_type", "result_format"}  # each is read by rules of its own
 """What other tests here try; every other field, also one that comes later, must be the stored one."""
 
@@ -242,7 +243,7 @@ def question(stored: ChartDataQueryContext) -> StoredQuestion:
 
 
 @pytest.mark.parametrize("name", sorted(set(ChartDataQueryObject.model_fields) - MAY_DIFFER))
-def test_no_field_of_a_query_may_differ_but_the_five(name: str) -> None:
+def test_no_field_of_a_query_may_differ_but_the_six(name: str) -> None:
     stored = parse_query_context(asked())
     assert answerable(question(stored), stored) == stored
     changed = stored.queries[0].model_copy(update={name: object()})
@@ -271,6 +272,90 @@ def test_a_field_that_the_stored_chart_has_may_not_be_left_out(own: GuestWorld) 
 def test_form_data_as_clients_send_it_is_taken(guest: AnalyticsCore) -> None:
     form = {"slice_id": 1, "metrics": ["revenue"], "viz_type": "table", "dashboardId": 1, "force": False}
     assert rows(guest, {**asked(), "form_data": form}) == [BONN, KIEL]
+
+
+def as_the_page_sends_it(**query: Any) -> dict[str, Any]:
+    """Return the stored chart as a dashboard page of the peer asks it inside an embedding site."""
+    form = {
+        "datasource": "1__table",
+        "viz_type": "table",
+        "slice_id": 1,
+        "chart_id": 1,
+        "dashboardId": 1,
+        "url_params": {"uiConfig": "11"},
+        "label_colors": {"Bonn": "#fff"},
+        "shared_label_colors": ["Bonn"],
+        "map_label_colors": {},
+        "color_scheme": "bnbColors",
+        "own_color_scheme": None,
+        "extra_filters": [],
+        "dashboard_color_scheme": "bnbColors",
+        "applied_time_extras": {},
+        "force": False,
+        "extra_form_data": {"filters": [{"col": "city", "op": "IN", "val": ["Bonn"]}]},
+        "result_format": "json",
+        "result_type": "full",
+    }
+    sent = {
+        "extras": {"having": "", "where": ""},
+        "applied_time_extras": {"__time_range": "Last year"},
+        "annotation_layers": [],
+        "series_columns": [],
+        "series_limit": 0,
+        "order_desc": True,
+        "time_offsets": [],
+        "url_params": {"uiConfig": "11"},
+        "custom_params": {},
+        "custom_form_data": {},
+        "post_processing": [None],
+        "filters": [{"col": "city", "op": "IN", "val": ["Bonn"]}],
+        "is_timeseries": False,
+    }
+    return {**asked(**{**sent, **query}), "form_data": form, "force": False}
+
+
+def test_a_chart_is_answered_as_the_page_of_an_embedded_dashboard_asks_it(guest: AnalyticsCore) -> None:
+    result = guest.charts.data(as_the_page_sends_it()).raise_for_error().results[0]
+    assert result.data == [BONN]
+    assert {"column": "__time_range"} in result.applied_filters
+    assert rows(guest, as_the_page_sends_it(extras={}, url_params={})) == [BONN]
+
+
+def test_parameters_of_the_address_differ_only_where_no_template_reads_them(own: GuestWorld) -> None:
+    sql = "SELECT * FROM sales WHERE city = '{{ url_param('town', 'Kiel') }}'"
+    own.admin.datasets.create({"database": 1, "table_name": "towns", "sql": sql})
+    metric = {"metric_name": "revenue", "expression": "SUM(amount)"}
+    own.admin.datasets.update(3, {"metrics": [metric]})
+    own.admin.charts.create(chart("towns", 3, {"columns": ["city"], "metrics": ["revenue"]}))
+    own.admin.dashboards.update(1, {"position_json": dashboard("x", 1, 5)["position_json"]})
+    guest = own.guest()
+
+    def ask(**params: str) -> Any:
+        question = asked(5, base={"columns": ["city"], "metrics": ["revenue"]}, url_params=params)
+        return {**question, "datasource": {"id": 3, "type": "table"}}
+
+    assert rows(guest, ask()) == rows(guest, ask(uiConfig="11")) == [KIEL]
+    assert refusal(guest, ask(town="Bonn")) == "queries.0.url_params"
+    for hidden in ("{% set n = 'town' %}{{ url_param(n, 'Kiel') }}", "{% set f = url_param %}{{ f('town', 'Kiel') }}"):
+        own.admin.datasets.update(3, {"sql": sql.replace("{{ url_param('town', 'Kiel') }}", hidden)})
+        assert refusal(guest, ask(uiConfig="11")) == "queries.0.url_params"
+
+
+def test_a_time_grain_is_the_guests_where_the_dashboard_declares_it(own: GuestWorld) -> None:
+    day = {"columnType": "BASE_AXIS", "sqlExpression": "day", "label": "day", "timeGrain": "P1M"}
+    base = {"columns": [day], "metrics": ["revenue"], "extras": {"time_grain_sqla": "P1M"}}
+    own.admin.charts.update(1, {"query_context": json.dumps(context(base))})
+    guest = own.guest()
+    yearly = {"columns": [{**day, "timeGrain": "P1Y"}], "extras": {"time_grain_sqla": "P1Y"}}
+    assert [row["revenue"] for row in rows(guest, asked(base=base))] == [10, 20, 30]
+    assert refusal(guest, asked(base=base, **yearly)) == "queries.0.columns"
+    grain = {"id": "NATIVE_FILTER-grain", "filterType": "filter_timegrain", "targets": [{"datasetId": 1}]}
+    own.admin.dashboards.update_native_filters(1, {"modified": [grain], "deleted": [], "reordered": []})
+    assert [row["revenue"] for row in rows(guest, asked(base=base, **yearly))] == [60]
+    assert [row["revenue"] for row in rows(guest, asked(base=base, **{**yearly, "extras": {}}))] == [60]
+    assert refusal(guest, asked(base=base, columns=[{**day, "timeGrain": "P1Y", "sqlExpression": "tenant"}]))
+    with pytest.raises(errors.QueryError, match="no list of values"):
+        guest.dashboards.filter_values(1, "NATIVE_FILTER-grain")
 
 
 @pytest.mark.parametrize(

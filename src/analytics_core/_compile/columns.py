@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TypeGuard
+from typing import Any, TypeGuard
 
 from analytics_core._compile.dataset_view import native_format
 from analytics_core._compile.fragments import FragmentSlot
@@ -13,10 +13,12 @@ from analytics_core._compile.scope import Scope
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
 from analytics_core.models.enums import TimeGrain
-from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
+from analytics_core.models.query import AdhocColumn, ChartDataExtras, ChartDataQueryObject, PostProcessingOperation
 
 TIMESTAMP_LABEL = "__timestamp"
 BASE_AXIS = "BASE_AXIS"
+FORECASTS = frozenset({"forecast", "prophet"})
+"""The operations that count in steps of the query's grain."""
 
 
 def column_by_name(scope: Scope, name: str) -> ColumnExpr | FragmentExpr:
@@ -47,6 +49,35 @@ def query_grain(query: ChartDataQueryObject) -> TimeGrain | None:
     """Return the grain of a query's `extras`, which its granularity and an x-axis without a grain of its own take."""
     text = query.extras.time_grain if query.extras else None
     return parse_grain(text, place="extras.time_grain")
+
+
+def time_grain(query: ChartDataQueryObject) -> TimeGrain | None:
+    """Return the grain of a query's time: that of its x-axis, else the one of its extras."""
+    axis = next((column for column in query.columns if is_axis(column) and column.time_grain), None)
+    return parse_grain(axis.time_grain, place="columns") if axis else query_grain(query)
+
+
+def with_grain(query: ChartDataQueryObject, grain: TimeGrain) -> ChartDataQueryObject:
+    """Return the query with another grain of its time: in its extras, its x-axis and its forecasts."""
+
+    def moved(item: Any) -> Any:
+        return item.model_copy(update={"time_grain": grain.value}) if is_axis(item) and item.time_grain else item
+
+    return query.model_copy(
+        update={
+            "extras": (query.extras or ChartDataExtras()).model_copy(update={"time_grain": grain}),
+            "columns": tuple(map(moved, query.columns)),
+            "series_columns": tuple(map(moved, query.series_columns)),
+            "orderby": tuple((moved(key), ascending) for key, ascending in query.orderby),
+            "post_processing": tuple(_forecast_by(step, grain) for step in query.post_processing),
+        }
+    )
+
+
+def _forecast_by(step: PostProcessingOperation, grain: TimeGrain) -> PostProcessingOperation:
+    if step.operation not in FORECASTS or "time_grain" not in step.options:
+        return step
+    return step.model_copy(update={"options": {**step.options, "time_grain": grain.value}})
 
 
 def is_axis(column: object) -> TypeGuard[AdhocColumn]:

@@ -11,12 +11,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._compile.columns import is_axis, parse_grain
+from analytics_core._compile.columns import parse_grain, time_grain, with_grain
 from analytics_core._compile.time_bounds import NO_FILTER
 from analytics_core.errors import QueryError
-from analytics_core.models.adhoc import AdhocColumn
 from analytics_core.models.enums import TimeGrain
-from analytics_core.models.query import ChartDataExtras, ChartDataQueryObject
+from analytics_core.models.query import ChartDataQueryObject
 
 _RANGE: Final = "time_range"
 _ENDS: Final = ("since", "until")
@@ -47,7 +46,7 @@ class View:
     @property
     def grain(self) -> TimeGrain | None:
         """The time grain of the query."""
-        return _grain_of(self.query)
+        return time_grain(self.query)
 
 
 def range_override(overrides: Mapping[str, Any], view: View) -> str | None:
@@ -78,7 +77,7 @@ def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: 
     if (grain := _given(overrides, _GRAINS)) is None:
         return changed
     wanted = parse_grain(grain[1], place=f"overrides.{grain[0]}") or view.grain
-    return _with_grain(changed, wanted) if wanted else changed
+    return with_grain(changed, wanted) if wanted else changed
 
 
 def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:
@@ -97,20 +96,3 @@ def _text(overrides: Mapping[str, Any], name: str) -> str | None:
 def _given(overrides: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str | None] | None:
     """Return the first of the names that is given with its text; None when none is."""
     return next(((name, _text(overrides, name)) for name in names if name in overrides), None)
-
-
-def _grain_of(query: ChartDataQueryObject) -> TimeGrain | None:
-    """Return the grain of a query: that of its x-axis, else the one of its extras."""
-    on_axis = [c.time_grain for c in query.columns if isinstance(c, AdhocColumn) and is_axis(c) and c.time_grain]
-    if on_axis:
-        return parse_grain(on_axis[0], place="columns")
-    return query.extras.time_grain if query.extras else None
-
-
-def _with_grain(query: ChartDataQueryObject, grain: TimeGrain) -> ChartDataQueryObject:
-    extras = (query.extras or ChartDataExtras()).model_copy(update={"time_grain": grain})
-    columns = tuple(
-        c.model_copy(update={"time_grain": grain.value}) if isinstance(c, AdhocColumn) and is_axis(c) else c
-        for c in query.columns
-    )
-    return query.model_copy(update={"extras": extras, "columns": columns})

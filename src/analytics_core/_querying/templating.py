@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analytics_core._compile.columns import axis_column, axis_name, column_label, query_grain
+from analytics_core._compile.columns import axis_name, column_label, time_grain
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.scope import PlanLimits
@@ -166,7 +166,7 @@ class _Asked:
             row_offset=query.row_offset,
             table_columns=tuple(column.column_name for column in self.dataset.columns),
             time_column=query.granularity or self.axis or self.dataset.main_dttm_col,
-            time_grain=_shown_grain(query),
+            time_grain=time_grain(query),
             resolve_range=ranges.bounds,
         )
 
@@ -206,12 +206,6 @@ def own_range_text(query: ChartDataQueryObject, axis: str | None) -> str:
 
 def _ranged(filters: Sequence[ChartDataFilter]) -> bool:
     return any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters)
-
-
-def _shown_grain(query: ChartDataQueryObject) -> str | None:
-    """Return the grain of a query's time: that of its x-axis, else the one of its extras."""
-    axis = axis_column(query.columns)
-    return (axis.time_grain if axis else None) or query_grain(query)
 
 
 def _parameters(dataset: Dataset) -> Mapping[str, Any]:

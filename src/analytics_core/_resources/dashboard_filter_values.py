@@ -28,7 +28,8 @@ def values_question(
     if found is None:
         raise NotFoundError("filter", filter_id, place=f"of dashboard {dashboard.id}")
     if found.is_time or not found.targets:
-        raise QueryError(f"filter {filter_id!r} takes a time range and has no list of values")
+        taken = "time grain" if found.is_grain else "time range"
+        raise QueryError(f"filter {filter_id!r} takes a {taken} and has no list of values")
     _check_options(search, row_limit)
     dataset_id, column = found.targets[0]
     query: dict[str, Any] = {

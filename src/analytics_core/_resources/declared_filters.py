@@ -12,6 +12,7 @@ from analytics_core._resources.dashboard_content import FILTERS_KEY, charts_in, 
 from analytics_core._resources.json_text import json_object
 
 _TIME: Final = "filter_time"
+_GRAIN: Final = "filter_timegrain"
 _VALUES: Final = frozenset({"filter_select", "filter_range"})
 _ROOT: Final = "ROOT_ID"
 
@@ -23,13 +24,15 @@ Layout = Callable[[], Mapping[str, Any]]
 class DeclaredFilter:
     """One filter of a dashboard.
 
-    `targets` are (dataset id, column) pairs; a time filter without any acts on the time of each chart in its scope.
+    `targets` are (dataset id, column) pairs; a time filter without any acts on the time of each chart in its scope, as
+    one of time grains does.
     """
 
     key: str
     is_time: bool
     targets: tuple[tuple[int, str], ...]
     chart_ids: frozenset[int]
+    is_grain: bool = False
 
     def acts_on(self, chart_id: int, dataset_id: int, column: str) -> bool:
         """Tell whether the filter is declared for this column of this dataset on this chart."""
@@ -46,13 +49,13 @@ def declared_filters(dashboard: Dashboard) -> tuple[DeclaredFilter, ...]:
 
 def _declared(item: Mapping[str, Any], dashboard: Dashboard, layout: Layout) -> DeclaredFilter | None:
     key, kind = filter_key(item.get("id")), item.get("filterType")
-    if key is None or kind not in (_TIME, *_VALUES):
+    if key is None or kind not in (_TIME, _GRAIN, *_VALUES):
         return None
-    targets = tuple(dict.fromkeys(_targets(item.get("targets"))))
-    if kind != _TIME and not targets:
+    targets = tuple(dict.fromkeys(_targets(item.get("targets")))) if kind != _GRAIN else ()
+    if kind in _VALUES and not targets:
         return None
     reached = charts_in_scope(item, dashboard, layout)
-    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=reached)
+    return DeclaredFilter(key=key, is_time=kind == _TIME, targets=targets, chart_ids=reached, is_grain=kind == _GRAIN)
 
 
 def _targets(stored: Any) -> Iterator[tuple[int, str]]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from analytics_core._error_texts import short_repr
@@ -10,6 +11,7 @@ from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.reading import ReadContext, stored_context
 from analytics_core._records.chart import Chart
+from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.chart_answers import form_data
@@ -27,6 +29,9 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.query import ChartDataQueryContext
+
+_READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\b(?:dataset|metric)\b""")
+"""A macro that reads a parameter of the address, with its name where it is written; others may take it in."""
 
 
 class GuestCharts(GuestDoor):
@@ -92,14 +97,16 @@ class GuestCharts(GuestDoor):
         sources = (context.datasource, *(query.datasource for query in context.queries))
         ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         settings = self._runtime.settings
+        datasets = by_ids(unit.datasets, ids)
         return StoredQuestion(
             chart_id=chart.id,
             context=context,
             form_data=form_data(chart),
             filters=_filters_of(unit, actor, chart.id),
-            main_columns={key: dataset.main_dttm_col for key, dataset in by_ids(unit.datasets, ids).items()},
+            main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
             default_rows=settings.default_row_limit,
             most_rows=settings.max_row_limit,
+            address_params=_address_params(stored_context(chart), datasets.values()),
         )
 
 
@@ -108,6 +115,18 @@ def _filters_of(unit: UnitOfWork, actor: Actor, chart_id: int) -> tuple[Declared
     named = actor.guest.dashboard_ids if actor.guest is not None else frozenset()
     dashboards = by_ids(unit.dashboards, named).values()
     return tuple(item for d in dashboards if chart_id in d.chart_ids for item in declared_filters(d))
+
+
+def _address_params(context: str, datasets: Iterable[Dataset]) -> frozenset[str] | None:
+    """Return the parameters of the address that templates of a chart may read; None where that cannot be told."""
+    texts = [context]
+    for dataset in datasets:
+        texts += [dataset.sql or "", dataset.fetch_values_predicate or ""]
+        texts += [column.expression or "" for column in dataset.columns]
+        texts += [metric.expression for metric in dataset.metrics]
+    templates = [text for text in texts if "{{" in text or "{%" in text]
+    found = [name for text in templates for name in _READS_ADDRESS.findall(text)]
+    return None if "" in found else frozenset(found)
 
 
 def _require_named(actor: Actor, chart_id: Any) -> None:

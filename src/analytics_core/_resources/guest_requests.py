@@ -11,19 +11,44 @@ from typing import Any, Final
 
 from pydantic import BaseModel
 
-from analytics_core._compile.columns import axis_name, column_label
+from analytics_core._compile.columns import (
+    axis_column,
+    axis_name,
+    column_label,
+    is_axis,
+    parse_grain,
+    query_grain,
+    time_grain,
+    with_grain,
+)
 from analytics_core._compile.metrics import metric_label
 from analytics_core._resources.declared_filters import DeclaredFilter
 from analytics_core.errors import GuestAccessError
 from analytics_core.models.enums import FilterOperator, ResultFormat, ResultType
-from analytics_core.models.query import ChartDataFilter, ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.models.query import (
+    ChartDataExtras,
+    ChartDataFilter,
+    ChartDataQueryContext,
+    ChartDataQueryObject,
+)
 
-_READ_HERE: Final = ("filters", "time_range", "orderby", "row_limit", "row_offset")
+_READ_HERE: Final = ("filters", "time_range", "orderby", "row_limit", "row_offset", "applied_time_extras")
 _HARMLESS_TYPES: Final = frozenset({ResultType.FULL, ResultType.RESULTS, ResultType.POST_PROCESSED})
 _FORM_KEYS: Final = frozenset(
-    {"slice_id", "chart_id", "dashboardId", "dashboard_id", "force", "result_type", "result_format"}
+    {
+        *("slice_id", "chart_id", "dashboardId", "dashboard_id", "force", "result_type", "result_format"),
+        *("label_colors", "shared_label_colors", "map_label_colors", "color_scheme", "own_color_scheme"),
+        *("dashboard_color_scheme", "linear_color_scheme", "url_params", "applied_time_extras"),
+        *("extra_filters", "extra_form_data"),
+    }
 )
-"""What clients add to the form data of a chart that they ask for; it changes nothing of the query."""
+"""What clients add to the form data of a chart that they ask for; it changes nothing of the query.
+
+Filters among it are told once more in the queries, and read there.
+"""
+
+_NOTHING: Final[tuple[object, ...]] = (None, "", (), [], {})
+_EMPTY_IS_NONE: Final = frozenset({"granularity", "series_limit_metric", "time_shift", "url_params"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +60,7 @@ class StoredQuestion:
         filters: the declared filters of the dashboards with this chart.
         main_columns: the main time column of each dataset of the chart, by the dataset's id.
         default_rows, most_rows: the limits of queries that name none, and of queries with the limit 0.
+        address_params: the parameters of the address that a template of the question may read; None: any.
     """
 
     chart_id: int
@@ -44,6 +70,7 @@ class StoredQuestion:
     main_columns: Mapping[int, str | None]
     default_rows: int
     most_rows: int
+    address_params: frozenset[str] | None = None
 
 
 def answerable(stored: StoredQuestion, asked: ChartDataQueryContext) -> ChartDataQueryContext:
@@ -80,8 +107,10 @@ def refuse_statements(context: ChartDataQueryContext) -> None:
 def _query(
     stored: StoredQuestion, own: ChartDataQueryObject, asked: ChartDataQueryObject, *, place: str
 ) -> ChartDataQueryObject:
-    _same(own, asked, place=f"{place}.", but=set(_READ_HERE))
     inputs = _Inputs(stored, own, place)
+    own = inputs.with_grain(asked)
+    compared = (_with_params(query, stored.address_params) for query in (own, asked))
+    _same(*compared, place=f"{place}.", but=set(_READ_HERE))
     filters = inputs.filters(asked.filters)
     limit, offset = inputs.page(asked)
     changes = {
@@ -90,6 +119,7 @@ def _query(
         "orderby": inputs.orderby(asked.orderby),
         "row_limit": limit,
         "row_offset": offset,
+        "applied_time_extras": asked.applied_time_extras,  # shown in the answer again, and nowhere else
     }
     return own.model_copy(update=changes)
 
@@ -104,6 +134,13 @@ class _Inputs:
         self._stored = stored
         self._own = own
         self._place = place
+
+    def with_grain(self, asked: ChartDataQueryObject) -> ChartDataQueryObject:
+        """Return the stored query, by another time grain where the dashboard lets its readers choose one."""
+        if not any(item.is_grain for item in self._in_scope):
+            return self._own
+        grain = time_grain(asked)
+        return self._own if grain in (None, time_grain(self._own)) else with_grain(self._own, grain)
 
     def filters(self, asked: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
         """Return the stored filters, then those of declared inputs; a time range of theirs may be another one."""
@@ -196,15 +233,56 @@ def _check_form_data(stored: StoredQuestion, asked: Any) -> None:
 
 
 def _same(own: BaseModel, asked: BaseModel, *, place: str, but: set[str]) -> None:
-    """Refuse the first field, known or not, in which the request differs from what is stored."""
+    """Refuse the first field, known or not, in which the request means something else than what is stored."""
     fields = {name for name in type(own).model_fields if name not in but}
     before, after = own.model_extra or {}, asked.model_extra or {}
     for name in sorted(fields):
-        if getattr(own, name) != getattr(asked, name):
+        if getattr(own, name) != getattr(asked, name) and _meaning(own, name) != _meaning(asked, name):
             raise _refusal(f"{place}{name}", "differs from what the chart stores")
     for name in sorted({*before, *after}):
-        if name not in before or name not in after or before[name] != after[name]:
+        was, is_ = before.get(name), after.get(name)
+        if was != is_ and not (was in _NOTHING and is_ in _NOTHING):
             raise _refusal(f"{place}{name}", "differs from what the chart stores")
+
+
+def _meaning(asked: BaseModel, name: str) -> Any:
+    """Return what the planner makes of a field, so that two ways to say the same are equal."""
+    value = getattr(asked, name)
+    if name in _EMPTY_IS_NONE:
+        return value or None
+    if not isinstance(asked, ChartDataQueryObject):
+        return value
+    if name in ("order_desc", "is_timeseries"):
+        return name == "order_desc" if value is None else value
+    if name in ("columns", "series_columns") and isinstance(value, tuple):
+        return tuple(_with_own_grain(column, asked) for column in value)
+    if name == "extras" and isinstance(value, ChartDataExtras | None):
+        return _conditions(value, asked)
+    return value
+
+
+def _with_params(query: ChartDataQueryObject, names: frozenset[str] | None) -> ChartDataQueryObject:
+    """Return the query with those parameters of the address alone that a template may read."""
+    params = query.url_params
+    if names is None or not isinstance(params, dict):
+        return query
+    return query.model_copy(update={"url_params": {key: value for key, value in params.items() if key in names}})
+
+
+def _with_own_grain(column: Any, query: ChartDataQueryObject) -> Any:
+    """Return an x-axis with the grain that counts for it; any other column as it is."""
+    if not is_axis(column):
+        return column
+    return column.model_copy(
+        update={"time_grain": parse_grain(column.time_grain, place="columns") or query_grain(query)}
+    )
+
+
+def _conditions(extras: ChartDataExtras | None, query: ChartDataQueryObject) -> ChartDataExtras:
+    """Return the extras without empty conditions, and without a grain that the x-axis takes."""
+    known = extras or ChartDataExtras()
+    grain = None if axis_column(query.columns) else known.time_grain
+    return known.model_copy(update={"where": known.where or None, "having": known.having or None, "time_grain": grain})
 
 
 def _name(item: ChartDataFilter) -> str:

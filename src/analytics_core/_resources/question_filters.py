@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._compile.columns import BASE_AXIS
+from analytics_core._compile.columns import BASE_AXIS, FORECASTS
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_content import FILTERS_KEY
 from analytics_core._resources.declared_filters import charts_in_scope, layout_of
@@ -24,7 +24,6 @@ _TIME_OPTIONS = {
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = "No filter"
 _NAME_COLUMNS = ("columns", "groupby", "series_columns", "orderby")
-_FORECASTS = ("forecast", "prophet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +166,7 @@ def _with_axis_grain(value: Any, grain: str) -> Any:
 
 def _with_forecast_grain(step: Any, grain: str) -> Any:
     options = step.get("options") if isinstance(step, dict) else None
-    if not isinstance(options, dict) or step.get("operation") not in _FORECASTS or "time_grain" not in options:
+    if not isinstance(options, dict) or step.get("operation") not in FORECASTS or "time_grain" not in options:
         return step
     return {**step, "options": {**options, "time_grain": grain}}
 
