@@ -202,6 +202,11 @@ class Clause:
     predicate: Predicate
     origin: Origin
 
+    @property
+    def is_row_rule(self) -> bool:
+        """Whether a row rule or a guest's claim brings it."""
+        return self.origin.kind in (OriginKind.ROW_RULE, OriginKind.GUEST)
+
 
 # -------------------------------------------------------------------------------------------------------------- plan
 class OutputRole(StrEnum):
@@ -331,7 +336,7 @@ class QueryPlan:
         """The clauses that row rules and guests' claims bring, on the dataset and on the relations in its SQL."""
         inside = self.source.rules if isinstance(self.source, SqlSource) else ()
         clauses = (*self.where, *(clause for rule in inside for clause in rule.clauses))
-        return tuple(clause for clause in clauses if clause.origin.kind in (OriginKind.ROW_RULE, OriginKind.GUEST))
+        return tuple(clause for clause in clauses if clause.is_row_rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
