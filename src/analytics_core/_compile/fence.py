@@ -21,6 +21,7 @@ from analytics_core._compile.plan import (
     ColumnExpr,
     Condition,
     FragmentExpr,
+    InOthersExpr,
     PlanExpr,
     Predicate,
     QueryPlan,
@@ -148,4 +149,6 @@ def _columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
             return tuple(column.name for column in expr.tree.find_all(exp.Column)) if expr.tree is not None else None
         case AggregateExpr():
             return _columns_of(expr.source) if expr.source is not None else ()
+        case InOthersExpr():
+            return ()
     return _columns_of(expr.source)

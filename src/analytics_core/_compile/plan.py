@@ -13,7 +13,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engines.spec import BindValue
-from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate, TimeGrain
 
 
@@ -45,7 +45,8 @@ class Origin:
 class ColumnExpr:
     """A physical column; `nullable` None means unknown; `time` is set for temporal columns.
 
-    `length` is the most characters that its type allows, None: unknown or without end.
+    `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
+    that it holds, None: any, or not known.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ColumnExpr:
     nullable: bool | None = None
     time: TimeFormat | None = None
     length: int | None = field(default=None, compare=False)
+    numbers: NumberRange | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

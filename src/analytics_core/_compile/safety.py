@@ -24,6 +24,7 @@ from analytics_core._compile.plan import (
     Compare,
     Comparison,
     FragmentExpr,
+    InOthersExpr,
     InValues,
     IsNull,
     IsTruth,
@@ -73,7 +74,7 @@ class Safety:
 
 def _is_safe(expr: PlanExpr) -> bool:
     match expr:
-        case ColumnExpr() | AggregateExpr(source=None):
+        case ColumnExpr() | InOthersExpr() | AggregateExpr(source=None):
             return True
         case BucketExpr(source=ColumnExpr(kind=kind), hours=0):
             return kind.is_temporal
@@ -91,7 +92,7 @@ def _compare(predicate: Compare, spec: EngineSpec) -> bool:
     if not isinstance(left, ColumnExpr):
         return False
     if not isinstance(value, datetime):
-        return _is_of_kind(value, left.kind, spec)
+        return _is_of_kind(value, left, spec)
     if predicate.op in (Comparison.EQUAL, Comparison.NOT_EQUAL):
         return _is_bare(left, value, spec.time_equal, spec)
     after = predicate.op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
@@ -101,26 +102,34 @@ def _compare(predicate: Compare, spec: EngineSpec) -> bool:
 def _membership(predicate: InValues, spec: EngineSpec) -> bool:
     left = predicate.left
     return isinstance(left, ColumnExpr) and all(
-        _is_bare(left, value, spec.time_equal, spec)
-        if isinstance(value, datetime)
-        else _is_of_kind(value, left.kind, spec)
+        _is_bare(left, value, spec.time_equal, spec) if isinstance(value, datetime) else _is_of_kind(value, left, spec)
         for value in predicate.values
     )
 
 
-def _is_of_kind(value: BindValue, kind: ValueKind, spec: EngineSpec) -> bool:
-    """Tell whether a value is of the column's own type; a number may widen the column where no value is lost."""
-    if isinstance(value, bool):
-        return kind is ValueKind.BOOLEAN
-    if isinstance(value, str):
-        return kind is ValueKind.TEXT
-    if isinstance(value, int):
-        return kind.is_numeric
-    if isinstance(value, float):
-        return kind is ValueKind.FLOAT or (kind is ValueKind.INTEGER and not spec.casts_columns)
-    if isinstance(value, Decimal):  # a cast to the many digits of a value fails by the size of the column's
-        return kind is ValueKind.FLOAT or (kind.is_numeric and not spec.casts_columns)
+def _is_of_kind(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
+    """Tell whether a value is of the column's own type, or casts the column to one that holds all of its values."""
+    kind = left.kind
+    match value:
+        case bool():
+            return kind is ValueKind.BOOLEAN
+        case str():
+            return kind is ValueKind.TEXT
+        case int():
+            return kind.is_numeric
+        case float():
+            return kind in (ValueKind.FLOAT, ValueKind.INTEGER)
+        case Decimal():
+            return kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
     return False
+
+
+def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
+    """Tell whether no digits before the point are lost for those behind it, where the column is cast to the value's."""
+    exponent = value.as_tuple().exponent
+    if not spec.casts_columns:
+        return True
+    return left.numbers is not None and isinstance(exponent, int) and -exponent <= left.numbers.scale
 
 
 def _within(predicate: Within, spec: EngineSpec) -> bool:
@@ -144,7 +153,7 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: Engine
         return False
     if left.kind.is_temporal:
         return left.time.value_kind is left.kind
-    return bound.value is None or _is_of_kind(bound.value, left.kind, spec)
+    return bound.value is None or _is_of_kind(bound.value, left, spec)
 
 
 def _null(predicate: IsNull, _spec: EngineSpec) -> bool:
