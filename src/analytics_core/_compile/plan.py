@@ -84,10 +84,10 @@ class BucketExpr:
 
 @dataclass(frozen=True, slots=True)
 class AggregateExpr:
-    """An aggregate over a column or fragment; `source` None is COUNT(*)."""
+    """An aggregate over a column, a fragment or a moment; `source` None is COUNT(*)."""
 
     aggregate: Aggregate
-    source: ColumnExpr | FragmentExpr | None
+    source: ColumnExpr | FragmentExpr | BucketExpr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +104,24 @@ class InOthersExpr:
 
 
 PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr | InOthersExpr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMoment:
+    """How what an output fetches becomes the moments that are shown: read by `time`, then moved by `hours`.
+
+    That is done after the fetch, where no value can make a statement fail and an index of the column serves.
+    `kind` is what is fetched.
+    """
+
+    time: TimeFormat
+    kind: ValueKind
+    hours: int = 0
+
+    @property
+    def shown_kind(self) -> ValueKind:
+        """The kind of the moments that are shown; a zone stays."""
+        return self.kind if self.kind is ValueKind.TIMESTAMPTZ else ValueKind.TIMESTAMP
 
 
 # -------------------------------------------------------------------------------------------------------- predicates
@@ -220,7 +238,10 @@ class OutputRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One column of the result: its label, what it computes, its kind (of the values in the answer) and its origin."""
+    """One column of the result: its label, what it computes, its kind (of the values in the answer) and its origin.
+
+    `stored` is set where what is fetched is not yet what is shown.
+    """
 
     label: str
     expr: PlanExpr
@@ -229,6 +250,12 @@ class Output:
     origin: Origin
     is_temporal: bool = False
     nullable: bool | None = None
+    stored: StoredMoment | None = None
+
+    @property
+    def fetched_kind(self) -> ValueKind:
+        """The kind of the values that the statement gives."""
+        return self.stored.kind if self.stored else self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

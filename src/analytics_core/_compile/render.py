@@ -29,7 +29,7 @@ def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
         binds,
         spec,
         labels=tuple(output.label for output in plan.outputs),
-        kinds=tuple(output.kind for output in plan.outputs),
+        kinds=tuple(output.fetched_kind for output in plan.outputs),
     )
 
 

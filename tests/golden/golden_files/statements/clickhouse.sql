@@ -74,9 +74,9 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = 5 AND "ord
 -- bound
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= %(p0)s AND "orders"."ordered_at" < %(p1)s AND "orders"."shipped_on" = %(p2)s AND "orders"."epoch" <> %(p3)s AND "orders"."ordered_at" IN (%(p4)s, %(p5)s) AND toDateTime64(makeDate32(toYear(toDateTime64("orders"."ordered_at", 6, 'UTC')), toMonth(toDateTime64("orders"."ordered_at", 6, 'UTC')), 1), 6, 'UTC') = %(p6)s LIMIT 50001
 -- parameters
--- {'p0': '2024-01-31 10:00:00', 'p1': '2024-06-10 06:13:20.500001', 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': '2024-01-31 00:00:00', 'p5': '2024-02-01 00:00:00', 'p6': '2024-01-01 00:00:00'}
+-- {'p0': '2024-01-31 10:00:00', 'p1': '2024-06-10 06:13:20.501000', 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': '2024-01-31 00:00:00', 'p5': '2024-02-01 00:00:00', 'p6': '2024-01-01 00:00:00'}
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= '2024-01-31 10:00:00' AND "orders"."ordered_at" < '2024-06-10 06:13:20.500001' AND "orders"."shipped_on" = toDate32('2024-01-31') AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN ('2024-01-31 00:00:00', '2024-02-01 00:00:00') AND toDateTime64(makeDate32(toYear(toDateTime64("orders"."ordered_at", 6, 'UTC')), toMonth(toDateTime64("orders"."ordered_at", 6, 'UTC')), 1), 6, 'UTC') = '2024-01-01 00:00:00' LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= '2024-01-31 10:00:00' AND "orders"."ordered_at" < '2024-06-10 06:13:20.501000' AND "orders"."shipped_on" = toDate32('2024-01-31') AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN ('2024-01-31 00:00:00', '2024-02-01 00:00:00') AND toDateTime64(makeDate32(toYear(toDateTime64("orders"."ordered_at", 6, 'UTC')), toMonth(toDateTime64("orders"."ordered_at", 6, 'UTC')), 1), 6, 'UTC') = '2024-01-01 00:00:00' LIMIT 50001
 
 -- ==== membership ====
 -- bound

@@ -74,9 +74,9 @@ SELECT TOP 50001 COUNT(*) AS [orders] FROM [orders] WHERE [orders].[quantity] = 
 -- bound
 SELECT TOP 50001 COUNT(*) AS [orders] FROM [orders] WHERE [orders].[ordered_at] >= ? AND [orders].[ordered_at] < ? AND [orders].[shipped_on] = ? AND [orders].[epoch] <> ? AND [orders].[ordered_at] IN (?, ?) AND CAST(DATEFROMPARTS(YEAR([orders].[ordered_at]), MONTH([orders].[ordered_at]), 1) AS DATETIME2) = ?
 -- parameters
--- (datetime.datetime(2024, 1, 31, 10, 0), datetime.datetime(2024, 6, 10, 6, 13, 20, 500001), datetime.date(2024, 1, 31), 1706659200, datetime.datetime(2024, 1, 31, 0, 0), datetime.datetime(2024, 2, 1, 0, 0), datetime.datetime(2024, 1, 1, 0, 0))
+-- (datetime.datetime(2024, 1, 31, 10, 0), datetime.datetime(2024, 6, 10, 6, 13, 20, 501000), datetime.date(2024, 1, 31), 1706659200, datetime.datetime(2024, 1, 31, 0, 0), datetime.datetime(2024, 2, 1, 0, 0), datetime.datetime(2024, 1, 1, 0, 0))
 -- display
-SELECT TOP 50001 COUNT(*) AS [orders] FROM [orders] WHERE [orders].[ordered_at] >= CAST('2024-01-31T10:00:00' AS DATETIME2) AND [orders].[ordered_at] < CAST('2024-06-10T06:13:20.500001' AS DATETIME2) AND [orders].[shipped_on] = CAST('2024-01-31' AS DATE) AND [orders].[epoch] <> 1706659200 AND [orders].[ordered_at] IN (CAST('2024-01-31T00:00:00' AS DATETIME2), CAST('2024-02-01T00:00:00' AS DATETIME2)) AND CAST(DATEFROMPARTS(YEAR([orders].[ordered_at]), MONTH([orders].[ordered_at]), 1) AS DATETIME2) = CAST('2024-01-01T00:00:00' AS DATETIME2)
+SELECT TOP 50001 COUNT(*) AS [orders] FROM [orders] WHERE [orders].[ordered_at] >= CAST('2024-01-31T10:00:00' AS DATETIME2) AND [orders].[ordered_at] < CAST('2024-06-10T06:13:20.501000' AS DATETIME2) AND [orders].[shipped_on] = CAST('2024-01-31' AS DATE) AND [orders].[epoch] <> 1706659200 AND [orders].[ordered_at] IN (CAST('2024-01-31T00:00:00' AS DATETIME2), CAST('2024-02-01T00:00:00' AS DATETIME2)) AND CAST(DATEFROMPARTS(YEAR([orders].[ordered_at]), MONTH([orders].[ordered_at]), 1) AS DATETIME2) = CAST('2024-01-01T00:00:00' AS DATETIME2)
 
 -- ==== membership ====
 -- bound

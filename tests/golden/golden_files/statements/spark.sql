@@ -74,9 +74,9 @@ SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`quantity` = 5 AND `ord
 -- bound
 SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= %(p0)s AND `orders`.`ordered_at` < %(p1)s AND `orders`.`shipped_on` = %(p2)s AND `orders`.`epoch` <> %(p3)s AND `orders`.`ordered_at` IN (%(p4)s, %(p5)s) AND DATE_TRUNC('month', `orders`.`ordered_at`) = %(p6)s LIMIT 50001
 -- parameters
--- {'p0': datetime.datetime(2024, 1, 31, 10, 0), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 500001), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0), 'p5': datetime.datetime(2024, 2, 1, 0, 0), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
+-- {'p0': datetime.datetime(2024, 1, 31, 10, 0), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 501000), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0), 'p5': datetime.datetime(2024, 2, 1, 0, 0), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
 -- display
-SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= TIMESTAMP '2024-01-31 10:00:00' AND `orders`.`ordered_at` < TIMESTAMP '2024-06-10 06:13:20.500001' AND `orders`.`shipped_on` = DATE '2024-01-31' AND `orders`.`epoch` <> 1706659200 AND `orders`.`ordered_at` IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', `orders`.`ordered_at`) = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
+SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= TIMESTAMP '2024-01-31 10:00:00' AND `orders`.`ordered_at` < TIMESTAMP '2024-06-10 06:13:20.501000' AND `orders`.`shipped_on` = DATE '2024-01-31' AND `orders`.`epoch` <> 1706659200 AND `orders`.`ordered_at` IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', `orders`.`ordered_at`) = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
 
 -- ==== membership ====
 -- bound

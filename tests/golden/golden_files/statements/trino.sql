@@ -74,9 +74,9 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = 5 AND "ord
 -- bound
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= ? AND "orders"."ordered_at" < ? AND "orders"."shipped_on" = ? AND "orders"."epoch" <> ? AND "orders"."ordered_at" IN (?, ?) AND DATE_TRUNC('month', "orders"."ordered_at") = ? LIMIT 50001
 -- parameters
--- (datetime.datetime(2024, 1, 31, 10, 0), datetime.datetime(2024, 6, 10, 6, 13, 20, 500001), datetime.date(2024, 1, 31), 1706659200, datetime.datetime(2024, 1, 31, 0, 0), datetime.datetime(2024, 2, 1, 0, 0), datetime.datetime(2024, 1, 1, 0, 0))
+-- (datetime.datetime(2024, 1, 31, 10, 0), datetime.datetime(2024, 6, 10, 6, 13, 20, 501000), datetime.date(2024, 1, 31), 1706659200, datetime.datetime(2024, 1, 31, 0, 0), datetime.datetime(2024, 2, 1, 0, 0), datetime.datetime(2024, 1, 1, 0, 0))
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= TIMESTAMP '2024-01-31 10:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-06-10 06:13:20.500001' AND "orders"."shipped_on" = DATE '2024-01-31' AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', "orders"."ordered_at") = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= TIMESTAMP '2024-01-31 10:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-06-10 06:13:20.501000' AND "orders"."shipped_on" = DATE '2024-01-31' AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', "orders"."ordered_at") = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
 
 -- ==== membership ====
 -- bound
