@@ -1,6 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store] [--engines sqlite,duckdb,postgres]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth]
+        [--engines sqlite,duckdb,postgres]
         [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
 
 Run it on a quiet machine. The exit code is 1 when a goal is missed.
@@ -17,12 +18,12 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, against_prophet, figures, forecast_accuracy, operations, store_lists
+from benchmarks import against_peer, against_prophet, figures, forecast_accuracy, growth, operations, store_lists
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store")
+PARTS = ("queries", "operations", "forecast", "store", "growth")
 
 
 def main() -> int:
@@ -46,6 +47,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from _of_forecasts(arguments.forecast, arguments.prophet)
     if "store" in arguments.parts:
         yield from store_lists.compare()
+    if "growth" in arguments.parts:
+        yield from growth.compare()
 
 
 def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:

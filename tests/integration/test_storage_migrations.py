@@ -16,7 +16,9 @@ from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from tests.support.stores import open_store
 
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.tag import Tag
+from analytics_core._security.row_rules import TableName, table_key
 from analytics_core._storage.migrate import HEAD, MIGRATIONS, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
@@ -196,6 +198,8 @@ def test_records_of_the_first_revision_are_used_by_the_code_of_today(url, engine
         chart = unit.charts.get(1)
         changed = unit.charts.update(replace(chart, tag_ids=(tag.id,)), actor_id=1)
         dataset = unit.datasets.get(1)
+        over_orders = ListFilter(col="table_key", op="eq", val=table_key(TableName(table="ORDERS")))
+        assert unit.datasets.list(ListQuery(filters=(over_orders,)))[1] == (dataset,)
     assert (chart.slice_name, chart.owner_ids, chart.tag_ids, chart.audit.version) == ("Ärger 🙂", (1,), (), 3)
     assert (changed.tag_ids, changed.audit.version) == ((tag.id,), 4)
     assert [column.column_name for column in dataset.columns] == ["a"]

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine, event
 
 from analytics_core import AnalyticsCore
+from analytics_core._security.row_rules import TableName, table_key
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.store import SqlMetadataStore
 
@@ -63,11 +64,13 @@ def fill_many(
     roles: int = 3,
     charts: int = 100,
     dashboards: int = 100,
+    rules: int = 0,
 ) -> None:
     """Fill a store in which nothing but the first administrator is; ids count from 1, the administrator is 1.
 
     Records of a kind differ in owners, tags, times, and who made and changed them; every fifth chart has a
-    description, a chart is on up to two dashboards, and of dashboards two in three are published.
+    description, a chart is on up to two dashboards, and of dashboards two in three are published. Each row rule is on
+    one dataset, for one role.
     """
     counts = {"people": people, "databases": databases, "datasets": datasets, "tags": tags, "roles": roles}
     box = _store_of(core)._secret_box
@@ -77,6 +80,7 @@ def fill_many(
         _fill_surroundings(connection, counts)
         _fill_charts(connection, charts, counts)
         _fill_dashboards(connection, dashboards, charts, counts)
+        _fill_rules(connection, rules, counts)
         connection.commit()
 
 
@@ -140,7 +144,21 @@ def _database(n: int, uri: str) -> dict[str, Any]:
 def _dataset(n: int, databases: int) -> dict[str, Any]:
     flags = ("filter_select_enabled", "is_sqllab_view", "is_managed_externally", "always_filter_main_dttm")
     place = {"database_id": n % databases + 1, "catalog": "", "schema": "sales" if n % 2 else "", "offset": 0}
-    return {"uuid": _uuid("t", n), **place, "table_name": f"table {n:05}", **dict.fromkeys(flags, False)}
+    name = f"table {n:05}"
+    key = {"table_name": name, "table_key": table_key(TableName(table=name))}
+    return {"uuid": _uuid("t", n), **place, **key, **dict.fromkeys(flags, False)}
+
+
+def _fill_rules(connection: Connection, rules: int, counts: dict[str, int]) -> None:
+    def made(n: int) -> dict[str, Any]:
+        return {"name": f"rule {n:05}", "clause": f"c1 = {n}", "filter_type": "Regular"}
+
+    keys = range(1, rules + 1)
+    _add(connection, content_tables.ROW_RULES, _rows(rules, made, people=counts["people"]))
+    on = [{"row_rule_id": key, "dataset_id": key % counts["datasets"] + 1} for key in keys]
+    _add(connection, content_tables.ROW_RULE_DATASETS, on)
+    roles = [{"row_rule_id": key, "role_id": key % counts["roles"] + 1} for key in keys]
+    _add(connection, content_tables.ROW_RULE_ROLES, roles)
 
 
 def _fill_charts(connection: Connection, charts: int, counts: dict[str, int]) -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from analytics_core._security.row_rules import TableName
+from analytics_core._security.row_rules import TableName, table_key
 
 
 @pytest.mark.parametrize(
@@ -40,3 +42,15 @@ def test_a_schema_that_is_not_written_may_be_any() -> None:
     assert TableName(table="sales").may_be(ruled)
     assert not TableName(table="sales", schema="other").may_be(ruled)
     assert TableName(table="sales", schema="other").may_be(ruled, two_parts_are_loose=True)
+
+
+@given(st.text("aAbé.$@* \u00c9", min_size=1, max_size=7), st.text("aAbé.$@* \u00c9", min_size=1, max_size=7))
+def test_names_that_may_be_one_table_have_one_key_or_any(first: str, second: str) -> None:
+    one, two = TableName(table=first), TableName(table=second)
+    if one.may_be(two):
+        assert None in (table_key(one), table_key(two)) or table_key(one) == table_key(two)
+
+
+def test_other_tables_have_other_keys() -> None:
+    names = ("sales", "sale", "sales_2024", "wholesales")
+    assert len({table_key(TableName(table=name)) for name in names}) == len(names)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
-from analytics_core._gate.row_security import RowSecurity, RuledActor
+from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._memo import Memo
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
+from analytics_core._security.row_rules import TableName
 from analytics_core.errors import DatabaseAccessError
 
 
@@ -92,11 +94,23 @@ class Gate:
         return checked
 
     def recall_key(self, admission: Admission) -> Hashable | None:
-        """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query."""
+        """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query.
+
+        What binds on the tables inside the SQL of a virtual dataset is told by `rules_on`.
+        """
         asks_others = self._row_security.asks_a_host or admission.actor.guest is not None
         if admission.dataset.sql and asks_others:
             return None
         return admission.row_filters, admission.ruled.book.digest
+
+    def tables_in(self, admission: Admission, sources: Iterable[TableSource | SqlSource]) -> frozenset[TableName]:
+        """Return the tables that statements of a virtual dataset read inside its SQL."""
+        trees = (source.tree for source in sources if isinstance(source, SqlSource) and source.tree is not None)
+        return frozenset(table_name(table) for tree in trees for table in tables_of(tree, admission.spec))
+
+    def rules_on(self, admission: Admission, tables: frozenset[TableName]) -> str:
+        """Return a digest of the stored rules on tables for the actor; another one tells that they changed."""
+        return self._row_security.digest(admission.ruled, tables)
 
     def run(
         self, admission: Admission, statement: Statement, *, limits: FetchLimits, cancel: CancelToken | None = None

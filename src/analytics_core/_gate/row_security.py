@@ -34,16 +34,26 @@ _LOOSE_DIALECTS = frozenset({"duckdb"})
 class RuleBooks(Protocol):
     """Knows the stored rules."""
 
-    def book(self) -> RuleBook:
-        """Return all stored rules; an error here stops the query."""
+    def book(
+        self,
+        database_id: int,
+        dataset_id: int | None,
+        tables: frozenset[TableName],
+        *,
+        role_ids: frozenset[int] | None,
+    ) -> RuleBook:
+        """Return the rules on a dataset and on datasets that may stand over the tables, for people with these roles.
 
-    def tables(self, database_id: int) -> tuple[Dataset, ...]:
-        """Return the stored physical datasets of a database."""
+        `role_ids` None: for everybody. An error here stops the query.
+        """
+
+    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
+        """Return the stored physical datasets of a database that may stand over a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuledActor:
-    """Somebody on one dataset, with the rules that counted when they were admitted."""
+    """Somebody on one dataset, with the rules on it and on its table that counted when they were admitted."""
 
     actor: Actor
     dataset: Dataset
@@ -74,7 +84,17 @@ class RowSecurity:
 
     def ruled(self, actor: Actor, dataset: Dataset, spec: EngineSpec) -> RuledActor:
         """Return the actor on the dataset with the rules that are stored now."""
-        return RuledActor(actor=actor, dataset=dataset, spec=spec, book=self._books.book())
+        own = ruled_dataset(dataset)
+        tables = frozenset(() if own.name is None else (own.name,))
+        book = self._books.book(own.database_id, own.id, tables, role_ids=actor.role_ids)
+        return RuledActor(actor=actor, dataset=dataset, spec=spec, book=book)
+
+    def digest(self, ruled: RuledActor, tables: frozenset[TableName]) -> str:
+        """Return what the stored rules on tables say to the actor, in short: equal as long as nothing changed."""
+        return self._book_of(ruled, tables).digest if tables else ""
+
+    def _book_of(self, ruled: RuledActor, tables: frozenset[TableName]) -> RuleBook:
+        return self._books.book(ruled.dataset.database_id, None, tables, role_ids=ruled.actor.role_ids)
 
     def on_dataset(self, ruled: RuledActor) -> tuple[RowFilter, ...]:
         """Return the filters that bind on the dataset itself, rendered.
@@ -101,16 +121,18 @@ class RowSecurity:
         assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
         rules = []
         known: dict[TableRef, tuple[Clause, ...]] = {}
-        for relation in relations_of(source.tree, ruled.spec):
+        relations = tuple(relations_of(source.tree, ruled.spec))
+        inside = replace(ruled, book=self._book_of(ruled, frozenset(table_name(item.table) for item in relations)))
+        for relation in relations:
             if relation.table not in known:
-                known[relation.table] = self.on_relation(ruled, relation.table)
+                known[relation.table] = self._on_relation(inside, relation.table)
             if clauses := known[relation.table]:
                 rules.append(RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses))
         return replace(source, rules=tuple(rules)) if rules else source
 
-    def on_relation(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
-        """Return the conditions on a table that the SQL of a virtual dataset reads."""
-        name = TableName(table=table.table, schema=table.schema, catalog=table.catalog)
+    def _on_relation(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
+        """Return the conditions on a table that the SQL of a virtual dataset reads; `ruled` has its rules."""
+        name = table_name(table)
         loose = ruled.spec.dialect in _LOOSE_DIALECTS
         database_id = ruled.dataset.database_id
         units = ruled.book.on_table(ruled.actor.role_ids, database_id, name, two_parts_are_loose=loose)
@@ -127,11 +149,13 @@ class RowSecurity:
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
         """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
         own = ruled_dataset(ruled.dataset)
-        yield from ruled.book.concerning(own)
+        names = {table_name(table) for table in tables} | ({own.name} if own.name else set())
+        book = self._books.book(own.database_id, own.id, frozenset(names), role_ids=None)
+        yield from book.concerning(own)
         for table in tables:
-            name = TableName(table=table.table, schema=table.schema, catalog=table.catalog)
+            name = table_name(table)
             loose = ruled.spec.dialect in _LOOSE_DIALECTS
-            for rule in ruled.book.rules_over(own.database_id, name, two_parts_are_loose=loose):
+            for rule in book.rules_over(own.database_id, name, two_parts_are_loose=loose):
                 yield rule, f"table {table} in its SQL"
 
     def check(self, clause: str, dataset: Dataset, spec: EngineSpec, *, facts: ActorFacts | None = None) -> None:
@@ -157,7 +181,7 @@ class RowSecurity:
         """Yield what the host's sources say of the stored datasets over a table, `besides` left out."""
         if not self._sources:
             return
-        for dataset in self._books.tables(ruled.dataset.database_id):
+        for dataset in self._books.tables(ruled.dataset.database_id, name):
             known = ruled_dataset(dataset)
             if known.id == besides or known.name is None or not known.name.may_be(name, two_parts_are_loose=loose):
                 continue
@@ -189,7 +213,7 @@ class RowSecurity:
         guest = ruled.actor.guest
         if guest is None or all(rule.dataset_id is None for rule in guest.rules):
             return []
-        tables = {dataset.id: ruled_dataset(dataset) for dataset in self._books.tables(ruled.dataset.database_id)}
+        tables = {dataset.id: ruled_dataset(dataset) for dataset in self._books.tables(ruled.dataset.database_id, name)}
         over = {
             key: table.columns
             for key, table in tables.items()
@@ -232,6 +256,11 @@ class _AnyAttribute(dict[str, tuple[str, ...]]):
 _ANYBODY = ActorFacts(
     user_id=1, username="somebody", email="somebody@example.com", roles=("role",), attributes=_AnyAttribute()
 )
+
+
+def table_name(table: TableRef) -> TableName:
+    """Return the name of a relation as rules compare it."""
+    return TableName(table=table.table, schema=table.schema, catalog=table.catalog)
 
 
 def facts_of(actor: Actor) -> ActorFacts:

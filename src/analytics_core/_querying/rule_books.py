@@ -1,19 +1,26 @@
-"""Reads the stored row rules, and remembers them for a moment: a chart query costs no statement for them."""
+"""Reads the stored row rules that concern a question, and remembers them for a moment.
+
+What is read is found by indexes: rules on the dataset, and rules on datasets that may stand over the same tables. How
+many others the store holds does not count.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 from analytics_core._querying.fresh import Fresh
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository
-from analytics_core._security.row_rules import RuleBook, make_book
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
+from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._security.row_rules import ANY_TABLE, RuleBook, TableName, make_book, table_key
 from analytics_core.ports import Clock, MetadataStore
 
 Record = TypeVar("Record")
 _BATCH = 500
-_ALL = "all rules"
+_PARTS = frozenset({"columns", "metrics", "owner_ids"})
+_NOUNS = ("row rule", "dataset")
+_BookKey = tuple[int, int | None, frozenset[TableName], frozenset[int] | None]
 
 
 class StoredRuleBooks:
@@ -21,34 +28,86 @@ class StoredRuleBooks:
 
     def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
         self._store = store
-        self._books: Fresh[str, RuleBook] = Fresh(store, clock, seconds=freshness_s)
-        self._tables: Fresh[int, tuple[Dataset, ...]] = Fresh(store, clock, seconds=freshness_s)
+        self._books: Fresh[_BookKey, RuleBook] = Fresh(store, clock, seconds=freshness_s, capacity=2_000, nouns=_NOUNS)
+        self._tables: Fresh[tuple[int, TableName], tuple[Dataset, ...]] = Fresh(
+            store, clock, seconds=freshness_s, nouns=_NOUNS
+        )
 
-    def book(self) -> RuleBook:
-        """Return all rules with the datasets that they name; an error of the store stops whatever asks."""
-        return self._books.get(_ALL, self._read)
+    def book(
+        self,
+        database_id: int,
+        dataset_id: int | None,
+        tables: frozenset[TableName],
+        *,
+        role_ids: frozenset[int] | None,
+    ) -> RuleBook:
+        """Return the rules on a dataset and on those that may stand over the tables, for people with these roles.
 
-    def tables(self, database_id: int) -> tuple[Dataset, ...]:
-        """Return the physical datasets of a database, for hosts' own sources of row filters."""
-        return self._tables.get(database_id, lambda: self._read_tables(database_id))
+        `role_ids` None: the rules for everybody. An error of the store stops whatever asks.
+        """
+        key = (database_id, dataset_id, tables, role_ids)
+        return self._books.get(key, lambda: self._read(*key))
 
-    def _read(self) -> RuleBook:
+    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
+        """Return the physical datasets of a database that may stand over a table."""
+        return self._tables.get((database_id, table), lambda: self._read_tables(database_id, table))
+
+    def _read(
+        self,
+        database_id: int,
+        dataset_id: int | None,
+        tables: frozenset[TableName],
+        role_ids: frozenset[int] | None,
+    ) -> RuleBook:
         with self._store.unit_of_work() as unit:
-            rules = tuple(_every(unit.row_rules, ListQuery(page_size=_BATCH)))
-            wanted = frozenset(dataset_id for rule in rules for dataset_id in rule.dataset_ids)
-            datasets = tuple(_every(unit.datasets, ListQuery(ids=wanted, page_size=_BATCH))) if wanted else ()
+            over = {dataset.id for dataset in _over(unit, database_id, tables)}
+            ids = over if dataset_id is None else over | {dataset_id}
+            rules = tuple(_rules(unit, ids, role_ids)) if ids else ()
+            ruled = over.intersection(named for rule in rules for named in rule.dataset_ids)
+            datasets = unit.datasets.get_many(ruled) if ruled else ()
         return make_book(rules, datasets)
 
-    def _read_tables(self, database_id: int) -> tuple[Dataset, ...]:
-        query = ListQuery(filters=(ListFilter(col="database_id", op="eq", val=database_id),), page_size=_BATCH)
+    def _read_tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         with self._store.unit_of_work() as unit:
-            return tuple(dataset for dataset in _every(unit.datasets, query) if not dataset.sql)
+            return tuple(unit.datasets.get_many({item.id for item in _over(unit, database_id, (table,))}))
+
+
+def _over(unit: UnitOfWork, database_id: int, tables: Collection[TableName]) -> Iterator[Dataset]:
+    """Yield the physical datasets of a database, without their parts, that may stand over one of the tables."""
+    if not tables:
+        return
+    filters = [ListFilter(col="database_id", op="eq", val=database_id)]
+    keys = [table_key(name) for name in tables]
+    if None not in keys:
+        filters.append(ListFilter(col="table_key", op="in", val=[*keys, ANY_TABLE]))
+    for dataset in _every(unit.datasets, ListQuery(filters=tuple(filters), page_size=_BATCH, without=_PARTS)):
+        if not dataset.sql and _may_be_one(dataset, tables):
+            yield dataset
+
+
+def _may_be_one(dataset: Dataset, tables: Iterable[TableName]) -> bool:
+    own = TableName(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
+    return any(own.may_be(name, two_parts_are_loose=True) for name in tables)
+
+
+def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[int] | None) -> Iterator[RowRule]:
+    """Yield the rules on datasets that may bind somebody with these roles; Base rules bind whom they do not name."""
+    on_them = ListFilter(col="dataset_ids", op="in", val=sorted(dataset_ids))
+    found: Sequence[tuple[ListFilter, ...]] = [(on_them,)]
+    if role_ids is not None:
+        # Whatever is not Regular is read: a rule of a type that does not decode must stop the question.
+        base = ListFilter(col="filter_type", op="neq", val=RowRuleType.REGULAR.value)
+        named = (ListFilter(col="role_ids", op="in", val=sorted(role_ids)),) if role_ids else ()
+        regular = ListFilter(col="filter_type", op="eq", val=RowRuleType.REGULAR.value)
+        found = [(on_them, base), *([(on_them, regular, *named)] if named else [])]
+    for filters in found:
+        yield from _every(unit.row_rules, ListQuery(filters=filters, page_size=_BATCH))
 
 
 def _every(repository: Repository[Record], query: ListQuery) -> Iterator[Record]:
     page = 0
     while True:
-        asked = ListQuery(filters=query.filters, ids=query.ids, page=page, page_size=query.page_size)
+        asked = ListQuery(filters=query.filters, page=page, page_size=query.page_size, without=query.without)
         _, records = repository.list(asked)
         yield from records
         if len(records) < query.page_size:

@@ -28,10 +28,10 @@ from analytics_core._querying.payloads import AskedQuery, asked_queries, effecti
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
-from analytics_core._querying.stored_moments import with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
+from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
@@ -51,7 +51,10 @@ class Admitted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """One query, ready to run: its dataset, the actor's admission, the statements and the steps of post-processing."""
+    """One query, ready to run: its dataset, the actor's admission, the statements and the steps of post-processing.
+
+    `tables` are read inside the SQL of a virtual dataset, under `rules` (`Gate.rules_on`).
+    """
 
     loaded: LoadedDataset
     admission: Admission
@@ -62,6 +65,8 @@ class Ready:
     timeout: CacheTimeout
     key: CacheKey | None
     notes: tuple[str, ...]
+    tables: frozenset[TableName]
+    rules: str
 
 
 class QueryRunner:
@@ -178,7 +183,7 @@ class QueryRunner:
         timeout = call.chart_cache_timeout
         key = (read.digest, asked.position, asked.totals, where.loaded.versions, call.actor, rules, minute, timeout)
         ready = self._ready.get(key)
-        if ready is None:
+        if ready is None or self._gate.rules_on(where.admission, ready.tables) != ready.rules:
             ready = self._prepare(read.context, asked, where, call)
             if not ready.main.plan.counts_seconds:
                 self._ready.put(key, ready)
@@ -203,6 +208,7 @@ class QueryRunner:
             default=self._settings.cache_timeout_s,
         )
         plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
+        tables = self._gate.tables_in(where.admission, (plan.source for plan in plans))
         return Ready(
             loaded=where.loaded,
             admission=where.admission,
@@ -213,6 +219,8 @@ class QueryRunner:
             timeout=timeout,
             key=_key(where, plans, options=_options(context, asked, query)) if _keeps(asked, timeout) else None,
             notes=(*notes_of(asked.query), *notes_of_steps(steps)),
+            tables=tables,
+            rules=self._gate.rules_on(where.admission, tables),
         )
 
     def _comparisons(self, main: PreparedQuery, request: PlanRequest) -> tuple[Comparison, ...]:
@@ -289,12 +297,11 @@ class QueryRunner:
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
         frame, fetched = executed.frame, len(executed.frame)
-        cut_offsets, notes = [], list(executed.notes)
+        cut_offsets = []
         for comparison, prepared in ready.shifted:
             other = self._execute(ready, prepared, call)
             if other.has_more:
                 cut_offsets.append((comparison.text, prepared.plan.limit))
-            notes += [f"{comparison.text}: {note}" for note in other.notes]
             frame = join_offset(
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
@@ -307,7 +314,7 @@ class QueryRunner:
             fetched=fetched,
             was_cut=was_cut,
             cut_offsets=tuple(cut_offsets),
-            notes=(*notes, *named.notes, *processed.notes),
+            notes=(*named.notes, *processed.notes),
         )
 
     def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:
@@ -316,9 +323,7 @@ class QueryRunner:
             max_bytes=self._settings.max_result_bytes,
             timeout_s=self._settings.statement_timeout_s,
         )
-        executed = self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
-        frame, notes = with_moments(executed.frame, prepared.plan)
-        return replace(executed, frame=frame, notes=(*executed.notes, *notes))
+        return self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
 
     def _explain(
         self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call
@@ -355,9 +360,8 @@ def _host(context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call:
 
 
 def _inside(admission: Admission) -> Hashable:
-    """Return what the rules inside the SQL of a virtual dataset depend on."""
-    actor = admission.actor
-    return (admission.ruled.book.digest, actor.role_ids, actor.user.attributes) if admission.dataset.sql else None
+    """Return what the rules inside the SQL of a virtual dataset depend on, beyond the SQL with its rules."""
+    return (admission.actor.role_ids, admission.actor.user.attributes) if admission.dataset.sql else None
 
 
 def _with_notes(result: QueryResult, ready: Ready) -> QueryResult:

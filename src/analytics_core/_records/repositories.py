@@ -40,7 +40,8 @@ class ListQuery:
     `ids` are numbers or a scope. `order_by` is (column, descending) pairs, completed by the id so that pages never
     overlap; `page` counts from 0. `without` names parts of the records that are left unread; a record that lacks some
     cannot be stored. To a list of charts that is filtered or ordered by `datasource_name`, datasets have the names that
-    they have now, and those that are not `among_datasets` (numbers or a scope, None: all) have none.
+    they have now, and those that are not `among_datasets` (numbers or a scope, None: all) have none. Datasets are also
+    found by `table_key`, which the store makes of their table's name when it writes them.
     """
 
     filters: tuple[ListFilter, ...] = ()

@@ -17,6 +17,9 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._records.row_rule import RowRule, RowRuleType
 
+ANY_TABLE: Final = "*"
+"""The key of datasets whose name may lead to any table."""
+
 _ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
 
 
@@ -58,6 +61,25 @@ def ruled_dataset(dataset: Dataset) -> RuledDataset:
     )
 
 
+def table_key(name: TableName) -> str | None:
+    """Return what two names have in common that may lead to one table: equal for `orders`, `sales.orders`, `ORDERS`.
+
+    Names with different keys never name one table, so that stores find datasets over a table by an index. None: the
+    name may lead to tables of any key.
+    """
+    folded = _folded(name.table)
+    cut = min((place for mark in "$@" if (place := folded.find(mark)) >= 0), default=len(folded))
+    if folded.endswith("*") or "." in folded[cut:]:
+        return None
+    return hashlib.blake2b(folded[:cut].rpartition(".")[2].encode(), digest_size=16).hexdigest()
+
+
+def key_of_table(dataset: Dataset) -> str:
+    """Return by which key a store finds a dataset: of its table, `ANY_TABLE`, or empty for a virtual dataset."""
+    name = ruled_dataset(dataset).name
+    return "" if name is None else table_key(name) or ANY_TABLE
+
+
 def binds(rule: RowRule, role_ids: frozenset[int]) -> bool:
     """Tell whether a rule binds somebody with these roles; being an administrator exempts nobody."""
     has_role = not role_ids.isdisjoint(rule.role_ids)
@@ -91,7 +113,7 @@ class RuleUnit:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuleBook:
-    """All stored rules and the datasets that they name; `digest` is equal for equal books."""
+    """The stored rules that concern a question, with their datasets; `digest` is equal for equal books."""
 
     rules: tuple[RowRule, ...] = ()
     datasets: Mapping[int, RuledDataset] = field(default_factory=dict)

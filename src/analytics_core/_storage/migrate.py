@@ -16,7 +16,7 @@ from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import SettingsError
 
-HEAD: Final = "0003"
+HEAD: Final = "0004"
 """The newest revision; a test keeps it equal to what Alembic finds."""
 
 VERSION_TABLE: Final = "ac_alembic_version"

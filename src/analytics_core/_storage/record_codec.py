@@ -17,7 +17,6 @@ from analytics_core.errors import StoredDataError
 from analytics_core.ports import SecretBox
 
 _NONE_HELD = "[]"
-_GIVEN_BY_STORE = frozenset(("id", *AUDIT_COLUMNS))
 
 
 def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
@@ -27,9 +26,8 @@ def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
 
 def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:
     """Return the values of the record's own row, without id and audit; PayloadSchemaError when one cannot be stored."""
-    values = {
-        column.name: getattr(record, column.name) for column in kind.table.columns if column.name not in _GIVEN_BY_STORE
-    }
+    values = {name: getattr(record, name) for name in kind.read_columns if name != "id"}
+    values |= {name: make(record) for name, make in kind.derived.items()}
     for name in kind.blank_for_none:
         values[name] = values[name] or ""
     for name in kind.pairs:

@@ -15,6 +15,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.column_types import Name
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
@@ -77,7 +78,8 @@ class RecordKind(Generic[Record]):
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
     lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
-    now; `computed` ones are made of other columns, for lists alone. `forget` gives the statements that remove what
+    now; `computed` ones are made of other columns, for lists alone. `derived` columns are written with each record and
+    found by, never read. `forget` gives the statements that remove what
     other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do
     not move the store's revision.
     """
@@ -95,6 +97,7 @@ class RecordKind(Generic[Record]):
     named_by: tuple[ValueParts, ...] = ()
     borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
     computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
+    derived: Mapping[str, Callable[[Record], object]] = field(default_factory=dict)
     references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
@@ -110,7 +113,8 @@ class RecordKind(Generic[Record]):
     def __post_init__(self) -> None:
         table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
         among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
-        names = tuple(column.name for column in table.columns if column.name not in AUDIT_COLUMNS)
+        hidden = {*AUDIT_COLUMNS, *self.derived}
+        names = tuple(column.name for column in table.columns if column.name not in hidden)
         object.__setattr__(self, "read_columns", names)
         object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
         object.__setattr__(self, "get_statement", sa.select(table).where(by_id))
@@ -257,6 +261,7 @@ DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
     missing=missing_record("dataset"),
     blank_for_none=frozenset({"catalog", "schema"}),
     texts=frozenset({"primary_key"}),
+    derived={"table_key": key_of_table},
     parts=(_COLUMNS, _METRICS, owner_parts(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
     references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
     referrers=(Referrer(column=content_tables.ROW_RULE_DATASETS.c.dataset_id, nouns="row rules"),),

@@ -143,6 +143,7 @@ DATASETS = record_table(
     Column("catalog", Name(), nullable=False),
     Column("schema", Name(255), nullable=False),
     Column("table_name", Name(), nullable=False),
+    Column("table_key", Name(32), nullable=False, server_default=""),
     Column("sql", LongText),
     Column("description", LongText),
     Column("extra", LongText),
@@ -161,6 +162,7 @@ DATASETS = record_table(
     UniqueConstraint("uuid", name="uq_ac_datasets_uuid"),
     UniqueConstraint("database_id", "catalog", "schema", "table_name", name="uq_ac_datasets_table_name"),
     Index("ix_ac_datasets_table", "table_name"),
+    Index("ix_ac_datasets_key", "database_id", "table_key"),
     Index("ix_ac_datasets_changed", "changed_on"),
 )
 

@@ -9,6 +9,8 @@ from typing import Any
 import pytest
 
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._security.row_rules import TableName, table_key
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
@@ -142,3 +144,17 @@ class DatasetConformance(OnAStore):
         wide = tuple(DatasetColumn(column_name=f"c{number}") for number in range(200))
         changed = self._update(store, replace(dataset, columns=wide))
         assert [column.column_name for column in changed.columns] == [f"c{number}" for number in range(200)]
+
+    def test_datasets_are_found_by_the_key_of_their_table(self, store: MetadataStore, dataset: Dataset) -> None:
+        """Row rules are read by it (`table_key`): it follows the name, and a virtual dataset has none."""
+
+        def found(name: str) -> tuple[int, ...]:
+            item = ListFilter(col="table_key", op="eq", val=table_key(TableName(table=name)))
+            with store.unit_of_work() as unit:
+                return tuple(one.id for one in unit.datasets.list(ListQuery(filters=(item,)))[1])
+
+        assert found(dataset.table_name.upper()) == (dataset.id,)
+        renamed = self._update(store, replace(dataset, table_name="sales.renamed"))
+        assert (found(dataset.table_name), found("renamed")) == ((), (dataset.id,))
+        self._update(store, replace(renamed, sql="SELECT 1 AS one"))
+        assert found("renamed") == ()

@@ -1,0 +1,65 @@
+"""Which stored rules are read for a question: those that concern it, however many others there are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pytest
+from tests.support.many_records import fill_many, statements_of
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._security.row_rules import TableName
+
+ROLES, RULES = 4, 40
+OWN = TableName(table="table 00007")
+
+
+@pytest.fixture(scope="module")
+def core() -> Iterator[AnalyticsCore]:
+    with AnalyticsCore(Settings(secret_key="a-key-of-these-tests-5f1c9e")) as host:
+        host.create_first_administrator("admin")
+        fill_many(host, datasets=RULES // 2, roles=ROLES, rules=RULES)
+        yield host
+
+
+def names(core: AnalyticsCore, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] | None = None) -> Any:
+    books = core._runtime.row_security._books
+    found = books.book(1, None, frozenset(tables), role_ids=roles)
+    return [rule.name for rule in found.rules], set(found.datasets)
+
+
+def test_rules_of_other_tables_are_not_read(core: AnalyticsCore) -> None:
+    assert names(core) == (["rule 00006", "rule 00026"], {8})
+
+
+def test_a_name_that_may_lead_anywhere_reads_all(core: AnalyticsCore) -> None:
+    assert len(names(core, tables=[TableName(table="table*")])[0]) == RULES
+
+
+def test_rules_for_other_roles_are_not_read(core: AnalyticsCore) -> None:
+    assert names(core, roles=frozenset({4}))[0] == ["rule 00006", "rule 00026"]
+    assert names(core, roles=frozenset({2})) == ([], set())
+    assert names(core, roles=frozenset()) == ([], set())
+
+
+def test_a_base_rule_is_read_for_everybody(core: AnalyticsCore) -> None:
+    admin = core.as_user(1)
+    rule = {"name": "base", "clause": "1 = 1", "filter_type": "Base", "roles": [2], "tables": [8]}
+    made = admin.row_level_security.create(rule)
+    assert "base" in names(core, roles=frozenset())[0]
+    assert "base" in names(core, roles=frozenset({2}))[0]
+    admin.row_level_security.delete(made.id)
+    assert "base" not in names(core, roles=frozenset())[0]
+
+
+def test_what_was_read_is_kept_while_other_kinds_change(core: AnalyticsCore) -> None:
+    names(core)
+    core.as_user(1).tags.create({"name": "another tag"})
+    with statements_of(core) as seen:
+        names(core)
+    assert seen == []
+    core.as_user(1).row_level_security.update(7, {"description": "changed"})
+    with statements_of(core) as seen:
+        names(core)
+    assert seen
