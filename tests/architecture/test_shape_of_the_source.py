@@ -193,7 +193,9 @@ def _public(file: SourceFile) -> Iterator[tuple[str, ast.ClassDef | Function]]:
 
 
 def _is_public_method(node: ast.stmt) -> bool:
-    return isinstance(node, Function) and not node.name.startswith("_") and "@override" not in ast.unparse(node)
+    if not isinstance(node, Function) or node.name.startswith("_"):
+        return False
+    return not {"override", "overload"} & {ast.unparse(decorator) for decorator in node.decorator_list}
 
 
 def _documented(node: ast.ClassDef | Function) -> bool:

@@ -218,7 +218,7 @@ def test_the_rows_of_queries_with_other_layers_are_one_cache_entry(core: Analyti
     annotated = answer(core, layer(releases(core, "2024-03-01")))
     assert annotated.is_cached
     assert annotated.cache_key == plain.cache_key
-    assert annotated.rows.data() == plain.rows.data()
+    assert annotated.data == plain.data
     assert answer(core).annotation_data == []
 
 

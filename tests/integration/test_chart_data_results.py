@@ -381,7 +381,7 @@ def test_csv_and_xlsx_have_verbose_headers_and_the_rows(named_core: Any) -> None
     assert float(table[1][2]) == pytest.approx(total(lambda row: row["country"] == "Brazil"))
     assert sheet(data.to_xlsx())[0] == ["Land", "COUNT(*)", "amount"]
     assert sheet(data.to_xlsx(), 1) == [["COUNT(*)"], [float(len(ORDERS))]]
-    assert data.to_csv(1).decode("utf-8-sig").split() == ["COUNT(*)", str(len(ORDERS))]
+    assert data.to_csv(query=1).decode("utf-8-sig").split() == ["COUNT(*)", str(len(ORDERS))]
 
 
 def test_formulas_in_cells_headers_and_labels_are_neutralised_from_end_to_end(named_core: Any) -> None:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import zipfile
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
-from datetime import datetime
+from datetime import UTC, date, datetime, time
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -14,9 +16,16 @@ import pytest
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
 from analytics_core._querying.result_rows import ResultRows
-from analytics_core.errors import QueryError, StatementStoppedError, StatementTimeoutError, UnknownColumnError
+from analytics_core.errors import (
+    QueryError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    UnknownColumnError,
+    UnknownNameError,
+)
 from analytics_core.models.enums import QueryStatus, ResultType
 
 CONTRACT_KEYS = [
@@ -29,7 +38,7 @@ OUR_KEYS = ["sql_rowcount", "label_map", "indexnames", "notes", "limits"]
 
 def result_of(columns: dict[str, Any], **known: Any) -> QueryResult:
     frame = frame_of(columns)
-    return QueryResult(rows=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
+    return QueryResult(held=ResultRows(frame), colnames=frame.names, rowcount=len(frame), **known)
 
 
 def answer_of(*results: QueryResult) -> ChartData:
@@ -76,7 +85,7 @@ def test_data_holds_json_values_and_the_frame_typed_ones() -> None:
 def test_data_is_made_once_and_only_when_asked_for() -> None:
     loads = []
     rows = ResultRows(lambda: loads.append(1) or frame_of({"a": [1]}))
-    result = QueryResult(rows=rows)
+    result = QueryResult(held=rows)
     assert loads == []
     assert result.data is result.data
     assert loads == [1]
@@ -94,13 +103,13 @@ def test_pandas_gives_typed_columns() -> None:
         t=ValueKind.TIMESTAMP,
         s=ValueKind.TEXT,
     )
-    table = QueryResult(rows=ResultRows(frame)).pandas()
+    table = QueryResult(held=ResultRows(frame)).pandas()
     assert [str(dtype) for dtype in table.dtypes] == ["Int64", "datetime64[us]", "str"]
 
 
 def test_pandas_keeps_whole_numbers_that_pass_64_bits() -> None:
     frame = frame_of({"n": [2**70]}, n=ValueKind.INTEGER)
-    assert QueryResult(rows=ResultRows(frame)).pandas()["n"][0] == 2**70
+    assert QueryResult(held=ResultRows(frame)).pandas()["n"][0] == 2**70
 
 
 @pytest.mark.parametrize(
@@ -117,10 +126,107 @@ def test_a_failed_result_tells_its_status_and_message(error: Any, status: QueryS
     assert (payload["query"], payload["data"]) == ("SELECT 1", [])
 
 
+MONEY = frame_of(
+    {"m": [Decimal("1.10"), None, Decimal("12345678901234567.123456789")], "n": [1, None, 3], "s": ["x", None, "y"]},
+    m=ValueKind.DECIMAL,
+    n=ValueKind.INTEGER,
+    s=ValueKind.TEXT,
+)
+
+
+def test_pandas_has_decimals_as_floats_unless_exact_ones_are_asked_for() -> None:
+    result = QueryResult(held=ResultRows(MONEY))
+    floats, exact = result.pandas(), result.pandas(decimals="exact")
+    assert [str(dtype) for dtype in floats.dtypes] == ["float64", "Int64", "str"]
+    assert floats["m"].tolist()[::2] == [1.1, 12345678901234567.123456789]
+    assert floats["m"].isna().tolist() == [False, True, False]
+    assert exact["m"].tolist() == MONEY.columns[0].values
+    with pytest.raises(UnknownNameError, match="'exact'"):
+        result.pandas(decimals="exakt")  # type: ignore[arg-type]
+
+
+def test_decimals_of_arrow_columns_are_the_nearest_floats() -> None:
+    values = [Decimal(text) for text in ("0.1", "123456789.123456789", "-99999999999999.99", "0.000000003")]
+    frame = Frame(columns=(FrameColumn(name="m", kind=ValueKind.DECIMAL, values=pa.chunked_array([pa.array(values)])),))
+    assert QueryResult(held=ResultRows(frame)).pandas()["m"].tolist() == [float(value) for value in values]
+
+
+def test_rows_are_tuples_of_exact_values() -> None:
+    assert QueryResult(held=ResultRows(MONEY)).rows() == [
+        (Decimal("1.10"), 1, "x"),
+        (None, None, None),
+        (Decimal("12345678901234567.123456789"), 3, "y"),
+    ]
+
+
+EVERY_KIND: dict[ValueKind, list[Any]] = {
+    ValueKind.INTEGER: [1, None],
+    ValueKind.FLOAT: [0.5, None],
+    ValueKind.DECIMAL: [Decimal("1.5"), None],
+    ValueKind.TEXT: ["é", None],
+    ValueKind.BOOLEAN: [True, None],
+    ValueKind.DATE: [date(2024, 2, 29), None],
+    ValueKind.TIMESTAMP: [datetime(2024, 1, 1, 1, 2, 3, 4), None],
+    ValueKind.TIMESTAMPTZ: [datetime(2024, 1, 1, tzinfo=UTC), None],
+    ValueKind.TIME: [time(1, 2, 3), None],
+    ValueKind.BYTES: [b"\x00", None],
+    ValueKind.NUMBERS: [[1, 2.5], None],
+}
+
+
+@pytest.mark.parametrize("kind", EVERY_KIND)
+def test_an_arrow_table_has_the_values_of_the_frame_and_its_type_also_without_any(kind: ValueKind) -> None:
+    values = EVERY_KIND[kind]
+    held = QueryResult(held=ResultRows(frame_of({"a": values}, a=kind))).arrow()
+    assert held.column("a").to_pylist() == values
+    empty = QueryResult(held=ResultRows(frame_of({"a": [None]}, a=kind))).arrow().schema.field("a").type
+    assert type(empty) is type(held.schema.field("a").type)
+
+
+@pytest.mark.parametrize(
+    ("values", "held"),
+    [
+        ([2**70, None, -1], [Decimal(2**70), None, Decimal(-1)]),
+        ([2**200, 1], [Decimal(2**200), Decimal(1)]),
+        ([1, Decimal("2.5")], [Decimal("1.0"), Decimal("2.5")]),
+        ([1, 2.5, None], [1.0, 2.5, None]),
+        ([2**60, 2.5], [str(2**60), "2.5"]),
+        ([1, "x", None], ["1", "x", None]),
+        ([{"a": 1}, None], ['{"a":1}', None]),
+        ([None, None], [None, None]),
+    ],
+)
+def test_numbers_that_pass_64_bits_and_values_of_several_kinds_are_exact_in_arrow(values: Any, held: Any) -> None:
+    table = QueryResult(held=ResultRows(frame_of({"a": values}))).arrow()
+    assert table.column("a").to_pylist() == held
+
+
+def test_libraries_read_a_result_as_an_arrow_stream() -> None:
+    result = QueryResult(held=ResultRows(MONEY))
+    assert pa.table(result).equals(result.arrow())
+    polars = pytest.importorskip("polars")
+    assert polars.DataFrame(result).equals(result.polars())
+    assert result.polars()["m"].to_list() == MONEY.columns[0].values
+
+
+def test_files_are_written_where_a_path_is_given(tmp_path: Path) -> None:
+    answer = answer_of(QueryResult(held=ResultRows(MONEY)), result_of({"a": [7]}))
+    assert answer.to_csv(tmp_path / "first.csv") is None
+    answer.to_csv(str(tmp_path / "second.csv"), query=1)
+    answer.to_xlsx(tmp_path / "both.xlsx")
+    assert (tmp_path / "first.csv").read_bytes() == answer.to_csv()
+    assert (tmp_path / "second.csv").read_bytes() == answer.to_csv(query=1)
+    with zipfile.ZipFile(tmp_path / "both.xlsx") as book:
+        assert "xl/worksheets/sheet2.xml" in book.namelist()
+
+
 READINGS: list[Callable[[QueryResult], Any]] = [
     lambda result: result.data,
     lambda result: result.frame,
     lambda result: result.pandas(),
+    lambda result: result.arrow(),
+    lambda result: result.rows(),
+    pa.table,
 ]
 
 

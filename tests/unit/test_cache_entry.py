@@ -66,7 +66,7 @@ FULL = QueryResult(
 
 
 def full() -> QueryResult:
-    return replace(FULL, rows=ResultRows(frame_of(COLUMNS)))
+    return replace(FULL, held=ResultRows(frame_of(COLUMNS)))
 
 
 def entry(key: str = "key") -> bytes:
@@ -110,7 +110,7 @@ def test_a_processed_result_comes_back_with_its_map() -> None:
 
 def test_the_json_of_a_hit_is_the_stored_text_and_the_frame_is_not_decoded() -> None:
     rows = ResultRows(frame_of({"a": [1]}), encoded=b'[{"a":"stored"}]')
-    data = encode_entry(QueryResult(rows=rows), key="key", seal=SEAL)
+    data = encode_entry(QueryResult(held=rows), key="key", seal=SEAL)
     assert data is not None
     found = decode_entry(data, key="key", seal=SEAL)
     assert found is not None
@@ -241,7 +241,7 @@ def test_two_entries_of_one_result_are_not_alike_and_both_open() -> None:
 
 def test_the_seal_of_one_entry_holds_for_no_other() -> None:
     start, end = len(MAGIC), len(MAGIC) + 28
-    other = encode_entry(QueryResult(rows=ResultRows(frame_of({"a": [1]}))), key="key", seal=SEAL)
+    other = encode_entry(QueryResult(held=ResultRows(frame_of({"a": [1]}))), key="key", seal=SEAL)
     assert other is not None
     assert decode_entry(other[:start] + entry()[start:end] + other[end:], key="key", seal=SEAL) is None
     assert decode_entry(other, key="key", seal=SEAL) is not None

@@ -30,7 +30,7 @@ SALES = frame_of(
 
 
 def processed(frame: Any = SALES, verbose_names: dict[str, str] | None = None, **form_data: Any) -> QueryResult:
-    result = QueryResult(rows=ResultRows(frame), colnames=frame.names, verbose_names=verbose_names or {})
+    result = QueryResult(held=ResultRows(frame), colnames=frame.names, verbose_names=verbose_names or {})
     return client_processed(result, form_data=form_data)
 
 

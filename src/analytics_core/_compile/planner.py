@@ -64,7 +64,10 @@ class PlanRequest:
 
     @property
     def is_comparison(self) -> bool:
-        """Whether the rows are those of a compared range, which main rows look up."""
+        """Whether the rows are those of a compared range.
+
+        Conditions on metrics choose rows of the main range alone; each finds its partner, whatever that one's metrics.
+        """
         return self.range_override is not None
 
 
@@ -86,7 +89,6 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     # fail and tell of the row.
     others_where = (*filters.where, *_fixed_conditions(query, scope))
     where = (*rules, *bounds.clauses, *others_where)
-    # Conditions on metrics choose the rows of the main range; each of those finds its partner, whatever its metrics.
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_columns import is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.json_values import value_types
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -24,14 +27,35 @@ _DTYPES: Final[Mapping[ValueKind, tuple[str, str]]] = {
 """The dtype of a column without nulls, and of one with nulls; other kinds are objects."""
 
 
-def to_pandas(frame: Frame) -> pd.DataFrame:
-    """Return the frame as a DataFrame; whole numbers and Booleans with nulls are nullable dtypes, days midnights."""
+def to_pandas(frame: Frame, *, decimals_as_floats: bool = False) -> pd.DataFrame:
+    """Return the frame as a DataFrame; whole numbers and Booleans with nulls are nullable dtypes, days midnights.
+
+    Columns of decimals are objects, or floats with `decimals_as_floats`: the nearest ones.
+    """
     import pandas as pd
 
-    series = {position: _series(column) for position, column in enumerate(frame.columns)}
+    columns = map(_with_floats, frame.columns) if decimals_as_floats else frame.columns
+    series = {position: _series(column) for position, column in enumerate(columns)}
     table = pd.DataFrame(series, index=pd.RangeIndex(len(frame)))
     table.columns = pd.Index(frame.names, dtype=object)
     return table
+
+
+def _with_floats(column: FrameColumn) -> FrameColumn:
+    """Return a column of numbers, decimals among them, as floats; any other column as it is."""
+    arrow: Any = column.values
+    if is_arrow(arrow):
+        import pyarrow as pa
+
+        if not pa.types.is_decimal(arrow.type):
+            return column
+        # By way of their text: Arrow's own cast misses the nearest double now and then.
+        return replace(column, kind=ValueKind.FLOAT, values=arrow.cast(pa.string()).cast(pa.float64()))
+    values = column.to_list()
+    types = value_types(values)
+    if Decimal not in types or not types <= {int, float, Decimal}:
+        return column
+    return replace(column, kind=ValueKind.FLOAT, values=[None if value is None else float(value) for value in values])
 
 
 def _series(column: FrameColumn) -> pd.Series[Any]:

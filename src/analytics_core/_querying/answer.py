@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import to_pandas
 from analytics_core._querying.annotation_data import AnnotationData
@@ -15,13 +17,25 @@ from analytics_core._querying.csv_text import csv_bytes
 from analytics_core._querying.html_table import results_html
 from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
 from analytics_core._querying.xlsx_book import Sheet, xlsx_bytes
-from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError, StatementTimeoutError
+from analytics_core.errors import (
+    AnalyticsError,
+    MissingExtraError,
+    QueryError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    UnknownNameError,
+)
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 
 if TYPE_CHECKING:
+    import os
+
     import pandas as pd
+    import polars as pl
+    import pyarrow as pa
 
 EMPTY_FRAME: Final = Frame(columns=())
+_DECIMALS: Final = ("float", "exact")
 
 _SHORT_KEYS: Final[Mapping[ResultType, tuple[str, ...]]] = {
     ResultType.QUERY: ("query", "language"),
@@ -87,7 +101,7 @@ class QueryResult:
     limits: tuple[LimitEntry, ...] = ()
     result_type: ResultType = ResultType.FULL
     verbose_names: Mapping[str, str] = field(default_factory=dict, repr=False)
-    rows: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
+    held: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
     failure: AnalyticsError | None = field(default=None, compare=False)
     annotations: tuple[AnnotationData, ...] = ()
 
@@ -106,9 +120,45 @@ class QueryResult:
         """The rows as typed columns."""
         return self._rows_to_read().frame
 
-    def pandas(self) -> pd.DataFrame:
-        """Return the rows as a pandas DataFrame."""
-        return to_pandas(self.frame)
+    def rows(self) -> list[tuple[Any, ...]]:
+        """Return the rows as tuples of Python values, in the order of `colnames`; decimals are exact."""
+        return list(self.frame.rows())
+
+    def pandas(self, *, decimals: Literal["float", "exact"] = "float") -> pd.DataFrame:
+        """Return the rows as a pandas DataFrame.
+
+        Args:
+            decimals: "float" makes columns of decimals the nearest floats, which pandas adds up and plots; "exact"
+                leaves them `Decimal` objects.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            UnknownNameError: `decimals` is neither.
+        """
+        if decimals not in _DECIMALS:
+            raise UnknownNameError(decimals, place="decimals", known=_DECIMALS)
+        return to_pandas(self.frame, decimals_as_floats=decimals == "float")
+
+    def arrow(self) -> pa.Table:
+        """Return the rows as an Arrow table; decimals, and integers beyond 64 bits, are exact."""
+        return to_arrow(self.frame)
+
+    def polars(self) -> pl.DataFrame:
+        """Return the rows as a polars DataFrame, as exact as `arrow()`.
+
+        Raises:
+            AnalyticsError: the query failed; it is its own error.
+            MissingExtraError: polars is not installed; the extra `polars` brings it.
+        """
+        try:
+            import polars as pl
+        except ImportError:
+            raise MissingExtraError(needed_for="polars()", extra_name="polars") from None
+        return pl.DataFrame(self.arrow())
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Hand the rows to a library that reads Arrow streams: `polars.DataFrame(result)`, `pyarrow.table(result)`."""
+        return self.arrow().__arrow_c_stream__(requested_schema)
 
     def raise_for_error(self) -> None:
         """Raise the typed error that this query failed with; do nothing when it did not."""
@@ -127,12 +177,12 @@ class QueryResult:
         self.raise_for_error()
         if self.result_type is ResultType.QUERY:
             raise QueryError("the query asked for its statement only (result_type 'query'); ask for 'full' to get rows")
-        return self.rows
+        return self.held
 
     def to_payload(self) -> dict[str, Any]:
         """Return the result as the contract writes it, ours behind it."""
         payload = self._facts()
-        return {key: self.rows.data() if make is None else make() for key, make in payload.items()}
+        return {key: self.held.data() if make is None else make() for key, make in payload.items()}
 
     def json_chunks(self) -> Iterator[Chunk]:
         """Yield the JSON text of `to_payload()` in parts, without making the records."""
@@ -142,7 +192,7 @@ class QueryResult:
         for key, make in self._facts().items():
             yield bytes(before) + orjson.dumps(key) + b":"
             if make is None:
-                yield from self.rows.json_chunks()
+                yield from self.held.json_chunks()
             else:
                 yield orjson.dumps(make())
             before = b","
@@ -198,7 +248,7 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
         FrameColumn(name=name, kind=ValueKind.UNKNOWN, values=[item.get(name) for item in items]) for name in names
     )
     rows = PlainRows(items, frame=Frame(columns=columns))
-    return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), rows=rows, **known)
+    return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), held=rows, **known)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -231,34 +281,47 @@ class ChartData:
             yield from result.json_chunks()
         yield b"]}"
 
-    def to_csv(self, query: int = 0) -> bytes:
-        """Return the rows of one query as CSV (`_querying/csv_text.py` has the rules).
+    @overload
+    def to_csv(self, path: None = None, *, query: int = 0) -> bytes: ...
+    @overload
+    def to_csv(self, path: str | os.PathLike[str], *, query: int = 0) -> None: ...
+    def to_csv(self, path: str | os.PathLike[str] | None = None, *, query: int = 0) -> bytes | None:
+        """Return the rows of one query as CSV, or write them to a file (`_querying/csv_text.py` has the rules).
 
         Args:
+            path: the file to write; what is there is replaced. None returns the bytes.
             query: which query of the context, counted from 0.
 
         Raises:
             AnalyticsError: the query failed; it is its own error.
             QueryError: there is no such query, or it asked for no rows.
+            OSError: the file cannot be written.
         """
         result = self._result(query)
-        return csv_bytes(result.frame, headers=result.verbose_names)
+        return _written(csv_bytes(result.frame, headers=result.verbose_names), path)
 
-    def to_xlsx(self) -> bytes:
-        """Return a workbook with one sheet for each query (`_querying/xlsx_book.py` has the rules).
+    @overload
+    def to_xlsx(self, path: None = None) -> bytes: ...
+    @overload
+    def to_xlsx(self, path: str | os.PathLike[str]) -> None: ...
+    def to_xlsx(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
+        """Return a workbook with a sheet for each query, or write it (`_querying/xlsx_book.py` has the rules).
+
+        Args:
+            path: the file to write; what is there is replaced. None returns the bytes.
 
         Raises:
             AnalyticsError: a query failed; it is its own error.
             QueryError: a query asked for no rows.
             ResultTooLargeError: a result has more rows or columns than a sheet holds.
+            OSError: the file cannot be written.
         """
         results = [self._result(position) for position in range(len(self.results))]
-        return xlsx_bytes(
-            [
-                Sheet(name=f"Sheet{number}", frame=result.frame, headers=result.verbose_names)
-                for number, result in enumerate(results, start=1)
-            ]
-        )
+        sheets = [
+            Sheet(name=f"Sheet{number}", frame=result.frame, headers=result.verbose_names)
+            for number, result in enumerate(results, start=1)
+        ]
+        return _written(xlsx_bytes(sheets), path)
 
     def _result(self, query: int) -> QueryResult:
         if not 0 <= query < len(self.results):
@@ -267,3 +330,11 @@ class ChartData:
 
     def _repr_html_(self) -> str:
         return results_html(self.results)
+
+
+def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | None:
+    """Write `content` to the file, or return it where there is none."""
+    if path is None:
+        return content
+    Path(path).write_bytes(content)
+    return None

@@ -63,15 +63,15 @@ def encode_entry(result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: 
     frame = frame_to_bytes(result.frame)
     if len(facts) > MOST_FACTS_BYTES or len(frame) > most_bytes:
         return None
-    records = list(result.rows.json_chunks())
+    records = list(result.held.json_chunks())
     records_length = sum(map(len, records))
     head = _LENGTHS.pack(len(facts), len(frame), records_length)
     if _HEAD_START + len(head) + len(facts) + len(frame) + records_length > min(most_bytes, MOST_BYTES):
         return None
     parts: tuple[Chunk, ...] = (head, facts, frame, *records)
     data = b"".join((MAGIC, seal.made(key, parts), *parts))
-    if isinstance(result.rows, ResultRows):
-        result.rows.remember_json(memoryview(data)[len(data) - records_length :])
+    if isinstance(result.held, ResultRows):
+        result.held.remember_json(memoryview(data)[len(data) - records_length :])
     return data
 
 
@@ -137,5 +137,5 @@ def _result(key: str, facts_bytes: memoryview, frame: memoryview, records: memor
         label_map={label: tuple(names) for label, names in facts["label_map"].items()},
         verbose_names=facts["verbose_names"],
         limits=tuple(LimitEntry(**limit) for limit in facts["limits"]),
-        rows=ResultRows(partial(frame_from_bytes, frame), encoded=records),
+        held=ResultRows(partial(frame_from_bytes, frame), encoded=records),
     )

@@ -65,7 +65,7 @@ def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
         indexnames=index,
         label_map=dict(zip(frame.names, parts, strict=True)),
         verbose_names={},
-        rows=PlainRows(data, frame=frame),
+        held=PlainRows(data, frame=frame),
     )
 
 
@@ -85,7 +85,7 @@ def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
         rowcount=len(index),
         label_map={name: tuple(filter(None, key)) for name, key in zip(names, grid.column_keys, strict=True)},
         verbose_names={},
-        rows=PlainRows(data, frame=Frame(columns=(labels, *columns))),
+        held=PlainRows(data, frame=Frame(columns=(labels, *columns))),
     )
 
 

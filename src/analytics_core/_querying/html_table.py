@@ -24,7 +24,7 @@ def results_html(results: Sequence[QueryResult]) -> str:
 def _result_html(result: QueryResult) -> str:
     if result.error is not None:
         return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
-    frame = result.rows.frame
+    frame = result.held.frame
     if not frame.columns:
         return f"<pre>{escape(result.query)}</pre>"
     head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in frame.names)
@@ -42,7 +42,7 @@ def _cell(text: str) -> str:
 
 
 def _below(result: QueryResult) -> str:
-    rows = len(result.rows.frame)
+    rows = len(result.held.frame)
     counted = f"{rows} rows" if rows <= SHOWN_ROWS else f"first {SHOWN_ROWS} of {rows} rows"
     cuts = [f"cut at {limit.rows} rows by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
     return "; ".join([counted, *cuts])

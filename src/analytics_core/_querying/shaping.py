@@ -73,7 +73,7 @@ def shaped(
         notes=(*answered.notes, *notes_of_rounding(frame)),
         limits=ledger(plan, answered),
         verbose_names=_verbose_names(view),
-        rows=ResultRows(frame),
+        held=ResultRows(frame),
     )
     if asked.result_type is not ResultType.POST_PROCESSED:
         return result
