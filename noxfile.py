@@ -1,4 +1,4 @@
-"""The project's checks. `nox` runs them all but bench; `nox -s tests` runs one.
+"""The project's checks. `nox` runs them all but attacks and bench; `nox -s tests` runs one.
 
 Each session makes its own environment. `.ci/run` makes one environment for all of them and calls
 `nox --no-venv`; sessions then install nothing.
@@ -68,6 +68,13 @@ def acceptance(session: nox.Session) -> None:
     _install(session, ENGINES)
     session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
+
+
+@nox.session
+def attacks(session: nox.Session) -> None:
+    """Try to learn of hidden rows and hidden things, at length: every road, four engines, small and large tables."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "pytest", "-n", "2", "tests/attacks", *session.posargs)
 
 
 @nox.session

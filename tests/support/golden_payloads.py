@@ -190,6 +190,35 @@ PAYLOADS: Mapping[str, dict[str, Any]] = MappingProxyType(
         },
         "a count of groups": {"columns": ["city"], "metrics": ["orders"], "is_rowcount": True},
         "row rules": {"columns": ["city"], "metrics": ["orders"], "extras": {"where": "1 = 1 OR 2 = 2"}},
+        "row rules beside safe conditions": {
+            "columns": [MONTHS, "city"],
+            "metrics": ["orders", SUM, aggregate("COUNT_DISTINCT", "city")],
+            "filters": [
+                item("ordered_at", "TEMPORAL_RANGE", JUNE),
+                item("city", "LIKE", "B%"),
+                item("quantity", "IN", [1, 2, None]),
+            ],
+        },
+        "row rules and what may fail": {
+            "columns": ["size", "country"],
+            "metrics": ["turnover"],
+            "filters": [item("quantity", ">", 3), item("revenue", ">", 9), item("thing", "==", "unknown kind")],
+            "extras": {"where": "1 / id > 0", "having": "MAX(1 / quantity) > 0"},
+        },
+        "row rules and a series limit": {
+            "columns": [MONTHS, "size"],
+            "metrics": [SUM],
+            "series_columns": ["size"],
+            "series_limit": 2,
+            "filters": [item("quantity", ">", 3)],
+        },
+        "row rules and a count": {"columns": ["id"], "extras": {"where": "1 / id > 0"}, "is_rowcount": True},
+        "a virtual dataset with rules of its own": {
+            "columns": ["city"],
+            "metrics": ["orders"],
+            "filters": [item("city", "!=", "x")],
+            "extras": {"where": "1 / id > 0"},
+        },
         "an offset dataset": {
             "columns": [MONTHS],
             "metrics": ["orders"],
@@ -215,7 +244,7 @@ RULES = (
 
 def rules_for(name: str) -> tuple[RowFilter, ...]:
     """Return the row rules under which the payload `name` is planned."""
-    return RULES if name == "row rules" else ()
+    return RULES if name.startswith("row rules") or name.endswith("rules of its own") else ()
 
 
 def view_for(name: str, engine: str) -> DatasetView:

@@ -11,6 +11,7 @@ import pytest
 from tests.support.planning import condition, plan, view_of
 
 from analytics_core._compile.plan import (
+    AnyOf,
     BucketExpr,
     ColumnExpr,
     Compare,
@@ -21,10 +22,11 @@ from analytics_core._compile.plan import (
     Match,
     OriginKind,
     RejectedFilter,
+    Within,
 )
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.values import cleaned, convert
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import (
     EmptyQueryError,
     FilterValueError,
@@ -216,8 +218,62 @@ def test_a_filter_on_time_compares_a_moment_or_its_bucket() -> None:
 
 def test_a_filter_on_time_sees_the_moved_moments_of_the_dataset() -> None:
     made = condition(item("ordered_at", "==", "2024-01-01"), view=view_of(offset=2))
-    assert isinstance(made.left, BucketExpr)
-    assert (made.left.grain, made.left.hours) == (None, 2)
+    assert isinstance(made.left, ColumnExpr)
+    assert made.value == datetime(2023, 12, 31, 22)
+
+
+ORDERED_AT = ColumnExpr(
+    "ordered_at", ValueKind.TIMESTAMP, nullable=False, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP)
+)
+START, END = datetime(2024, 1, 1), datetime(2024, 1, 1, microsecond=1000)
+
+
+@pytest.mark.parametrize(
+    ("op", "made"),
+    [
+        ("==", Within(ORDERED_AT, START, END)),
+        (
+            "!=",
+            AnyOf(
+                (
+                    Compare(ORDERED_AT, Comparison.LESS, START),
+                    Compare(ORDERED_AT, Comparison.GREATER_OR_EQUAL, END),
+                )
+            ),
+        ),
+        (">", Compare(ORDERED_AT, Comparison.GREATER_OR_EQUAL, END)),
+        (">=", Compare(ORDERED_AT, Comparison.GREATER_OR_EQUAL, START)),
+        ("<", Compare(ORDERED_AT, Comparison.LESS, START)),
+        ("<=", Compare(ORDERED_AT, Comparison.LESS, END)),
+    ],
+)
+def test_a_number_stands_for_all_moments_of_its_millisecond(op: str, made: Any) -> None:
+    assert condition(item("ordered_at", op, 1_704_067_200_000)) == made
+
+
+def test_members_may_be_milliseconds_exact_moments_and_null() -> None:
+    exact = datetime(2024, 1, 2)
+    assert condition(item("ordered_at", "IN", [1_704_067_200_000, "2024-01-02", None])) == AnyOf(
+        (InValues(ORDERED_AT, (exact,), with_null=True), Within(ORDERED_AT, START, END))
+    )
+    many = condition(item("ordered_at", "IN", list(range(0, 600_000, 1000))))
+    assert isinstance(many, InValues)
+    assert len(many.values) == 600
+
+
+def test_days_are_compared_as_they_are() -> None:
+    made = condition(item("shipped_on", "==", 1_704_067_200_000))
+    assert made == Compare(made.left, Comparison.EQUAL, START)
+
+
+def test_a_moment_that_the_offset_moves_out_of_the_calendar_is_refused() -> None:
+    with pytest.raises(FilterValueError, match="between the years"):
+        condition(item("ordered_at", "==", "0001-01-01"), view=view_of(offset=2))
+
+
+def test_a_range_without_bounds_is_taken_on_any_column() -> None:
+    made = plan({"metrics": ["orders"], "filters": [item("quantity", "TEMPORAL_RANGE", "No filter")]})
+    assert (made.where, made.applied_filters) == ((), ("quantity",))
 
 
 def test_every_filter_says_where_it_came_from() -> None:

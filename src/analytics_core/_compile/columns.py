@@ -8,7 +8,16 @@ from typing import Any, TypeGuard
 
 from analytics_core._compile.dataset_view import native_format
 from analytics_core._compile.fragments import FragmentSlot
-from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, Origin, OriginKind, Output, OutputRole
+from analytics_core._compile.plan import (
+    BucketExpr,
+    ColumnExpr,
+    FragmentExpr,
+    Origin,
+    OriginKind,
+    Output,
+    OutputRole,
+    StoredMoment,
+)
 from analytics_core._compile.scope import Scope
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
@@ -112,16 +121,15 @@ def resolve_column(
     """
     origin = Origin(OriginKind.PAYLOAD, place)
     if isinstance(column, AdhocColumn):
-        return _adhoc_output(scope, column, place=place, origin=origin, grain=grain if is_axis(column) else None)
+        axis_grain = grain if is_axis(column) else None
+        return _adhoc_output(scope, column, place=place, origin=origin, grain=axis_grain)
     expr = column_by_name(scope, column)
     if grouped and grain and column == granularity and expr.time is not None:
         return bucket_output(scope, expr, grain, label=column, origin=origin)
-    return plain_output(expr, label=column, origin=origin)
+    return plain_output(scope, expr, label=column, origin=origin)
 
 
-def _adhoc_output(
-    scope: Scope, column: AdhocColumn, *, place: str, origin: Origin, grain: TimeGrain | None = None
-) -> Output:
+def _adhoc_output(scope: Scope, column: AdhocColumn, *, place: str, origin: Origin, grain: TimeGrain | None) -> Output:
     text = column.sql_expression
     label = column.label or text
     if not text or not label:
@@ -130,7 +138,7 @@ def _adhoc_output(
     expr = timed(adhoc_column(scope, column, place=place), is_moment=own is not None)
     if expr.time is not None and (own or is_axis(column)):
         return bucket_output(scope, expr, own or grain, label=label, origin=origin)
-    return plain_output(expr, label=label, origin=origin)
+    return plain_output(scope, expr, label=label, origin=origin)
 
 
 def timed(expr: ColumnExpr | FragmentExpr, *, is_moment: bool = False) -> ColumnExpr | FragmentExpr:
@@ -155,13 +163,12 @@ def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr
 def bucket_output(
     scope: Scope, expr: ColumnExpr | FragmentExpr, grain: TimeGrain | None, *, label: str, origin: Origin
 ) -> Output:
-    """Return an output of time buckets; without a grain and an offset the column stays as it is."""
-    hours = scope.view.dataset.offset
-    if grain is None and not hours and _is_native(expr):
-        return plain_output(expr, label=label, origin=origin)
+    """Return an output of time buckets; without a grain the column stays as it is."""
+    if grain is None:
+        return plain_output(scope, expr, label=label, origin=origin)
     return Output(
         label=label,
-        expr=BucketExpr(expr, grain, hours),
+        expr=BucketExpr(expr, grain, scope.view.dataset.offset),
         role=OutputRole.COLUMN,
         kind=ValueKind.TIMESTAMP,
         origin=origin,
@@ -170,26 +177,30 @@ def bucket_output(
     )
 
 
-def _is_native(expr: ColumnExpr | FragmentExpr) -> bool:
-    native = (TimeEncoding.TIMESTAMP, TimeEncoding.TIMESTAMPTZ, TimeEncoding.DATE, TimeEncoding.ISO_TEXT)
-    return expr.time is not None and expr.time.encoding in native
+def plain_output(scope: Scope, expr: ColumnExpr | FragmentExpr, *, label: str, origin: Origin) -> Output:
+    """Return an output that is the column itself; whatever stores moments gives moments, moved by the dataset's offset.
 
-
-def plain_output(expr: ColumnExpr | FragmentExpr, *, label: str, origin: Origin) -> Output:
-    """Return an output that is the column itself; moments of native encodings come out as moments."""
-    temporal = expr.time is not None
-    kind = expr.kind
-    if temporal and not kind.is_temporal and expr.time and expr.time.encoding is TimeEncoding.ISO_TEXT:
-        kind = ValueKind.TEXT
+    They are grouped and fetched as they are stored.
+    """
+    stored = stored_moment(scope, expr)
     return Output(
         label=label,
         expr=expr,
         role=OutputRole.COLUMN,
-        kind=kind,
+        kind=expr.kind if stored is None else stored.shown_kind,
         origin=origin,
-        is_temporal=temporal,
+        is_temporal=expr.time is not None,
         nullable=expr.nullable if isinstance(expr, ColumnExpr) else None,
+        stored=stored,
     )
+
+
+def stored_moment(scope: Scope, expr: ColumnExpr | FragmentExpr) -> StoredMoment | None:
+    """Return how values of a column become the moments that are shown; None where they are that already."""
+    hours = scope.view.dataset.offset
+    if expr.time is None or (expr.time.is_native and not hours):
+        return None
+    return StoredMoment(time=expr.time, kind=expr.kind, hours=hours)
 
 
 def timestamp_output(scope: Scope, granularity: str | None, grain: TimeGrain | None) -> Output:

@@ -43,7 +43,8 @@ class DatasetView:
     def physical(self, name: str) -> ColumnExpr:
         """Return the physical column `name` as an expression; the caller knows that it exists."""
         column = self.columns[name]
-        return ColumnExpr(name, self.kinds[name], column.nullable, self.times.get(name), _length(column.type))
+        time, length, numbers = self.times.get(name), _length(column.type), self.numbers.get(name)
+        return ColumnExpr(name, self.kinds[name], column.nullable, time, length, numbers)
 
     def find_column(self, name: str) -> str | None:
         """Return the column's own name for a name or verbose name, or None."""

@@ -12,6 +12,7 @@ from analytics_core._compile.advanced_types.predicates import predicate_of
 from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
 from analytics_core._compile.exact_numbers import can_equal, compare_number
 from analytics_core._compile.metrics import saved_metric
+from analytics_core._compile.moments import ShownMoment, compare_moment, member_moments, shown_moment
 from analytics_core._compile.plan import (
     BucketExpr,
     Clause,
@@ -51,7 +52,8 @@ class PlannedFilters:
 class Target:
     """The left side of a filter: what is compared, under which name, and the kind that values must have.
 
-    `numbers` are those that a physical column can hold, where its type tells.
+    `numbers` are those that a physical column can hold, where its type tells. Moments of filters are `hours` later than
+    those that are stored.
     """
 
     expr: PlanExpr
@@ -60,6 +62,11 @@ class Target:
     temporal: bool
     max_in_values: int
     numbers: NumberRange | None = None
+    hours: int = 0
+
+    def moment(self, value: Any) -> ShownMoment:
+        """Return the stored moments that are shown as `value`; FilterValueError when it is none."""
+        return shown_moment(value, column=self.label, hours=self.hours)
 
 
 def filter_name(item: ChartDataFilter) -> str:
@@ -119,9 +126,9 @@ def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target
     temporal = expr.time is not None
     kind = expr.kind
     grain = parse_grain(item.grain, place=f"{place}.grain")
-    hours = scope.view.dataset.offset
-    if temporal and (grain or hours):
-        expr = BucketExpr(expr, grain, hours)
+    hours = scope.view.dataset.offset if temporal else 0
+    if temporal and grain:
+        expr, hours = BucketExpr(expr, grain, hours), 0
     return Target(
         expr=expr,
         label=filter_name(item),
@@ -129,6 +136,7 @@ def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target
         temporal=temporal,
         max_in_values=scope.limits.max_in_values,
         numbers=scope.view.numbers.get(expr.name) if isinstance(expr, ColumnExpr) else None,
+        hours=hours,
     )
 
 
@@ -175,7 +183,9 @@ def _comparison(target: Target, op: FilterOperator, value: Any) -> Predicate:
         raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a value; use IS NULL to find nulls")
     if target.kind is ValueKind.BOOLEAN and op not in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS):
         raise FilterValueError(f"filter on {target.label!r}: Booleans are compared with == and != only")
-    converted = convert(single, target.kind, column=target.label, temporal=target.temporal)
+    if target.temporal or target.kind.is_temporal:
+        return compare_moment(target.expr, _COMPARISONS[op], target.moment(single))
+    converted = convert(single, target.kind, column=target.label)
     if target.kind.is_numeric and isinstance(converted, int | float | Decimal):
         return compare_number(target.expr, _COMPARISONS[op], converted, target.kind, target.numbers)
     return Compare(target.expr, _COMPARISONS[op], converted)
@@ -204,19 +214,15 @@ def _members(target: Target, op: FilterOperator, value: Any) -> list[Any]:
 
 def _membership(target: Target, op: FilterOperator, value: Any) -> Predicate:
     values = [cleaned(member) for member in _members(target, op, value)]
-    converted = [
-        convert(single, target.kind, column=target.label, temporal=target.temporal)
-        for single in values
-        if single is not None
-    ]
+    present = [single for single in values if single is not None]
+    negated, with_null = op is FilterOperator.NOT_IN, None in values
+    if target.temporal or target.kind.is_temporal:
+        moments = [target.moment(single) for single in present]
+        return member_moments(target.expr, moments, with_null=with_null, negated=negated)
+    converted = [convert(single, target.kind, column=target.label) for single in present]
     if target.kind.is_numeric:
-        converted = [value for value in converted if can_equal(value, target.kind, target.numbers)]
-    return InValues(
-        target.expr,
-        tuple(dict.fromkeys(converted)),
-        with_null=None in values,
-        negated=op is FilterOperator.NOT_IN,
-    )
+        converted = [member for member in converted if can_equal(member, target.kind, target.numbers)]
+    return InValues(target.expr, tuple(dict.fromkeys(converted)), with_null=with_null, negated=negated)
 
 
 _LIKES = {

@@ -12,10 +12,11 @@ from sqlglot import exp
 
 from analytics_core._compile.binds import Binds
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
+from analytics_core._compile.fence import fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.labels import aliases
 from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
 from analytics_core._compile.lower_predicate import conjunction
-from analytics_core._compile.lower_source import lower_source
+from analytics_core._compile.lower_source import lower_source, lower_where
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
     ColumnExpr,
@@ -48,7 +49,12 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
 
     One row more than the limit is asked for, to tell a result that was cut from one that just fits.
     """
-    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source))
+    low = Lowering(
+        spec=spec,
+        binds=Binds(),
+        alias=source_alias(plan.source),
+        fences_relations=fences_relations(plan, spec),
+    )
     surplus = 0 if plan.count_rows else 1
     select = _select(plan, low, rows=plan.limit.rows + surplus)
     if plan.count_rows:
@@ -58,17 +64,18 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
 
 
 def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
+    fence = fence_of_plan(plan, low.spec)
     names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
     select = exp.Select(
         expressions=[
             exp.Alias(this=lower_expr(output.expr, low), alias=quoted(name))
             for output, name in zip(plan.outputs, names, strict=True)
         ],
-        from_=exp.From(this=lower_source(plan.source, low)),
+        from_=exp.From(this=lower_source(plan.source, fence, low)),
     )
     if plan.series_limit:
         select.set("joins", [_series_join(plan, plan.series_limit, low)])
-    where = conjunction([clause.predicate for clause in plan.where], low)
+    where = lower_where(fence, low)
     if where:
         select.set("where", exp.Where(this=where))
     _group(select, plan, low)
@@ -136,13 +143,14 @@ def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
 def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:
     keys = [column.expr for column in columns if not is_constant(column.expr)]
     named = [exp.Alias(this=lower_key(c.expr, low), alias=quoted(f"s{i}")) for i, c in enumerate(columns)]
+    fence = fence_of_series(plan, limit, low.spec)
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*named, hit],
-        from_=exp.From(this=lower_source(plan.source, low)),
+        from_=exp.From(this=lower_source(plan.source, fence, low)),
         group=_grouped([lower_key(key, low) for key in keys], low.spec),
     )
-    where = conjunction([clause.predicate for clause in limit.where], low)
+    where = lower_where(fence, low)
     if where:
         select.set("where", exp.Where(this=where))
     ordered = [exp.Ordered(this=lower_key(key, low), desc=False, nulls_first=False) for key in keys]

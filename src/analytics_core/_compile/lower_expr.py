@@ -78,7 +78,8 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
         case InOthersExpr():
             return lower_expr(expr, low)
     node = raw(expr, low)
-    return low.spec.text_key(node) if expr.kind is ValueKind.TEXT else node
+    is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
+    return low.spec.text_key(node) if expr.kind is ValueKind.TEXT and not is_date else node
 
 
 def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:
@@ -93,7 +94,7 @@ def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
     """Return an aggregate that gives the same on every engine."""
     if expr.source is None:
         return exp.Count(this=exp.Star(), big_int=True)
-    node, kind = raw(expr.source, low), expr.source.kind
+    node, kind = _source(expr.source, low)
     match expr.aggregate:
         case Aggregate.COUNT:
             return exp.Count(this=node, big_int=True)
@@ -105,6 +106,12 @@ def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
             return low.spec.sum_(node, kind)
         case Aggregate.MIN | Aggregate.MAX:
             return low.spec.extreme(node, kind, expr.aggregate is Aggregate.MAX)
+
+
+def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tuple[exp.Expr, ValueKind]:
+    if isinstance(source, BucketExpr):
+        return bucket(source, low), ValueKind.TIMESTAMP
+    return raw(source, low), source.kind
 
 
 def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:

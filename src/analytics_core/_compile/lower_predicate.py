@@ -98,7 +98,7 @@ def _order_moment(left: exp.Expr, op: Comparison, time: TimeFormat, moment: date
     """`>=` and `<` are the two comparisons that bounds are exact for; the others are those of the next microsecond."""
     after = op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
     node = exp.GTE if op in (Comparison.GREATER, Comparison.GREATER_OR_EQUAL) else exp.LT
-    bound = low.spec.time_bound(left, time, _moved(moment, microseconds=1) if after else moment)
+    bound = low.spec.time_bound(left, time, moved(moment, microseconds=1) if after else moment)
     return node(this=bound.left, expression=low.binds(bound.value))
 
 
@@ -173,13 +173,13 @@ def _within(predicate: Within, low: Lowering) -> exp.Expr:
         if moment is None:
             continue
         bound = low.spec.time_bound(
-            raw(predicate.left, low), _time(predicate.left), _moved(moment, hours=-predicate.hours)
+            raw(predicate.left, low), _time(predicate.left), moved(moment, hours=-predicate.hours)
         )
         sides.append(node(this=bound.left, expression=low.binds(bound.value)))
     return sides[0] if len(sides) == 1 else exp.And(this=sides[0], expression=sides[1])
 
 
-def _moved(moment: datetime, *, hours: int = 0, microseconds: int = 0) -> datetime:
+def moved(moment: datetime, *, hours: int = 0, microseconds: int = 0) -> datetime:
     """Return the moment moved, or as it is at the ends of the calendar."""
     try:
         return moment + timedelta(hours=hours, microseconds=microseconds)

@@ -8,6 +8,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
+from analytics_core._compile.fence import Fence, FenceForm
 from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import SqlSource, TableSource
@@ -19,8 +20,42 @@ _OUTSIDE = ("alias", "joins", "laterals", "pivots")
 """The parts of a relation that stand around its rows: they go around the filtered sub-query."""
 
 
-def lower_source(source: TableSource | SqlSource, low: Lowering) -> exp.Expr:
-    """Return the relation that a query reads."""
+def lower_source(source: TableSource | SqlSource, fence: Fence, low: Lowering) -> exp.Expr:
+    """Return the relation that a query reads: the source, or a derived table of its permitted rows."""
+    relation = _relation(source, low)
+    if fence.form is not FenceForm.TABLE:
+        return relation
+    where = conjunction(fence.inside, low)
+    assert where is not None  # noqa: S101 - a fence has rules; tells the type checker
+    permitted = exp.Select(
+        expressions=_selected(fence.columns, low), from_=exp.From(this=relation), where=exp.Where(this=where)
+    )
+    return exp.Subquery(this=low.spec.fence(permitted), alias=exp.TableAlias(this=_quoted(low.alias)))
+
+
+def lower_where(fence: Fence, low: Lowering) -> exp.Expr | None:
+    """Return the WHERE beside the relation of `lower_source`."""
+    if fence.form is FenceForm.NONE:
+        return conjunction(fence.inside, low)
+    outside = conjunction(fence.outside, low)
+    if fence.form is FenceForm.TABLE or outside is None:
+        return outside
+    rules = conjunction(fence.rules, low)
+    assert rules is not None  # noqa: S101 - a fence has rules; tells the type checker
+    guarded = exp.Case(ifs=[exp.If(this=rules, true=outside)], default=exp.Boolean(this=False))
+    inside = conjunction(fence.inside, low)
+    return exp.And(this=inside, expression=guarded)
+
+
+def _selected(columns: tuple[str, ...] | None, low: Lowering) -> list[exp.Expr]:
+    """Return what is read through a fence: the needed columns, and something where rows alone are counted."""
+    if columns is None:
+        return [exp.Star()]
+    found: list[exp.Expr] = [exp.Column(this=_quoted(name), table=_quoted(low.alias)) for name in columns]
+    return found or [exp.Alias(this=exp.Literal(this="1", is_string=False), alias=_quoted("one"))]
+
+
+def _relation(source: TableSource | SqlSource, low: Lowering) -> exp.Expr:
     if isinstance(source, TableSource):
         return exp.Table(
             this=_quoted(source.table),
@@ -50,17 +85,18 @@ def bound_tree(source: SqlSource, low: Lowering) -> exp.Expr:
     for table, rule in ruled:
         where = conjunction([clause.predicate for clause in rule.clauses], low)
         assert where is not None  # noqa: S101 - a rule has clauses; tells the type checker
-        table.replace(_filtered(table, where))
+        table.replace(_filtered(table, where, low))
     return tree
 
 
-def _filtered(table: exp.Table, where: exp.Expr) -> exp.Subquery:
+def _filtered(table: exp.Table, where: exp.Expr, low: Lowering) -> exp.Subquery:
     alias = table.args.get("alias") or exp.TableAlias(this=table.this.copy())
     inner = exp.Table(**{name: part for name, part in table.copy().args.items() if name not in _OUTSIDE})
     inner.set("alias", exp.TableAlias(this=_quoted(RELATION_ALIAS)))
     permitted = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), where=exp.Where(this=where))
     outside = {name: part for name, part in table.args.items() if name in _OUTSIDE and name != "alias"}
-    return exp.Subquery(this=permitted, alias=alias.copy(), **outside)
+    rows = low.spec.fence(permitted) if low.fences_relations else permitted
+    return exp.Subquery(this=rows, alias=alias.copy(), **outside)
 
 
 def _shorten_names(tree: exp.Expr, ruled: Iterable[exp.Table]) -> None:

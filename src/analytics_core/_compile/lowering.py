@@ -10,11 +10,15 @@ from analytics_core._engines.spec import EngineSpec
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowering:
-    """The engine, the values bound so far, and the alias of the source with which columns are qualified."""
+    """The engine, the values bound so far, and the alias of the source with which columns are qualified.
+
+    `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own.
+    """
 
     spec: EngineSpec
     binds: Binds
     alias: str
+    fences_relations: bool = True
 
     @property
     def series_alias(self) -> str:

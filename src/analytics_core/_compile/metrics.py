@@ -2,9 +2,20 @@
 
 from __future__ import annotations
 
-from analytics_core._compile.columns import column_by_name
+from dataclasses import replace
+
+from analytics_core._compile.columns import column_by_name, stored_moment
 from analytics_core._compile.fragments import FragmentSlot
-from analytics_core._compile.plan import AggregateExpr, FragmentExpr, Origin, OriginKind, Output, OutputRole
+from analytics_core._compile.plan import (
+    AggregateExpr,
+    BucketExpr,
+    ColumnExpr,
+    FragmentExpr,
+    Origin,
+    OriginKind,
+    Output,
+    OutputRole,
+)
 from analytics_core._compile.scope import Scope
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import FilterValueError, FragmentError, UnknownMetricError
@@ -57,8 +68,24 @@ def _simple_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Ori
     if metric.column is None or not metric.column.column_name or metric.aggregate is None:
         raise FragmentError(f"{place}: an ad-hoc metric of type SIMPLE needs column.column_name and aggregate")
     source = column_by_name(scope, metric.column.column_name)
-    kind = _aggregate_kind(metric.aggregate, source.kind, column=metric.column.column_name)
-    return _metric_output(AggregateExpr(metric.aggregate, source), label=metric_label(metric), kind=kind, origin=origin)
+    label, aggregate = metric_label(metric), metric.aggregate
+    if source.time is not None and aggregate in (Aggregate.MIN, Aggregate.MAX):
+        return _extreme_moment(scope, aggregate, source, label=label, origin=origin)
+    kind = _aggregate_kind(aggregate, source.kind, column=metric.column.column_name)
+    return _metric_output(AggregateExpr(aggregate, source), label=label, kind=kind, origin=origin)
+
+
+def _extreme_moment(
+    scope: Scope, aggregate: Aggregate, source: ColumnExpr | FragmentExpr, *, label: str, origin: Origin
+) -> Output:
+    """Return the first or last moment of a column: of what is stored, where that sorts as the moments do."""
+    stored = stored_moment(scope, source)
+    if stored is not None and not stored.time.sorts_as_time:
+        moment = BucketExpr(source, None, stored.hours)
+        return _metric_output(AggregateExpr(aggregate, moment), label=label, kind=ValueKind.TIMESTAMP, origin=origin)
+    kind = source.kind if stored is None else stored.shown_kind
+    output = _metric_output(AggregateExpr(aggregate, source), label=label, kind=kind, origin=origin)
+    return replace(output, stored=stored)
 
 
 def _metric_output(expr: AggregateExpr | FragmentExpr, *, label: str, kind: ValueKind, origin: Origin) -> Output:

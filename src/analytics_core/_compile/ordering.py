@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -10,6 +11,7 @@ from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import resolve_column
 from analytics_core._compile.metrics import metric_label, resolve_metric
 from analytics_core._compile.plan import (
+    BucketExpr,
     ColumnExpr,
     FragmentExpr,
     OrderTerm,
@@ -21,7 +23,8 @@ from analytics_core._compile.plan import (
     PlanExpr,
 )
 from analytics_core._compile.scope import Scope
-from analytics_core.errors import QueryError, UnknownColumnError
+from analytics_core._engines.types import TimeEncoding
+from analytics_core.errors import QueryError, UnknownColumnError, UnsupportedByEngineError
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
 
 
@@ -43,11 +46,29 @@ def plan_order(
     if query.is_rowcount:
         return tuple(asked)
     if not grouped:
-        return (*asked, *_tie_breakers(scope, outputs, asked)) if asked or _is_paged(query) else ()
+        paged = asked or _is_paged(query)
+        return (*_in_time_order(asked, scope), *_tie_breakers(scope, outputs, asked)) if paged else ()
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
     ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
-    return (*asked, *(_order(output, descending=False, origin=origin) for output in ties))
+    return _in_time_order([*asked, *(_order(output, descending=False, origin=origin) for output in ties)], scope)
+
+
+def _in_time_order(terms: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm, ...]:
+    """Return the keys with texts such as `31/01/2024` as their moments, where the engine can read them."""
+    return tuple(replace(term, expr=_as_time(term.expr, scope)) for term in terms)
+
+
+def _as_time(expr: PlanExpr, scope: Scope) -> PlanExpr:
+    if not isinstance(expr, ColumnExpr | FragmentExpr) or expr.time is None:
+        return expr
+    if expr.time.sorts_as_time or expr.time.encoding is TimeEncoding.ISO_TEXT:
+        return expr
+    try:
+        scope.view.spec.moment(exp.Column(this=exp.Identifier(this="c", quoted=True)), expr.time)
+    except UnsupportedByEngineError:
+        return expr
+    return BucketExpr(expr, None)
 
 
 def _is_paged(query: ChartDataQueryObject) -> bool:
@@ -80,7 +101,7 @@ def _tells_apart(expr: PlanExpr, scope: Scope) -> bool:
 
 
 def _sortable(output: Output, scope: Scope) -> bool:
-    return output.kind not in scope.view.spec.unsortable_kinds
+    return output.fetched_kind not in scope.view.spec.unsortable_kinds
 
 
 def notes_of_order(

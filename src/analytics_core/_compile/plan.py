@@ -13,7 +13,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engines.spec import BindValue
-from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate, TimeGrain
 
 
@@ -45,7 +45,8 @@ class Origin:
 class ColumnExpr:
     """A physical column; `nullable` None means unknown; `time` is set for temporal columns.
 
-    `length` is the most characters that its type allows, None: unknown or without end.
+    `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
+    that it holds, None: any, or not known.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ColumnExpr:
     nullable: bool | None = None
     time: TimeFormat | None = None
     length: int | None = field(default=None, compare=False)
+    numbers: NumberRange | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,10 +84,10 @@ class BucketExpr:
 
 @dataclass(frozen=True, slots=True)
 class AggregateExpr:
-    """An aggregate over a column or fragment; `source` None is COUNT(*)."""
+    """An aggregate over a column, a fragment or a moment; `source` None is COUNT(*)."""
 
     aggregate: Aggregate
-    source: ColumnExpr | FragmentExpr | None
+    source: ColumnExpr | FragmentExpr | BucketExpr | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +104,24 @@ class InOthersExpr:
 
 
 PlanExpr = ColumnExpr | FragmentExpr | BucketExpr | AggregateExpr | OthersExpr | InOthersExpr
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredMoment:
+    """How what an output fetches becomes the moments that are shown: read by `time`, then moved by `hours`.
+
+    That is done after the fetch, where no value can make a statement fail and an index of the column serves.
+    `kind` is what is fetched.
+    """
+
+    time: TimeFormat
+    kind: ValueKind
+    hours: int = 0
+
+    @property
+    def shown_kind(self) -> ValueKind:
+        """The kind of the moments that are shown; a zone stays."""
+        return self.kind if self.kind is ValueKind.TIMESTAMPTZ else ValueKind.TIMESTAMP
 
 
 # -------------------------------------------------------------------------------------------------------- predicates
@@ -202,6 +222,11 @@ class Clause:
     predicate: Predicate
     origin: Origin
 
+    @property
+    def is_row_rule(self) -> bool:
+        """Whether a row rule or a guest's claim brings it."""
+        return self.origin.kind in (OriginKind.ROW_RULE, OriginKind.GUEST)
+
 
 # -------------------------------------------------------------------------------------------------------------- plan
 class OutputRole(StrEnum):
@@ -213,7 +238,10 @@ class OutputRole(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Output:
-    """One column of the result: its label, what it computes, its kind (of the values in the answer) and its origin."""
+    """One column of the result: its label, what it computes, its kind (of the values in the answer) and its origin.
+
+    `stored` is set where what is fetched is not yet what is shown.
+    """
 
     label: str
     expr: PlanExpr
@@ -222,6 +250,12 @@ class Output:
     origin: Origin
     is_temporal: bool = False
     nullable: bool | None = None
+    stored: StoredMoment | None = None
+
+    @property
+    def fetched_kind(self) -> ValueKind:
+        """The kind of the values that the statement gives."""
+        return self.stored.kind if self.stored else self.kind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -331,7 +365,7 @@ class QueryPlan:
         """The clauses that row rules and guests' claims bring, on the dataset and on the relations in its SQL."""
         inside = self.source.rules if isinstance(self.source, SqlSource) else ()
         clauses = (*self.where, *(clause for rule in inside for clause in rule.clauses))
-        return tuple(clause for clause in clauses if clause.origin.kind in (OriginKind.ROW_RULE, OriginKind.GUEST))
+        return tuple(clause for clause in clauses if clause.is_row_rule)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

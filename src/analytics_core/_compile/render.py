@@ -12,6 +12,7 @@ from analytics_core._compile.binds import MARK, Binds
 from analytics_core._compile.lower import lower, source_alias
 from analytics_core._compile.lower_source import bound_sql
 from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plain_query import is_plain_query
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind
@@ -28,7 +29,7 @@ def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
         binds,
         spec,
         labels=tuple(output.label for output in plan.outputs),
-        kinds=tuple(output.kind for output in plan.outputs),
+        kinds=tuple(output.fetched_kind for output in plan.outputs),
     )
 
 
@@ -49,7 +50,12 @@ Rendered = tuple[str, tuple[BindValue, ...] | dict[str, BindValue]]
 
 def render_source(source: SqlSource, spec: EngineSpec) -> Rendered:
     """Return the SQL of a virtual dataset, with its row rules inside, as a statement of its own."""
-    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(source))
+    low = Lowering(
+        spec=spec,
+        binds=Binds(),
+        alias=source_alias(source),
+        fences_relations=not is_plain_query(source.tree, spec),
+    )
     text = bound_sql(source, low) if source.rules else source.sql
     return _STYLES[spec.paramstyle](text.split(MARK), _taken_by(spec, low.binds.values))
 

@@ -54,6 +54,9 @@ def plan_time_bounds(
     for position, item in _without_replaced(known, name, query.granularity) if query.granularity else known:
         place = f"filters[{position}]"
         bounds = override or (reported if query.time_range else _resolve(scope, query, _filter_text(item)))
+        if bounds.since is None and bounds.until is None:
+            applied.append(filter_name(item))  # Gantt charts send one on a column of numbers
+            continue
         expr = _temporal(scope, item, place=place)
         origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}: {bounds.text}")
         clauses += _within(scope, expr, bounds, origin)

@@ -15,6 +15,7 @@ from enum import StrEnum
 
 from sqlglot import exp
 
+from analytics_core._engines.fences import Fence, limited_by_bigint
 from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
@@ -118,6 +119,11 @@ class EngineSpec:
             characters that it holds, None: unknown.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
+        fence: query of the permitted rows -> the same rows behind a fence; the default is for engines that were never
+            tried.
+        guards_by_case: whether `rule AND CASE WHEN rule THEN condition ELSE FALSE END` tests the condition on permitted
+            rows only, and what stands in SELECT, GROUP BY and ORDER BY is computed after WHERE.
+        casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
     """
@@ -161,3 +167,6 @@ class EngineSpec:
     allows_cte_in_subquery: bool = True
     allows_cost_estimate: bool = False
     closes_group_keys: bool = False
+    fence: Fence = limited_by_bigint
+    guards_by_case: bool = False
+    casts_columns: bool = True

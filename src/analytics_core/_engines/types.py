@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from analytics_core._engines.formats import parse_format
+from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import GenericType
 
 
@@ -69,6 +71,25 @@ class TimeFormat:
     encoding: TimeEncoding
     strftime: str | None = None
     value_kind: ValueKind = ValueKind.TIMESTAMP
+
+    @property
+    def is_native(self) -> bool:
+        """Whether drivers give moments or days for what is stored."""
+        return self.encoding in (TimeEncoding.TIMESTAMP, TimeEncoding.TIMESTAMPTZ, TimeEncoding.DATE)
+
+    @property
+    def sorts_as_time(self) -> bool:
+        """Whether stored values surely sort as the moments that they mean; ISO texts may have different zones."""
+        if self.encoding is TimeEncoding.TEXT:
+            return self._format_sorts()
+        is_text = self.encoding is TimeEncoding.ISO_TEXT or self.value_kind is ValueKind.TEXT
+        return self.is_native or not is_text
+
+    def _format_sorts(self) -> bool:
+        try:
+            return parse_format(self.strftime or "").sorts_as_time
+        except UnsupportedByEngineError:
+            return False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

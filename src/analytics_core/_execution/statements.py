@@ -23,13 +23,15 @@ class Executed:
     """The outcome of a statement.
 
     `has_more` says that rows beyond `max_rows` existed. `duration_s` counts from the first contact with the pool to the
-    last row; `fetched_bytes` is what the rows took while they were fetched.
+    last row; `fetched_bytes` is what the rows took while they were fetched. `notes` tell what of the rows cannot be
+    shown.
     """
 
     frame: Frame
     has_more: bool
     duration_s: float
     fetched_bytes: int
+    notes: tuple[str, ...] = ()
 
 
 class StatementRunner:

@@ -28,6 +28,7 @@ from analytics_core._querying.payloads import AskedQuery, asked_queries, effecti
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
+from analytics_core._querying.stored_moments import with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
@@ -297,11 +298,12 @@ class QueryRunner:
     def _run(self, ready: Ready, call: Call) -> Answered:
         executed = self._execute(ready, ready.main, call)
         frame, fetched = executed.frame, len(executed.frame)
-        cut_offsets = []
+        cut_offsets, notes = [], list(executed.notes)
         for comparison, prepared in ready.shifted:
             other = self._execute(ready, prepared, call)
             if other.has_more:
                 cut_offsets.append((comparison.text, prepared.plan.limit))
+            notes += [f"{comparison.text}: {note}" for note in other.notes]
             frame = join_offset(
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
@@ -314,7 +316,7 @@ class QueryRunner:
             fetched=fetched,
             was_cut=was_cut,
             cut_offsets=tuple(cut_offsets),
-            notes=(*named.notes, *processed.notes),
+            notes=(*notes, *named.notes, *processed.notes),
         )
 
     def _execute(self, ready: Ready, prepared: PreparedQuery, call: Call) -> Executed:
@@ -323,7 +325,9 @@ class QueryRunner:
             max_bytes=self._settings.max_result_bytes,
             timeout_s=self._settings.statement_timeout_s,
         )
-        return self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
+        executed = self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
+        frame, notes = with_moments(executed.frame, prepared.plan)
+        return replace(executed, frame=frame, notes=(*executed.notes, *notes))
 
     def _explain(
         self, context: ChartDataQueryContext, asked: AskedQuery, where: Admitted, call: Call

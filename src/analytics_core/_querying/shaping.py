@@ -10,7 +10,7 @@ from typing import Any
 from analytics_core._compile.columns import column_label
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.metrics import metric_label
-from analytics_core._compile.plan import AggregateExpr, OthersExpr, Output, QueryPlan, RowLimit
+from analytics_core._compile.plan import ColumnExpr, FragmentExpr, OthersExpr, Output, OutputRole, QueryPlan, RowLimit
 from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
@@ -64,7 +64,7 @@ def shaped(
         applied_filters=applied,
         rejected_filters=rejected,
         colnames=frame.names,
-        coltypes=coltypes(frame, declared=declared_kinds(plan, view), temporal=temporal_labels(plan)),
+        coltypes=coltypes(frame, declared=declared_kinds(plan, view), temporal=temporal_labels(plan, view)),
         rowcount=len(frame),
         sql_rowcount=answered.fetched,
         from_dttm=epoch_ms(plan.since),
@@ -106,9 +106,16 @@ def declared_kinds(plan: QueryPlan, view: DatasetView) -> dict[str, ValueKind]:
     return declared
 
 
-def temporal_labels(plan: QueryPlan) -> frozenset[str]:
-    """Return the labels of the outputs that hold moments."""
-    return frozenset(output.label for output in plan.outputs if output.is_temporal and not _is_metric(output))
+def temporal_labels(plan: QueryPlan, view: DatasetView) -> frozenset[str]:
+    """Return the labels of the outputs that hold moments, and of columns that the dataset flags as such."""
+    columns = [output for output in plan.outputs if output.role is OutputRole.COLUMN]
+    return frozenset(output.label for output in columns if output.is_temporal or _is_flagged(output, view))
+
+
+def _is_flagged(output: Output, view: DatasetView) -> bool:
+    name = output.expr.name if isinstance(output.expr, ColumnExpr) else output.label
+    column = view.columns.get(name)
+    return column is not None and column.is_dttm and isinstance(output.expr, ColumnExpr | FragmentExpr)
 
 
 def notes_of_rounding(frame: Frame) -> tuple[str, ...]:
@@ -125,10 +132,6 @@ def notes_of_rounding(frame: Frame) -> tuple[str, ...]:
 def _rounded_count(column: FrameColumn) -> int:
     values = long_decimals(column.values).to_pylist() if is_arrow(column.values) else column.to_list()
     return sum(value is not None and is_rounded(value) for value in values)
-
-
-def _is_metric(output: Output) -> bool:
-    return isinstance(output.expr, AggregateExpr)
 
 
 def label_map(query: ChartDataQueryObject, view: DatasetView, answered: Answered) -> dict[str, tuple[str, ...]]:

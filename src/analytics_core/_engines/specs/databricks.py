@@ -10,7 +10,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
+from analytics_core._engines import fences, nodes, operators
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -108,6 +108,7 @@ def _spec(
         paramstyle=paramstyle,
         extra_name="spark" if name == "spark" else None,
         max_identifier_bytes=255,
+        fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
         moment=_moment,
         bucket=_bucket,
         shift=_shift,

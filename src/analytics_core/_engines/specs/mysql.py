@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
+from analytics_core._engines import fences, nodes, operators
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -259,6 +259,8 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         tie_keys=_tie_keys,
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
+        fence=fences.limited(2**64 - 1),
+        casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("mysql", ()),
         denied_functions=DENIED_FUNCTIONS.get("mysql", frozenset()),
     )

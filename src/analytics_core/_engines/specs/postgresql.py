@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
+from analytics_core._engines import fences, nodes, operators
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -152,6 +152,9 @@ def postgresql_spec() -> EngineSpec:
         tie_keys=_tie_keys,
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
+        fence=fences.joined_with_nothing,
+        guards_by_case=True,
+        casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("postgresql", ()),
         denied_functions=DENIED_FUNCTIONS.get("postgresql", frozenset()),
     )

@@ -11,7 +11,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
+from analytics_core._engines import fences, nodes, operators
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.kinds import kind_reader
@@ -100,6 +100,8 @@ def sqlite_spec() -> EngineSpec:
         tie_keys=_tie_keys,
         null_safe_equal=operators.null_safe_equal,
         number=_number,
+        fence=fences.limited(-1),
+        casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("sqlite", ()),
         denied_functions=DENIED_FUNCTIONS.get("sqlite", frozenset()),
     )

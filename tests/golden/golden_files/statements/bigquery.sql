@@ -74,9 +74,9 @@ SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`quantity` = 5 AND `ord
 -- bound
 SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= %(p0)s AND `orders`.`ordered_at` < %(p1)s AND `orders`.`shipped_on` = %(p2)s AND `orders`.`epoch` <> %(p3)s AND `orders`.`ordered_at` IN (%(p4)s, %(p5)s) AND DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) = %(p6)s LIMIT 50001
 -- parameters
--- {'p0': datetime.datetime(2024, 1, 31, 10, 0, tzinfo=datetime.timezone.utc), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 500001, tzinfo=datetime.timezone.utc), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0, tzinfo=datetime.timezone.utc), 'p5': datetime.datetime(2024, 2, 1, 0, 0, tzinfo=datetime.timezone.utc), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
+-- {'p0': datetime.datetime(2024, 1, 31, 10, 0, tzinfo=datetime.timezone.utc), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 501000, tzinfo=datetime.timezone.utc), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0, tzinfo=datetime.timezone.utc), 'p5': datetime.datetime(2024, 2, 1, 0, 0, tzinfo=datetime.timezone.utc), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
 -- display
-SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= TIMESTAMP '2024-01-31 10:00:00+00:00' AND `orders`.`ordered_at` < TIMESTAMP '2024-06-10 06:13:20.500001+00:00' AND `orders`.`shipped_on` = DATE '2024-01-31' AND `orders`.`epoch` <> 1706659200 AND `orders`.`ordered_at` IN (TIMESTAMP '2024-01-31 00:00:00+00:00', TIMESTAMP '2024-02-01 00:00:00+00:00') AND DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) = DATETIME '2024-01-01 00:00:00' LIMIT 50001
+SELECT COUNT(*) AS `orders` FROM `orders` WHERE `orders`.`ordered_at` >= TIMESTAMP '2024-01-31 10:00:00+00:00' AND `orders`.`ordered_at` < TIMESTAMP '2024-06-10 06:13:20.501000+00:00' AND `orders`.`shipped_on` = DATE '2024-01-31' AND `orders`.`epoch` <> 1706659200 AND `orders`.`ordered_at` IN (TIMESTAMP '2024-01-31 00:00:00+00:00', TIMESTAMP '2024-02-01 00:00:00+00:00') AND DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) = DATETIME '2024-01-01 00:00:00' LIMIT 50001
 
 -- ==== membership ====
 -- bound
@@ -184,11 +184,51 @@ SELECT COUNT(*) AS `rowcount` FROM (SELECT `orders`.`city` AS `city`, COUNT(*) A
 
 -- ==== row rules ====
 -- bound
-SELECT `orders`.`city` AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND (1 = 1 OR 2 = 2) GROUP BY (`orders`.`city`) ORDER BY `orders`.`city` ASC NULLS LAST LIMIT 50001
+SELECT `orders`.`city` AS `city`, COUNT(*) AS `orders` FROM (SELECT `orders`.`city` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) LIMIT 9223372036854775807) AS `orders` WHERE (1 = 1 OR 2 = 2) GROUP BY (`orders`.`city`) ORDER BY `orders`.`city` ASC NULLS LAST LIMIT 50001
 -- parameters
 -- {}
 -- display
-SELECT `orders`.`city` AS `city`, COUNT(*) AS `orders` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND (1 = 1 OR 2 = 2) GROUP BY (`orders`.`city`) ORDER BY `orders`.`city` ASC NULLS LAST LIMIT 50001
+SELECT `orders`.`city` AS `city`, COUNT(*) AS `orders` FROM (SELECT `orders`.`city` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) LIMIT 9223372036854775807) AS `orders` WHERE (1 = 1 OR 2 = 2) GROUP BY (`orders`.`city`) ORDER BY `orders`.`city` ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules beside safe conditions ====
+-- bound
+SELECT DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) AS `ordered_at`, `orders`.`city` AS `city`, COUNT(*) AS `orders`, SUM(`orders`.`quantity`) AS `SUM(quantity)`, COUNT(DISTINCT `orders`.`city`) AS `COUNT_DISTINCT(city)` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`ordered_at` >= %(p0)s AND `orders`.`ordered_at` < %(p1)s AND `orders`.`city` LIKE %(p2)s AND (`orders`.`quantity` IS NULL OR `orders`.`quantity` IN (%(p3)s, %(p4)s)) GROUP BY (DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH)), (`orders`.`city`) ORDER BY DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) ASC, `orders`.`city` ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': datetime.datetime(2024, 6, 1, 0, 0, tzinfo=datetime.timezone.utc), 'p1': datetime.datetime(2024, 7, 1, 0, 0, tzinfo=datetime.timezone.utc), 'p2': 'B%', 'p3': 1, 'p4': 2}
+-- display
+SELECT DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) AS `ordered_at`, `orders`.`city` AS `city`, COUNT(*) AS `orders`, SUM(`orders`.`quantity`) AS `SUM(quantity)`, COUNT(DISTINCT `orders`.`city`) AS `COUNT_DISTINCT(city)` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`ordered_at` >= TIMESTAMP '2024-06-01 00:00:00+00:00' AND `orders`.`ordered_at` < TIMESTAMP '2024-07-01 00:00:00+00:00' AND `orders`.`city` LIKE 'B%' AND (`orders`.`quantity` IS NULL OR `orders`.`quantity` IN (1, 2)) GROUP BY (DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH)), (`orders`.`city`) ORDER BY DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) ASC, `orders`.`city` ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and what may fail ====
+-- bound
+SELECT CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `size`, `orders`.`country` AS `country`, SUM(`orders`.`price` * `orders`.`quantity`) AS `turnover` FROM (SELECT `orders`.`quantity`, `orders`.`country`, `orders`.`price`, `orders`.`thing`, `orders`.`id` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > %(p0)s LIMIT 9223372036854775807) AS `orders` WHERE (`orders`.`price` * `orders`.`quantity`) > %(p1)s AND `orders`.`thing` = %(p2)s AND (1 / `orders`.`id` > 0) GROUP BY (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END), (`orders`.`country`) HAVING (MAX(1 / `orders`.`quantity`) > 0) ORDER BY CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST, `orders`.`country` ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': 3, 'p1': 9, 'p2': 'unknown kind'}
+-- display
+SELECT CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `size`, `orders`.`country` AS `country`, SUM(`orders`.`price` * `orders`.`quantity`) AS `turnover` FROM (SELECT `orders`.`quantity`, `orders`.`country`, `orders`.`price`, `orders`.`thing`, `orders`.`id` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > 3 LIMIT 9223372036854775807) AS `orders` WHERE (`orders`.`price` * `orders`.`quantity`) > 9 AND `orders`.`thing` = 'unknown kind' AND (1 / `orders`.`id` > 0) GROUP BY (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END), (`orders`.`country`) HAVING (MAX(1 / `orders`.`quantity`) > 0) ORDER BY CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST, `orders`.`country` ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and a series limit ====
+-- bound
+SELECT DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) AS `ordered_at`, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `size`, SUM(`orders`.`quantity`) AS `SUM(quantity)` FROM (SELECT `orders`.`ordered_at`, `orders`.`quantity` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > %(p0)s LIMIT 9223372036854775807) AS `orders` JOIN (SELECT CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `s0`, 1 AS `hit` FROM (SELECT `orders`.`quantity` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > %(p1)s LIMIT 9223372036854775807) AS `orders` GROUP BY (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END) ORDER BY SUM(`orders`.`quantity`) DESC, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST LIMIT 2) AS `series_limit` ON CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END IS NOT DISTINCT FROM `series_limit`.`s0` GROUP BY (DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH)), (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END) ORDER BY DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) ASC, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': 3, 'p1': 3}
+-- display
+SELECT DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) AS `ordered_at`, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `size`, SUM(`orders`.`quantity`) AS `SUM(quantity)` FROM (SELECT `orders`.`ordered_at`, `orders`.`quantity` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > 3 LIMIT 9223372036854775807) AS `orders` JOIN (SELECT CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END AS `s0`, 1 AS `hit` FROM (SELECT `orders`.`quantity` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) AND `orders`.`quantity` > 3 LIMIT 9223372036854775807) AS `orders` GROUP BY (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END) ORDER BY SUM(`orders`.`quantity`) DESC, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST LIMIT 2) AS `series_limit` ON CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END IS NOT DISTINCT FROM `series_limit`.`s0` GROUP BY (DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH)), (CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END) ORDER BY DATETIME_TRUNC(DATETIME(`orders`.`ordered_at`, 'UTC'), MONTH) ASC, CASE WHEN `orders`.`quantity` > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and a count ====
+-- bound
+SELECT COUNT(*) AS `rowcount` FROM (SELECT `orders`.`id` AS `id` FROM (SELECT `orders`.`id` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) LIMIT 9223372036854775807) AS `orders` WHERE (1 / `orders`.`id` > 0) LIMIT 50000) AS `rowcount_qry`
+-- parameters
+-- {}
+-- display
+SELECT COUNT(*) AS `rowcount` FROM (SELECT `orders`.`id` AS `id` FROM (SELECT `orders`.`id` FROM `orders` WHERE (`orders`.`country` = 'DE' OR `orders`.`city` IS NULL) AND ((`orders`.`quantity` > 1) OR (`orders`.`quantity` < 0)) LIMIT 9223372036854775807) AS `orders` WHERE (1 / `orders`.`id` > 0) LIMIT 50000) AS `rowcount_qry`
+
+-- ==== a virtual dataset with rules of its own ====
+-- bound
+SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (SELECT `virtual_table`.`city`, `virtual_table`.`id` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE (`virtual_table`.`country` = 'DE' OR `virtual_table`.`city` IS NULL) AND ((`virtual_table`.`quantity` > 1) OR (`virtual_table`.`quantity` < 0)) LIMIT 9223372036854775807) AS `virtual_table` WHERE `virtual_table`.`city` <> %(p0)s AND (1 / `virtual_table`.`id` > 0) GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': 'x'}
+-- display
+SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (SELECT `virtual_table`.`city`, `virtual_table`.`id` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE (`virtual_table`.`country` = 'DE' OR `virtual_table`.`city` IS NULL) AND ((`virtual_table`.`quantity` > 1) OR (`virtual_table`.`quantity` < 0)) LIMIT 9223372036854775807) AS `virtual_table` WHERE `virtual_table`.`city` <> 'x' AND (1 / `virtual_table`.`id` > 0) GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC NULLS LAST LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

@@ -165,11 +165,46 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."city" AS "city", COUNT(*) A
 
 -- ==== row rules ====
 -- bound
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC NULLS LAST LIMIT 50001
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM (SELECT "orders"."city" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT 9223372036854775807) AS "orders" WHERE (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC NULLS LAST LIMIT 50001
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC NULLS LAST LIMIT 50001
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM (SELECT "orders"."city" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT 9223372036854775807) AS "orders" WHERE (1 = 1 OR 2 = 2) GROUP BY "orders"."city" ORDER BY "orders"."city" ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules beside safe conditions ====
+-- bound
+SELECT TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC') AS "ordered_at", "orders"."city" AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city") AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= %(p0)s AND "orders"."ordered_at" < %(p1)s AND "orders"."city" LIKE %(p2)s ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (%(p3)s, %(p4)s)) GROUP BY TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC'), "orders"."city" ORDER BY TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC') ASC, "orders"."city" ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': '2024-06-01 00:00:00.000', 'p1': '2024-07-01 00:00:00.000', 'p2': 'B%', 'p3': 1, 'p4': 2}
+-- display
+SELECT TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC') AS "ordered_at", "orders"."city" AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city") AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= '2024-06-01 00:00:00.000' AND "orders"."ordered_at" < '2024-07-01 00:00:00.000' AND "orders"."city" LIKE 'B%' ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC'), "orders"."city" ORDER BY TIME_FLOOR("orders"."ordered_at", 'P1M', NULL, 'UTC') ASC, "orders"."city" ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and what may fail ====
+-- bound
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END AS "size", "orders"."country" AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > %(p0)s LIMIT 9223372036854775807) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > %(p1)s AND "orders"."thing" = %(p2)s AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END, "orders"."country" HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST, "orders"."country" ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': 3, 'p1': 9, 'p2': 'unknown kind'}
+-- display
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END AS "size", "orders"."country" AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 LIMIT 9223372036854775807) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > 9 AND "orders"."thing" = 'unknown kind' AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END, "orders"."country" HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END ASC NULLS LAST, "orders"."country" ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and a series limit ====
+-- refused: series_limit: Apache Druid cannot join the best series; use row_limit
+
+-- ==== row rules and a count ====
+-- bound
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM (SELECT "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT 9223372036854775807) AS "orders" WHERE (1 / "orders"."id" > 0) LIMIT 50000) AS "rowcount_qry"
+-- parameters
+-- {}
+-- display
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM (SELECT "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT 9223372036854775807) AS "orders" WHERE (1 / "orders"."id" > 0) LIMIT 50000) AS "rowcount_qry"
+
+-- ==== a virtual dataset with rules of its own ====
+-- bound
+SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) LIMIT 9223372036854775807) AS "virtual_table" WHERE "virtual_table"."city" <> %(p0)s AND (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC NULLS LAST LIMIT 50001
+-- parameters
+-- {'p0': 'x'}
+-- display
+SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) LIMIT 9223372036854775807) AS "virtual_table" WHERE "virtual_table"."city" <> 'x' AND (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC NULLS LAST LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

@@ -74,9 +74,9 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = 5 AND "ord
 -- bound
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= %(p0)s AND "orders"."ordered_at" < %(p1)s AND "orders"."shipped_on" = %(p2)s AND "orders"."epoch" <> %(p3)s AND "orders"."ordered_at" IN (%(p4)s, %(p5)s) AND DATE_TRUNC('month', "orders"."ordered_at") = %(p6)s LIMIT 50001
 -- parameters
--- {'p0': datetime.datetime(2024, 1, 31, 10, 0), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 500001), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0), 'p5': datetime.datetime(2024, 2, 1, 0, 0), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
+-- {'p0': datetime.datetime(2024, 1, 31, 10, 0), 'p1': datetime.datetime(2024, 6, 10, 6, 13, 20, 501000), 'p2': datetime.date(2024, 1, 31), 'p3': 1706659200, 'p4': datetime.datetime(2024, 1, 31, 0, 0), 'p5': datetime.datetime(2024, 2, 1, 0, 0), 'p6': datetime.datetime(2024, 1, 1, 0, 0)}
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= TIMESTAMP '2024-01-31 10:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-06-10 06:13:20.500001' AND "orders"."shipped_on" = DATE '2024-01-31' AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', "orders"."ordered_at") = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."ordered_at" >= TIMESTAMP '2024-01-31 10:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-06-10 06:13:20.501000' AND "orders"."shipped_on" = DATE '2024-01-31' AND "orders"."epoch" <> 1706659200 AND "orders"."ordered_at" IN (TIMESTAMP '2024-01-31 00:00:00', TIMESTAMP '2024-02-01 00:00:00') AND DATE_TRUNC('month', "orders"."ordered_at") = TIMESTAMP '2024-01-01 00:00:00' LIMIT 50001
 
 -- ==== membership ====
 -- bound
@@ -185,11 +185,51 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."city" COLLATE "C" AS "city"
 
 -- ==== row rules ====
 -- bound
-SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE "C" ORDER BY "orders"."city" COLLATE "C" ASC LIMIT 50001
+SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND CASE WHEN ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) THEN (1 = 1 OR 2 = 2) ELSE FALSE END GROUP BY "orders"."city" COLLATE "C" ORDER BY "orders"."city" COLLATE "C" ASC LIMIT 50001
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE "C" ORDER BY "orders"."city" COLLATE "C" ASC LIMIT 50001
+SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND CASE WHEN ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) THEN (1 = 1 OR 2 = 2) ELSE FALSE END GROUP BY "orders"."city" COLLATE "C" ORDER BY "orders"."city" COLLATE "C" ASC LIMIT 50001
+
+-- ==== row rules beside safe conditions ====
+-- bound
+SELECT DATE_TRUNC('month', "orders"."ordered_at") AS "ordered_at", "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE "C") AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= %(p0)s AND "orders"."ordered_at" < %(p1)s AND "orders"."city" LIKE %(p2)s ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (%(p3)s, %(p4)s)) GROUP BY DATE_TRUNC('month', "orders"."ordered_at"), "orders"."city" COLLATE "C" ORDER BY DATE_TRUNC('month', "orders"."ordered_at") ASC, "orders"."city" COLLATE "C" ASC LIMIT 50001
+-- parameters
+-- {'p0': datetime.datetime(2024, 6, 1, 0, 0), 'p1': datetime.datetime(2024, 7, 1, 0, 0), 'p2': 'B%', 'p3': 1, 'p4': 2}
+-- display
+SELECT DATE_TRUNC('month', "orders"."ordered_at") AS "ordered_at", "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE "C") AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= TIMESTAMP '2024-06-01 00:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-07-01 00:00:00' AND "orders"."city" LIKE 'B%' ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY DATE_TRUNC('month', "orders"."ordered_at"), "orders"."city" COLLATE "C" ORDER BY DATE_TRUNC('month', "orders"."ordered_at") ASC, "orders"."city" COLLATE "C" ASC LIMIT 50001
+
+-- ==== row rules and what may fail ====
+-- bound
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "size", "orders"."country" COLLATE "C" AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > %(p0)s UNION ALL SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE FALSE OFFSET 0) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > %(p1)s AND "orders"."thing" = %(p2)s AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C", "orders"."country" COLLATE "C" HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC, "orders"."country" COLLATE "C" ASC LIMIT 50001
+-- parameters
+-- {'p0': 3, 'p1': 9, 'p2': 'unknown kind'}
+-- display
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "size", "orders"."country" COLLATE "C" AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 UNION ALL SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE FALSE OFFSET 0) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > 9 AND "orders"."thing" = 'unknown kind' AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C", "orders"."country" COLLATE "C" HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC, "orders"."country" COLLATE "C" ASC LIMIT 50001
+
+-- ==== row rules and a series limit ====
+-- bound
+SELECT DATE_TRUNC('month', "orders"."ordered_at") AS "ordered_at", CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "size", SUM("orders"."quantity") AS "SUM(quantity)" FROM (SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > %(p0)s UNION ALL SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE FALSE OFFSET 0) AS "orders" JOIN (SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "s0", 1 AS "hit" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > %(p1)s GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ORDER BY SUM("orders"."quantity") DESC NULLS LAST, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC LIMIT 2) AS "series_limit" ON (CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C") IS NOT DISTINCT FROM "series_limit"."s0" GROUP BY DATE_TRUNC('month', "orders"."ordered_at"), CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ORDER BY DATE_TRUNC('month', "orders"."ordered_at") ASC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC LIMIT 50001
+-- parameters
+-- {'p0': 3, 'p1': 3}
+-- display
+SELECT DATE_TRUNC('month', "orders"."ordered_at") AS "ordered_at", CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "size", SUM("orders"."quantity") AS "SUM(quantity)" FROM (SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 UNION ALL SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE FALSE OFFSET 0) AS "orders" JOIN (SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" AS "s0", 1 AS "hit" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ORDER BY SUM("orders"."quantity") DESC NULLS LAST, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC LIMIT 2) AS "series_limit" ON (CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C") IS NOT DISTINCT FROM "series_limit"."s0" GROUP BY DATE_TRUNC('month', "orders"."ordered_at"), CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ORDER BY DATE_TRUNC('month', "orders"."ordered_at") ASC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE "C" ASC LIMIT 50001
+
+-- ==== row rules and a count ====
+-- bound
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND CASE WHEN ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) THEN (1 / "orders"."id" > 0) ELSE FALSE END LIMIT 50000) AS "rowcount_qry"
+-- parameters
+-- {}
+-- display
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND CASE WHEN ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) THEN (1 / "orders"."id" > 0) ELSE FALSE END LIMIT 50000) AS "rowcount_qry"
+
+-- ==== a virtual dataset with rules of its own ====
+-- bound
+SELECT "virtual_table"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> %(p0)s AND CASE WHEN ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) THEN (1 / "virtual_table"."id" > 0) ELSE FALSE END GROUP BY "virtual_table"."city" COLLATE "C" ORDER BY "virtual_table"."city" COLLATE "C" ASC LIMIT 50001
+-- parameters
+-- {'p0': 'x'}
+-- display
+SELECT "virtual_table"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> 'x' AND CASE WHEN ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) THEN (1 / "virtual_table"."id" > 0) ELSE FALSE END GROUP BY "virtual_table"."city" COLLATE "C" ORDER BY "virtual_table"."city" COLLATE "C" ASC LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

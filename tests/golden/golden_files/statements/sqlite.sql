@@ -74,9 +74,9 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."quantity" = 5 AND "ord
 -- bound
 SELECT COUNT(*) AS "orders" FROM "orders" WHERE REPLACE("orders"."ordered_at", 'T', ' ') >= ? AND REPLACE("orders"."ordered_at", 'T', ' ') < ? AND SUBSTR("orders"."shipped_on", 1, 10) = ? AND "orders"."epoch" <> ? AND REPLACE("orders"."ordered_at", 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH("orders"."ordered_at") + 1) IN (?, ?) AND REPLACE(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month')) + 1) = ? LIMIT 50001
 -- parameters
--- ('2024-01-31 10:00:00', '2024-06-10 06:13:20.500001', '2024-01-31', 1706659200, '2024-01-31 00:00:00.000000', '2024-02-01 00:00:00.000000', '2024-01-01 00:00:00.000000')
+-- ('2024-01-31 10:00:00', '2024-06-10 06:13:20.501', '2024-01-31', 1706659200, '2024-01-31 00:00:00.000000', '2024-02-01 00:00:00.000000', '2024-01-01 00:00:00.000000')
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE REPLACE("orders"."ordered_at", 'T', ' ') >= '2024-01-31 10:00:00' AND REPLACE("orders"."ordered_at", 'T', ' ') < '2024-06-10 06:13:20.500001' AND SUBSTR("orders"."shipped_on", 1, 10) = '2024-01-31' AND "orders"."epoch" <> 1706659200 AND REPLACE("orders"."ordered_at", 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH("orders"."ordered_at") + 1) IN ('2024-01-31 00:00:00.000000', '2024-02-01 00:00:00.000000') AND REPLACE(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month')) + 1) = '2024-01-01 00:00:00.000000' LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE REPLACE("orders"."ordered_at", 'T', ' ') >= '2024-01-31 10:00:00' AND REPLACE("orders"."ordered_at", 'T', ' ') < '2024-06-10 06:13:20.501' AND SUBSTR("orders"."shipped_on", 1, 10) = '2024-01-31' AND "orders"."epoch" <> 1706659200 AND REPLACE("orders"."ordered_at", 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH("orders"."ordered_at") + 1) IN ('2024-01-31 00:00:00.000000', '2024-02-01 00:00:00.000000') AND REPLACE(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), 'T', ' ') || SUBSTR('0000-00-00 00:00:00.000000', LENGTH(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month')) + 1) = '2024-01-01 00:00:00.000000' LIMIT 50001
 
 -- ==== membership ====
 -- bound
@@ -185,11 +185,51 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."city" COLLATE BINARY AS "ci
 
 -- ==== row rules ====
 -- bound
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "orders"."city" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT -1) AS "orders" WHERE (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
 -- parameters
 -- ()
 -- display
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "orders"."city" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT -1) AS "orders" WHERE (1 = 1 OR 2 = 2) GROUP BY "orders"."city" COLLATE BINARY ORDER BY "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules beside safe conditions ====
+-- bound
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= ? AND "orders"."ordered_at" < ? AND "orders"."city" GLOB ? AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (?, ?)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+-- parameters
+-- ('2024-06-01', '2024-07-01', 'B*', 1, 2)
+-- display
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= '2024-06-01' AND "orders"."ordered_at" < '2024-07-01' AND "orders"."city" GLOB 'B*' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and what may fail ====
+-- bound
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "size", "orders"."country" COLLATE BINARY AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > ? LIMIT -1) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > ? AND "orders"."thing" = ? COLLATE BINARY AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY, "orders"."country" COLLATE BINARY HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST, "orders"."country" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+-- parameters
+-- (3, 9, 'unknown kind')
+-- display
+SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "size", "orders"."country" COLLATE BINARY AS "country", SUM("orders"."price" * "orders"."quantity") AS "turnover" FROM (SELECT "orders"."quantity", "orders"."country", "orders"."price", "orders"."thing", "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 LIMIT -1) AS "orders" WHERE ("orders"."price" * "orders"."quantity") > 9 AND "orders"."thing" = 'unknown kind' COLLATE BINARY AND (1 / "orders"."id" > 0) GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY, "orders"."country" COLLATE BINARY HAVING (MAX(1 / "orders"."quantity") > 0) ORDER BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST, "orders"."country" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and a series limit ====
+-- bound
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "size", SUM("orders"."quantity") AS "SUM(quantity)" FROM (SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > ? LIMIT -1) AS "orders" JOIN (SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "s0", 1 AS "hit" FROM (SELECT "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > ? LIMIT -1) AS "orders" GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ORDER BY SUM("orders"."quantity") DESC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST LIMIT 2) AS "series_limit" ON (CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY) IS "series_limit"."s0" GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST LIMIT 50001
+-- parameters
+-- (3, 3)
+-- display
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "size", SUM("orders"."quantity") AS "SUM(quantity)" FROM (SELECT "orders"."ordered_at", "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 LIMIT -1) AS "orders" JOIN (SELECT CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY AS "s0", 1 AS "hit" FROM (SELECT "orders"."quantity" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."quantity" > 3 LIMIT -1) AS "orders" GROUP BY CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ORDER BY SUM("orders"."quantity") DESC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST LIMIT 2) AS "series_limit" ON (CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY) IS "series_limit"."s0" GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, CASE WHEN "orders"."quantity" > 5 THEN 'big' ELSE 'small' END COLLATE BINARY ASC NULLS LAST LIMIT 50001
+
+-- ==== row rules and a count ====
+-- bound
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM (SELECT "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT -1) AS "orders" WHERE (1 / "orders"."id" > 0) LIMIT 50000) AS "rowcount_qry"
+-- parameters
+-- ()
+-- display
+SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM (SELECT "orders"."id" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) LIMIT -1) AS "orders" WHERE (1 / "orders"."id" > 0) LIMIT 50000) AS "rowcount_qry"
+
+-- ==== a virtual dataset with rules of its own ====
+-- bound
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> ? COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+-- parameters
+-- ('x',)
+-- display
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> 'x' COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound

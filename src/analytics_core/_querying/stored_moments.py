@@ -1,0 +1,116 @@
+"""Reads the moments out of columns that store them as numbers or text, and moves moments by the dataset's offset.
+
+It is done on what was fetched: a value that is no moment spoils its cell alone, never the statement.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
+from types import MappingProxyType
+from typing import Any, Final
+
+from analytics_core._compile.plan import QueryPlan, StoredMoment
+from analytics_core._engines.formats import parse_format
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core.errors import UnsupportedByEngineError
+
+Read = Callable[[Any], datetime]
+"""A stored value -> the moment it means; raises one of `_MISFITS` when it means none."""
+
+_EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive moments are UTC
+_MISFITS: Final = (ValueError, TypeError, ArithmeticError)
+_MICROSECONDS: Final[Mapping[TimeEncoding, int]] = MappingProxyType(
+    {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
+)
+
+
+def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]:
+    """Return the frame of a plan's statement with moments where outputs store them otherwise, and notes on misfits."""
+    if plan.count_rows or not any(output.stored for output in plan.outputs):
+        return frame, ()
+    columns, notes = [], []
+    for column, output in zip(frame.columns, plan.outputs, strict=True):
+        shown, misfits = (column, 0) if output.stored is None else _with_moments(column, output.stored)
+        columns.append(shown)
+        if misfits:
+            notes.append(_note(shown, misfits, is_text=shown.kind is ValueKind.TEXT))
+    return Frame(columns=tuple(columns)), tuple(notes)
+
+
+def _note(column: FrameColumn, misfits: int, *, is_text: bool) -> str:
+    shown = "the column is shown as it is stored" if is_text else "shown as null"
+    return f"column {column.name!r}: {misfits} values are no moments in the column's format; {shown}"
+
+
+def _with_moments(column: FrameColumn, stored: StoredMoment) -> tuple[FrameColumn, int]:
+    values = column.to_list()
+    read = _reader(stored.time)
+    known: dict[Any, datetime | None] = {None: None}
+    misfits = 0
+    moments: list[datetime | None] = []
+    for value in values:
+        if value not in known:
+            known[value] = _moment(value, read, stored.hours)
+        moment = known[value]
+        misfits += moment is None and value is not None
+        moments.append(moment)
+    if misfits and stored.time.encoding is TimeEncoding.ISO_TEXT:
+        return column, misfits
+    return replace(column, kind=stored.shown_kind, values=moments), misfits
+
+
+def _moment(value: Any, read: Read, hours: int) -> datetime | None:
+    try:
+        return read(value) + timedelta(hours=hours)
+    except _MISFITS:
+        return None
+
+
+def _reader(stored: TimeFormat) -> Read:
+    if stored.encoding in _MICROSECONDS:
+        size = _MICROSECONDS[stored.encoding]
+        return lambda value: _EPOCH + timedelta(microseconds=round(_exact(value) * size))
+    if stored.encoding is TimeEncoding.TEXT:
+        return _reader_of_format(stored.strftime or "")
+    return _read_iso if stored.encoding is TimeEncoding.ISO_TEXT else _read_native
+
+
+def _exact(value: Any) -> int | Decimal:
+    """Return the number; of a double the shortest decimal that means it."""
+    return value if isinstance(value, int) else Decimal(str(value))
+
+
+def _read_native(value: Any) -> datetime:
+    if isinstance(value, datetime):
+        return value
+    if isinstance(value, date):
+        return datetime.combine(value, time.min)
+    raise TypeError
+
+
+def _read_iso(value: Any) -> datetime:
+    moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else _read_native(value)
+    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+
+
+def _reader_of_format(source: str) -> Read:
+    """Read a format as it is written: of digits of fixed width all of them, since a filter on the moment names all."""
+    try:
+        parsed = parse_format(source)
+    except UnsupportedByEngineError:
+        parsed = None
+
+    def read(value: Any) -> datetime:
+        text = value if isinstance(value, str) else str(int(value))
+        moment = datetime.strptime(text, source)  # noqa: DTZ007 - naive moments are UTC
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(UTC).replace(tzinfo=None)
+        if parsed is not None and parsed.is_fixed_width and parsed.write(moment) != text:
+            raise ValueError
+        return moment
+
+    return read

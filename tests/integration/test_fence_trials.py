@@ -1,0 +1,41 @@
+"""Fragments that fail on hidden rows only, in every place of a statement, on four engines: no error may come.
+
+The large matrix (two million rows, partitions, statistics) is in `tests/attacks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import sqlalchemy as sa
+from tests.support.fence_trials import FRAGMENTS, Trials, arrange, fill, leaks, one_rule_each
+from tests.support.tenant_world import ENGINES, url_on
+
+Orders = tuple[str, sa.Connection]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def orders(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Orders]:
+    url = url_on(request, tmp_path_factory.mktemp("fence"))
+    engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
+    with engine.connect() as connection:
+        fill(connection, request.param, 100)
+        yield request.param, connection
+    engine.dispose()
+
+
+@pytest.mark.parametrize("situation", ["bare", "index without the rule"])
+def test_no_fragment_fails_on_a_hidden_row(orders: Orders, situation: str) -> None:
+    name, connection = orders
+    arrange(connection, name, situation)
+    count, failed = leaks(connection, Trials(name).make(one_rule_each(name)))
+    assert failed == {}
+    assert count > 100
+
+
+def test_without_a_fence_fragments_tell_of_hidden_rows(orders: Orders) -> None:
+    name, connection = orders
+    pairs = [("null", fragment) for fragment in FRAGMENTS[name]]
+    _, failed = leaks(connection, Trials(name).make(pairs, old=True))
+    assert len(failed) > 4
