@@ -9,11 +9,13 @@ from datetime import datetime
 from sqlglot import exp
 
 from analytics_core._compile.binds import MARK, Binds
+from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.lower import source_alias
 from analytics_core._compile.lower_expr import lower_expr
 from analytics_core._compile.lower_predicate import lower_predicate
+from analytics_core._compile.lower_source import guard, lower_source
 from analytics_core._compile.lowering import Lowering
-from analytics_core._compile.plan import Clause, Origin, PlanExpr, Predicate, QueryPlan, SqlSource
+from analytics_core._compile.plan import Clause, Origin, OriginKind, PlanExpr, Predicate, QueryPlan, SqlSource
 from analytics_core._engines.spec import EngineSpec
 
 
@@ -31,6 +33,9 @@ def explain_plan(plan: QueryPlan, spec: EngineSpec) -> tuple[ExplainedClause, ..
     return tuple(_Printer(plan, spec).clauses())
 
 
+_FENCE = Origin(OriginKind.ENGINE, "row rules are tested before what may fail")
+
+
 class _Printer:
     def __init__(self, plan: QueryPlan, spec: EngineSpec) -> None:
         self._plan = plan
@@ -45,6 +50,7 @@ class _Printer:
         for rule in plan.source.rules if isinstance(plan.source, SqlSource) else ():
             yield from self._conditions(f"from {rule.relation}", rule.clauses)
         yield from self._conditions("where", plan.where)
+        yield from self._fences()
         yield from self._conditions("having", plan.having)
         if plan.series_limit:
             yield self._clause("series limit", self._series(), plan.series_limit.origin)
@@ -58,6 +64,23 @@ class _Printer:
     def _conditions(self, part: str, clauses: tuple[Clause, ...]) -> Iterator[ExplainedClause]:
         for clause in clauses:
             yield self._clause(part, self._predicate(clause.predicate), clause.origin)
+
+    def _fences(self) -> Iterator[ExplainedClause]:
+        """Yield where row rules are kept before what may fail on a row."""
+        plan, spec = self._plan, self._spec
+        for rule in plan.source.rules if isinstance(plan.source, SqlSource) and fences_relations(plan, spec) else ():
+            yield self._clause("fence", f"the permitted rows of {rule.relation} are read before the rest", _FENCE)
+        limit = plan.series_limit
+        yield from self._fence("fence", fence_of_plan(plan, spec))
+        yield from self._fence("fence of the series", fence_of_series(plan, limit, spec)) if limit else ()
+
+    def _fence(self, part: str, fence: Fence) -> Iterator[ExplainedClause]:
+        if fence.form is FenceForm.NONE:
+            return
+        low = Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+        is_table = fence.form is FenceForm.TABLE
+        node = lower_source(self._plan.source, fence, low) if is_table else guard(fence, low)
+        yield self._clause(part, _text(node, low.binds, self._spec), _FENCE)
 
     def _series(self) -> str:
         limit = self._plan.series_limit

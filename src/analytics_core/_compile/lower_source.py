@@ -37,14 +37,16 @@ def lower_where(fence: Fence, low: Lowering) -> exp.Expr | None:
     """Return the WHERE beside the relation of `lower_source`."""
     if fence.form is FenceForm.NONE:
         return conjunction(fence.inside, low)
-    outside = conjunction(fence.outside, low)
-    if fence.form is FenceForm.TABLE or outside is None:
-        return outside
-    rules = conjunction(fence.rules, low)
+    if fence.form is FenceForm.TABLE or not fence.outside:
+        return conjunction(fence.outside, low)
+    return exp.And(this=conjunction(fence.inside, low), expression=guard(fence, low))
+
+
+def guard(fence: Fence, low: Lowering) -> exp.Case:
+    """Return the conditions that may fail behind a CASE that asks for the rules again."""
+    rules, outside = conjunction(fence.rules, low), conjunction(fence.outside, low)
     assert rules is not None  # noqa: S101 - a fence has rules; tells the type checker
-    guarded = exp.Case(ifs=[exp.If(this=rules, true=outside)], default=exp.Boolean(this=False))
-    inside = conjunction(fence.inside, low)
-    return exp.And(this=inside, expression=guarded)
+    return exp.Case(ifs=[exp.If(this=rules, true=outside)], default=exp.Boolean(this=False))
 
 
 def _selected(columns: tuple[str, ...] | None, low: Lowering) -> list[exp.Expr]:

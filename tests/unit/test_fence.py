@@ -1,0 +1,249 @@
+"""What is safe beside a row rule, which form of fence a statement gets, and what explain says of it."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pytest
+from sqlglot import parse_one
+from tests.support.golden_payloads import JUNE, SUM, aggregate, item
+from tests.support.planning import ENGINES, plan, spec_of, statement, view_of
+
+from analytics_core._compile.explanation import explain_plan
+from analytics_core._compile.fence import FenceForm, fence_of_plan
+from analytics_core._compile.plain_query import is_plain_query
+from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match
+from analytics_core._compile.safety import Safety
+from analytics_core._engines.types import NumberRange, ValueKind
+from analytics_core._gate.guard import check_select
+from analytics_core._records.row_filter import RowFilter
+
+RULE = RowFilter(name="own", clause="country = 'DE'")
+TRIED = ("postgresql", "mysql", "duckdb", "sqlite")
+DERIVED = ("mysql", "duckdb", "sqlite")
+FRAGMENT = {"label": "f", "sqlExpression": "1 / id"}
+
+
+def form(query: dict[str, Any], engine: str, **options: Any) -> FenceForm:
+    """Return the form of the fence of a query under the rule."""
+    made = plan(query, view=options.pop("view", None) or view_of(engine), row_filters=[RULE])
+    return fence_of_plan(made, spec_of(engine)).form
+
+
+SAFE = [
+    item("city", "==", "Bonn"),
+    item("city", "IN", ["Bonn", None]),
+    item("city", "NOT IN", ["Bonn"]),
+    item("city", "IS NULL"),
+    item("city", "LIKE", "B%"),
+    item("city", "NOT ILIKE", "%x%"),
+    item("quantity", ">=", 5),
+    item("quantity", ">", 2.5),
+    item("price", "<=", "9.99"),
+    item("price", "<=", "9.999"),
+    item("weight", "<", 0.5),
+    item("is_paid", "IS TRUE"),
+    item("is_paid", "==", True),
+    item("ordered_at", "TEMPORAL_RANGE", JUNE),
+    item("ordered_at", ">=", "2024-01-31"),
+    item("shipped_on", "TEMPORAL_RANGE", JUNE),
+    item("epoch", "TEMPORAL_RANGE", JUNE),
+    item("epoch", "==", "2024-01-31"),
+    item("day_text", "TEMPORAL_RANGE", JUNE),
+    item("Land", "!=", "FR"),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("safe", SAFE, ids=str)
+def test_a_comparison_of_a_plain_column_needs_no_fence(safe: dict[str, Any], engine: str) -> None:
+    if engine not in TRIED and safe["col"] == "price":
+        return  # nothing is known there of the digits that a DECIMAL holds
+    assert form({"metrics": ["orders"], "filters": [safe]}, engine) is FenceForm.NONE
+
+
+UNSAFE = [
+    {"extras": {"where": "id > 0"}},
+    {"extras": {"where": "1 = 1"}},
+    {"filters": [item(FRAGMENT, "==", 1)]},
+    {"filters": [item("revenue", ">", 1)]},
+    {"filters": [item("thing", "==", "unknown kind")]},
+    {"filters": [item("quantity", "LIKE", "1%")]},
+    {"filters": [item("city", "LIKE", "B\\")]},
+    {"filters": [item("ordered_at", "==", "2024-01-01", grain="P1M")]},
+    {"extras": {"having": "MAX(1 / quantity) > 0"}},
+]
+
+
+@pytest.mark.parametrize("engine", TRIED)
+@pytest.mark.parametrize("unsafe", UNSAFE, ids=str)
+def test_what_may_fail_on_a_row_is_tested_on_permitted_rows(unsafe: dict[str, Any], engine: str) -> None:
+    found = form({"metrics": ["orders"], **unsafe}, engine)
+    guarded = engine == "postgresql" and "having" not in unsafe.get("extras", {})
+    assert found is (FenceForm.CASE if guarded else FenceForm.TABLE)
+
+
+COMPUTED = [
+    {"columns": ["size"], "metrics": ["orders"]},
+    {"columns": [FRAGMENT]},
+    {"metrics": ["turnover"]},
+    {"metrics": [{"expressionType": "SQL", "sqlExpression": "SUM(1 / id)", "label": "x"}]},
+    {"metrics": [aggregate("SUM", "revenue")]},
+    {"columns": ["id"], "orderby": [[FRAGMENT, True]]},
+    {"columns": [{"columnType": "BASE_AXIS", "sqlExpression": "epoch", "timeGrain": "P1M"}], "metrics": ["orders"]},
+]
+
+
+@pytest.mark.parametrize("engine", TRIED)
+@pytest.mark.parametrize("query", COMPUTED, ids=str)
+def test_what_is_computed_needs_a_fence_where_engines_compute_early(query: dict[str, Any], engine: str) -> None:
+    assert form(query, engine) is (FenceForm.TABLE if engine in DERIVED else FenceForm.NONE)
+
+
+PLAIN = [
+    {"columns": ["id", "city"]},
+    {"columns": ["city"], "metrics": ["orders", SUM, aggregate("AVG", "price"), aggregate("COUNT_DISTINCT", "city")]},
+    {"metrics": [{"expressionType": "SQL", "sqlExpression": "SUM(price) / COUNT(*)", "label": "x"}]},
+    {"metrics": ["orders"], "extras": {"having": "COUNT(*) > 1 AND MAX(price) < 9"}},
+    {
+        "columns": [{"columnType": "BASE_AXIS", "sqlExpression": "ordered_at", "timeGrain": "P1M"}],
+        "metrics": ["orders"],
+    },
+    {"columns": ["city"], "metrics": ["orders"], "orderby": [["orders", False]], "filters": [item("orders", ">", 1)]},
+    {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 3},
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("query", PLAIN, ids=str)
+def test_plain_columns_and_metrics_keep_their_statement(query: dict[str, Any], engine: str) -> None:
+    if engine == "druid" and "series_limit" in query:
+        return  # it joins nothing
+    assert form(query, engine) is FenceForm.NONE
+    assert statement(query, engine, row_filters=[RULE]).display_sql.count("'DE'") == 1 + ("series_limit" in query)
+
+
+@pytest.mark.parametrize("engine", TRIED)
+def test_without_rules_there_is_no_fence(engine: str) -> None:
+    made = plan({"columns": [FRAGMENT], "extras": {"where": "1 / id > 0"}}, view=view_of(engine))
+    assert fence_of_plan(made, spec_of(engine)).form is FenceForm.NONE
+
+
+def test_only_what_is_needed_is_read_through_a_derived_table() -> None:
+    query = {"columns": ["city"], "metrics": ["turnover"], "extras": {"where": "1 / id > 0"}}
+    found = fence_of_plan(plan(query, row_filters=[RULE]), spec_of("sqlite"))
+    assert found.columns == ("city", "price", "quantity", "id")
+    counted = fence_of_plan(
+        plan({"metrics": ["orders"], "extras": {"where": "1 = 1"}}, row_filters=[RULE]), spec_of("sqlite")
+    )
+    assert counted.columns == ()
+
+
+# ------------------------------------------------------------------------------------------------- unknown and large
+class Strange:
+    """A predicate that nobody thought of."""
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+def test_an_unknown_kind_of_condition_or_expression_is_not_safe(engine: str) -> None:
+    safety = Safety(spec=spec_of(engine), has_plain_columns=True)
+    assert not safety.of_condition(Strange())  # type: ignore[arg-type]
+    assert not safety.of_expr(Strange())  # type: ignore[arg-type]
+    assert not safety.of_groups(Strange())  # type: ignore[arg-type]
+
+
+def test_a_decimal_that_would_widen_the_column_is_not_safe_where_columns_are_cast() -> None:
+    known = ColumnExpr("price", ValueKind.DECIMAL, numbers=NumberRange(low=-9999, high=9999, scale=2))
+    unknown = ColumnExpr("price", ValueKind.DECIMAL)
+    for engine, column, value, is_safe in (
+        ("duckdb", known, "1.25", True),
+        ("duckdb", known, "0.0000000000000000000000000001", False),
+        ("duckdb", unknown, "1.25", False),
+        ("sqlite", unknown, "1.25", True),
+    ):
+        safety = Safety(spec=spec_of(engine), has_plain_columns=True)
+        assert safety.of_condition(Compare(column, Comparison.EQUAL, Decimal(value))) is is_safe
+
+
+@pytest.mark.parametrize(("pattern", "is_safe"), [("a%", True), ("a\\", False), ("a\\\\", True), ("a\\\\\\", False)])
+def test_a_pattern_that_ends_in_a_lone_escape_is_not_safe(pattern: str, is_safe: bool) -> None:
+    safety = Safety(spec=spec_of("postgresql"), has_plain_columns=True)
+    assert safety.of_condition(Match(ColumnExpr("city", ValueKind.TEXT), pattern)) is is_safe
+
+
+def test_nothing_about_computed_columns_is_safe() -> None:
+    safety = Safety(spec=spec_of("sqlite"), has_plain_columns=False)
+    assert not safety.of_condition(Compare(ColumnExpr("city", ValueKind.TEXT), Comparison.EQUAL, "x"))
+    assert not safety.of_expr(ColumnExpr("city", ValueKind.TEXT))
+
+
+# -------------------------------------------------------------------------------------------------- virtual datasets
+PLAIN_SQL = [
+    "SELECT * FROM orders",
+    "SELECT id, city AS c FROM shop.orders AS o WHERE o.city = 'x' AND NOT o.country IS NULL",
+    "WITH q AS (SELECT * FROM orders) SELECT id FROM q",
+    "SELECT city, COUNT(*) AS n, MAX(price) AS p FROM orders GROUP BY city ORDER BY city LIMIT 5",
+    "SELECT DISTINCT city FROM (SELECT city FROM orders WHERE city IN ('a', 'b')) AS q",
+]
+PLAIN_WHERE_NO_COLUMN_IS_CAST = [
+    "SELECT o.id FROM orders AS o JOIN tenants AS t ON o.tenant = t.id WHERE o.id > 5",
+    "SELECT o.id FROM orders AS o LEFT JOIN tenants AS t USING (id)",
+    "SELECT id FROM orders WHERE id BETWEEN 1 AND 5 OR id IN (7, 8)",
+]
+NOT_PLAIN_SQL = [
+    "SELECT 1 / id AS x FROM orders",
+    "SELECT UPPER(city) AS x FROM orders",
+    "SELECT CAST(city AS INT) AS x FROM orders",
+    "SELECT id FROM orders WHERE 1 / id > 0",
+    "SELECT id FROM orders WHERE city LIKE 'x'",
+    "SELECT id FROM orders WHERE is_paid",
+    "SELECT id FROM orders WHERE id IN (SELECT id FROM orders)",
+    "SELECT id FROM orders WHERE EXISTS (SELECT 1 FROM orders)",
+    "SELECT id FROM orders ORDER BY 1 / id",
+    "SELECT o.id FROM orders AS o JOIN orders AS p ON 1 / o.id > p.id",
+    "SELECT SUM(price) AS p FROM orders",
+    "SELECT id FROM orders UNION ALL SELECT id FROM orders",
+    "SELECT id, SUM(id) OVER () AS s FROM orders",
+    "WITH RECURSIVE q AS (SELECT id FROM orders UNION ALL SELECT id FROM q) SELECT id FROM q",
+    "SELECT CASE WHEN id > 1 THEN 1 END AS x FROM orders",
+    "SELECT id FROM orders GROUP BY id HAVING 1 / id > 0",
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES.names())
+def test_sql_that_only_takes_stored_columns_is_plain(engine: str) -> None:
+    spec = spec_of(engine)
+    trees = [parse_one(sql) for sql in PLAIN_SQL]
+    assert [tree.sql() for tree in trees if not is_plain_query(tree, spec)] == []
+    trees = [parse_one(sql) for sql in PLAIN_WHERE_NO_COLUMN_IS_CAST]
+    assert {is_plain_query(tree, spec) for tree in trees} == {not spec.casts_columns}
+
+
+@pytest.mark.parametrize("sql", NOT_PLAIN_SQL)
+def test_sql_that_computes_something_is_not_plain(sql: str) -> None:
+    assert not any(is_plain_query(parse_one(sql), spec_of(engine)) for engine in TRIED)
+    assert not is_plain_query(None, spec_of("sqlite"))
+
+
+@pytest.mark.parametrize("engine", TRIED)
+def test_a_condition_on_a_computed_column_of_a_virtual_dataset_sees_permitted_rows_alone(engine: str) -> None:
+    query = {"columns": ["id"], "filters": [item("city", "==", "x")]}
+    plain = view_of(engine, check_select("SELECT * FROM orders", spec=spec_of(engine), place="d"))
+    assert form(query, engine, view=plain) is FenceForm.NONE
+    computed = view_of(engine, check_select("SELECT 1 / id AS city FROM orders", spec=spec_of(engine), place="d"))
+    assert form(query, engine, view=computed) is (FenceForm.CASE if engine == "postgresql" else FenceForm.TABLE)
+
+
+# ----------------------------------------------------------------------------------------------------------- explain
+@pytest.mark.parametrize("engine", TRIED)
+def test_explain_shows_the_fence_and_why_it_stands(engine: str) -> None:
+    query = {"columns": ["city"], "extras": {"where": "1 / id > 0"}}
+    spec = spec_of(engine)
+    (line,) = [
+        c for c in explain_plan(plan(query, view=view_of(engine), row_filters=[RULE]), spec) if c.part == "fence"
+    ]
+    assert line.origin == "engine: row rules are tested before what may fail"
+    assert line.sql in statement(query, engine, row_filters=[RULE]).display_sql
+    safe = explain_plan(plan({"columns": ["city"]}, view=view_of(engine), row_filters=[RULE]), spec)
+    assert [clause for clause in safe if clause.part == "fence"] == []
