@@ -23,7 +23,7 @@ class PendingCall(Generic[Result]):
         self._signals: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._is_over = False
-        self._dispose: Callable[[Result], object] | None = None
+        self._dispose: Callable[[Result | None], object] | None = None
         self._result: Result | None = None
         self._error: BaseException | None = None
 
@@ -54,13 +54,13 @@ class PendingCall(Generic[Result]):
                 self._error = None  # a traceback that holds its own exception lives until the collector comes
         return self._result  # type: ignore[return-value]  # over without an error
 
-    def abandon(self, dispose: Callable[[Result], object]) -> None:
-        """Say that nobody waits any more; a result that still comes goes to `dispose`, an error nowhere."""
+    def abandon(self, dispose: Callable[[Result | None], object]) -> None:
+        """Say that nobody waits any more; a result that still comes goes to `dispose`, None in place of an error."""
         with self._guard:
             self._dispose = dispose
-            is_late = self._is_over and self._error is None
+            is_late = self._is_over
         if is_late:
-            dispose(self._result)  # type: ignore[arg-type]  # over without an error
+            dispose(self._result)
 
     def run(self) -> None:
         """Do the work, in the thread that it was given to."""
@@ -76,8 +76,8 @@ class PendingCall(Generic[Result]):
             self._result, self._error, self._is_over = result, error, True
             dispose = self._dispose
         self._signals.put(None)
-        if dispose is not None and error is None:
-            dispose(result)  # type: ignore[arg-type]  # over without an error
+        if dispose is not None:
+            dispose(result)
 
 
 class BoundedCalls:

@@ -58,6 +58,7 @@ class Settings:
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
         statement_timeout_s: seconds a statement may take on a user's database, connecting included; whoever asks is
             answered at most two seconds later, even where the database says nothing.
+        store_timeout_s: seconds that each wait on the metadata store may take: for a connection, an answer, a lock.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
         relative_start: what an open start of a relative range runs from.
@@ -73,6 +74,7 @@ class Settings:
         max_annotation_layers: annotation layers with data that one query may name.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
+        job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
         pool_size: connections kept open for each database and identity.
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
@@ -96,6 +98,7 @@ class Settings:
     samples_row_limit: int = 1_000
     max_result_bytes: int = 1_000_000_000
     statement_timeout_s: float = 60.0
+    store_timeout_s: float = 20.0
     cache_timeout_s: int = 86_400
     cache_max_bytes: int = 256 * 1024 * 1024
     relative_start: RelativeTime = RelativeTime.TODAY
@@ -110,7 +113,8 @@ class Settings:
     max_time_offsets: int = 20
     max_annotation_layers: int = 50
     max_annotations: int = 10_000
-    job_workers: int = 4
+    job_workers: int = 8
+    job_workers_per_database: int | None = None
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
     form_data_keep_s: int = 7 * 86_400
@@ -134,6 +138,9 @@ class Settings:
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
+        for name in ("statement_timeout_s", "store_timeout_s"):
+            if not getattr(self, name) > 0:
+                raise SettingsError(f"Settings.{name} must be more than 0")
         if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
             raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
         if not self.guest_token_audience:

@@ -73,8 +73,11 @@ class Lock(Protocol):
 class JobRunner(Protocol):
     """Runs work in the background. `run` must not raise: it records its own outcome."""
 
-    def submit(self, job_id: str, run: Callable[[], None]) -> None:
-        """Start `run` soon; JobError when no more work can be taken."""
+    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
+        """Start `run` soon; JobError when no more work can be taken.
+
+        `queue` names what the work waits for (its database): work of one queue must not take all workers.
+        """
 
     def close(self) -> None:
         """Take no more work and wait for what runs."""

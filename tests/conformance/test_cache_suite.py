@@ -7,7 +7,9 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from analytics_core._adapters.guarded_cache import GuardedCache
 from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core.ports import Cache
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance
 
@@ -18,9 +20,17 @@ class TestMemoryCache(CacheConformance):
         return FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
 
     @pytest.fixture
-    def cache(self, clock: FixedClock) -> MemoryCache:
+    def cache(self, clock: FixedClock) -> Cache:
         return MemoryCache(max_bytes=2_000_000, clock=clock)
 
     @pytest.fixture
     def let_pass(self, clock: FixedClock) -> Callable[[float], None]:
         return lambda seconds: clock.advance(timedelta(seconds=seconds)) and None
+
+
+class TestGuardedCache(TestMemoryCache):
+    """What stands before a host's cache changes nothing of what it promises."""
+
+    @pytest.fixture
+    def cache(self, clock: FixedClock) -> Cache:
+        return GuardedCache(MemoryCache(max_bytes=2_000_000, clock=clock), wait_s=10)

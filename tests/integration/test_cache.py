@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import threading
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -447,3 +449,44 @@ def test_an_actor_is_a_value(bench: Bench) -> None:
     anna = add_reader(bench.host, "anna")
     user = replace(bench.core.as_user("anna")._actor().user)
     assert ask(bench.host.as_user(user), QUERY).rowcount == ask(anna, QUERY).rowcount
+
+
+class BrokenCache:
+    """A cache that raises with its address in the text."""
+
+    def get(self, key: str) -> bytes | None:
+        raise ConnectionError("redis://:hunter2@cache:6379 refused")
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        self.get(key)
+
+    def delete(self, key: str) -> None:
+        self.get(key)
+
+
+class HangingCache(BrokenCache):
+    """A cache that answers when the test is over."""
+
+    def __init__(self) -> None:
+        self.over = threading.Event()
+
+    def get(self, key: str) -> bytes | None:
+        self.over.wait(30)
+        return None
+
+
+@pytest.mark.parametrize("kind", [BrokenCache, HangingCache])
+def test_no_answer_needs_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixture, kind: type[BrokenCache]) -> None:
+    cache = kind()
+    with hosted_core(shop_url(tmp_path), cache=cache) as host:
+        core = host.as_user("admin")
+        core.databases.update(1, {"extra": '{"metadata_cache_timeout": {"table_cache_timeout": 600}}'})
+        started = time.monotonic()
+        for _ in range(5):
+            assert ask(core, QUERY).rowcount == 6
+            assert core.databases.tables(1)
+        assert time.monotonic() - started < 3
+    if isinstance(cache, HangingCache):
+        cache.over.set()
+    assert "hunter2" not in caplog.text
+    assert "the cache" in caplog.text

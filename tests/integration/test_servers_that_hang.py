@@ -6,15 +6,24 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from tests.support.execution import MARIADB_ENDLESS, POSTGRES_ENDLESS, Target, limits, target
+from tests.support.shop import context, hosted_core, shop_url
 from tests.support.stalling_proxy import StallingProxy, stalling_proxy, through
 
+from analytics_core import AnalyticsCore
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import CancelToken
-from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
+from analytics_core.errors import (
+    AnalyticsError,
+    DatabaseError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    StoreUnavailableError,
+)
 
 pytestmark = pytest.mark.server
 
@@ -139,3 +148,69 @@ def test_a_lost_connection_puts_no_driver_text_into_the_log(behind: Behind, capl
     text = "\n".join(record.getMessage() for record in caplog.records if record.levelno >= logging.INFO)
     assert not any(record.exc_info for record in caplog.records)
     assert not any(word in text.lower() for word in ("127.0.0.1", "psycopg", "pymysql", "lost connection", "traceback"))
+
+
+@pytest.fixture(params=["postgresql", "mysql"])
+def store_behind(
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    make_postgres_database: Callable[..., str],
+    make_mariadb_database: Callable[[], str],
+) -> Iterator[tuple[AnalyticsCore, StallingProxy]]:
+    """A core whose metadata store is behind a proxy, and whose data is a file."""
+    url = make_postgres_database() if request.param == "postgresql" else make_mariadb_database()
+    port = int(url.rpartition(":")[2].partition("/")[0])
+    settings = {"store_timeout_s": LIMIT_S, "metadata_freshness_s": 0}
+    with stalling_proxy(port) as proxy:
+        host = hosted_core(shop_url(tmp_path), metadata_url=through(url, proxy), settings=settings)
+        with host:
+            yield host, proxy
+
+
+def test_a_store_that_hangs_is_given_up_and_asked_again(store_behind: tuple[AnalyticsCore, StallingProxy]) -> None:
+    host, proxy = store_behind
+    core = host.as_user("admin")
+    for _ in range(2):
+        proxy.stall()
+        failures = [
+            failure_of(lambda: core.datasets.get(1)),
+            failure_of(lambda: core.datasets.update(1, {"description": "new"})),
+            failure_of(lambda: core.charts.data(context({"metrics": ["count"]}))),
+        ]
+        assert {type(failure) for failure in failures} == {StoreUnavailableError}
+        proxy.resume()
+        assert core.datasets.get(1).description is None
+
+
+def test_a_store_that_hangs_in_the_middle_of_a_unit_is_given_up(
+    store_behind: tuple[AnalyticsCore, StallingProxy],
+) -> None:
+    host, proxy = store_behind
+
+    def write() -> None:
+        with host._runtime.store.unit_of_work() as unit:
+            dataset = unit.datasets.get(1)
+            proxy.stall()
+            unit.datasets.update(replace(dataset, description="half"), actor_id=1)
+
+    assert isinstance(failure_of(write), StoreUnavailableError)
+    proxy.resume()
+    assert host.as_user("admin").datasets.get(1).description is None
+
+
+def test_jobs_on_other_databases_do_not_wait_for_one_that_hangs(behind: Behind, tmp_path: Path) -> None:
+    with hosted_core(shop_url(tmp_path), settings={"job_workers": 2, "statement_timeout_s": 5.0}) as host:
+        core = host.as_user("admin")
+        url = behind.shop.record.uri.reveal()
+        other = core.databases.create({"database_name": "behind", "orm_uri": url})
+        hanging = core.datasets.create({"database": other.id, "table_name": "v", "sql": "SELECT 1 AS one"})
+        core.charts.data(context({"metrics": ["count"]})).raise_for_error()  # heavy packages are loaded
+        behind.proxy.stall()
+        asked = [core.charts.submit(context({"columns": ["one"]}, dataset=hanging.id)) for _ in range(6)]
+        started = time.monotonic()
+        healthy = [core.charts.submit(context({"metrics": ["count"]}), force=True) for _ in range(6)]
+        for job in healthy:
+            job.result(timeout_s=4).raise_for_error()
+        assert time.monotonic() - started < 4
+        for job in asked:
+            job.cancel()

@@ -39,7 +39,7 @@ class HoldingRunner:
     def __init__(self) -> None:
         self.held: list[Callable[[], None]] = []
 
-    def submit(self, job_id: str, run: Callable[[], None]) -> None:
+    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
         self.held.append(run)
 
     def close(self) -> None:
@@ -209,3 +209,40 @@ def test_closing_the_book_stops_what_runs() -> None:
     book.close()
     assert token.stopped.is_set()
     assert job.is_over
+
+
+def test_no_queue_takes_all_workers() -> None:
+    runner, held, done = ThreadJobRunner(workers=4), threading.Event(), threading.Event()
+    started = threading.Semaphore(0)
+
+    def hang() -> None:
+        started.release()
+        held.wait(20)
+
+    for number in range(10):
+        runner.submit(f"hangs {number}", hang, queue="a database that hangs")
+    assert all(started.acquire(timeout=5) for _ in range(2))
+    runner.submit("healthy", done.set, queue="another database")
+    assert done.wait(5)
+    assert not started.acquire(timeout=0.1)
+    held.set()
+    runner.close()
+
+
+def test_what_waits_in_a_queue_runs_in_its_order_and_is_not_lost_at_the_end() -> None:
+    runner, order = ThreadJobRunner(workers=2, workers_per_queue=1), list[int]()
+    for number in range(50):
+        runner.submit(f"job {number}", lambda number=number: order.append(number), queue="one")  # type: ignore[misc]
+    runner.close()
+    assert order == list(range(50))
+
+
+def test_queues_take_turns_on_the_workers() -> None:
+    runner, held, order = ThreadJobRunner(workers=1, workers_per_queue=1), threading.Event(), list[str]()
+    runner.submit("first", lambda: held.wait(20) and None)
+    for number in range(20):
+        runner.submit(f"busy {number}", lambda: order.append("busy"), queue="busy")
+    runner.submit("other", lambda: order.append("other"), queue="other")
+    held.set()
+    runner.close()
+    assert order.index("other") <= 2

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from analytics_core.errors import JobError
+
+Work = Callable[[], None]
 
 
 class InlineJobRunner:
@@ -15,7 +18,7 @@ class InlineJobRunner:
     def __init__(self) -> None:
         self._is_closed = False
 
-    def submit(self, job_id: str, run: Callable[[], None]) -> None:
+    def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:  # noqa: ARG002 - one job at a time
         """Run `run` and return when it is done; JobError after `close`."""
         if self._is_closed:
             raise JobError(f"job {job_id!r} was not taken: the runner is closed")
@@ -27,33 +30,58 @@ class InlineJobRunner:
 
 
 class ThreadJobRunner:
-    """Runs work in a fixed number of threads, first come, first served.
+    """Runs work in a fixed number of threads; first come, first served within a queue, and no queue takes them all.
+
+    So work on a database that hangs leaves threads to the others.
 
     Args:
         workers: threads, at least 1.
+        workers_per_queue: threads that one queue may take at a time; None: half of them, rounded up.
         max_waiting: work that may wait for a thread; what comes beyond is refused.
     """
 
-    def __init__(self, *, workers: int = 4, max_waiting: int = 1_000) -> None:
+    def __init__(self, *, workers: int = 8, workers_per_queue: int | None = None, max_waiting: int = 1_000) -> None:
         self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="analytics-core-job")
-        self._room = threading.BoundedSemaphore(workers + max_waiting)
+        self._most_running = workers_per_queue or (workers + 1) // 2
+        self._room = workers + max_waiting
+        self._changed = threading.Condition()
+        self._waiting: defaultdict[str, deque[Work]] = defaultdict(deque)
+        self._running: Counter[str] = Counter()
+        self._held = 0
+        self._is_closed = False
 
-    def submit(self, job_id: str, run: Callable[[], None]) -> None:
-        """Start `run` when a thread is free; JobError when too much waits already, or after `close`."""
-        if not self._room.acquire(blocking=False):
-            raise JobError(f"job {job_id!r} was not taken: too many jobs wait already; try again later")
-        try:
-            self._pool.submit(self._run, run)
-        except RuntimeError:
-            self._room.release()
-            raise JobError(f"job {job_id!r} was not taken: the runner is closed") from None
-
-    def _run(self, run: Callable[[], None]) -> None:
-        try:
-            run()
-        finally:
-            self._room.release()
+    def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:
+        """Start `run` when a thread is free for its queue; JobError when too much waits already, or after `close`."""
+        with self._changed:
+            if self._is_closed:
+                raise JobError(f"job {job_id!r} was not taken: the runner is closed")
+            if self._held >= self._room:
+                raise JobError(f"job {job_id!r} was not taken: too many jobs wait already; try again later")
+            self._held += 1
+            self._waiting[queue].append(run)
+            self._start_next(queue)
 
     def close(self) -> None:
         """Take no more work and wait for what runs and what waits."""
+        with self._changed:
+            self._is_closed = True
+            self._changed.wait_for(lambda: not self._held)
         self._pool.shutdown(wait=True)
+
+    def _start_next(self, queue: str) -> None:
+        """Hand over the next work of a queue if it may have another thread; whoever calls holds the lock."""
+        if self._waiting[queue] and self._running[queue] < self._most_running:
+            self._running[queue] += 1
+            self._pool.submit(self._run, queue, self._waiting[queue].popleft())
+
+    def _run(self, queue: str, run: Work) -> None:
+        try:
+            run()
+        finally:
+            with self._changed:
+                self._held -= 1
+                self._running[queue] -= 1
+                self._start_next(queue)
+                if not self._running[queue]:
+                    del self._running[queue], self._waiting[queue]
+                self._changed.notify_all()

@@ -12,6 +12,7 @@ from typing import Any, Self, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.guarded_cache import GuardedCache
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
@@ -81,7 +82,7 @@ class AnalyticsCore:
         metadata_url: where records are kept: `sqlite:///meta.db`, `postgresql+psycopg://...`, `mysql+pymysql://...`;
             `sqlite://` keeps them in memory.
         acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
-        cache: keeps results; the default is bounded memory.
+        cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -114,14 +115,16 @@ class AnalyticsCore:
         clock = clock or SystemClock()
         registry = engines or default_registry()
         box = secret_box or AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
-        store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock)
+        store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
         connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
-        runner = jobs or ThreadJobRunner(workers=settings.job_workers)
+        runner = jobs or ThreadJobRunner(
+            workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database
+        )
         parts = Parts(
             settings=settings,
             clock=clock,
             store=store,
-            cache=cache or MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock),
+            cache=_cache_of(cache, settings, clock),
             jobs=runner,
             connector=connector,
             registry=registry,
@@ -354,6 +357,13 @@ class AnalyticsCore:
             return "<AnalyticsCore, a guest acts>"
         acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
         return f"<AnalyticsCore, {acting} acts>"
+
+
+def _cache_of(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
+    """Return the cache of a core; what a host passed stands behind a guard, since it may raise or hang."""
+    if cache is None:
+        return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
+    return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
 
 
 def _refuse_second_start(unit: UnitOfWork) -> None:

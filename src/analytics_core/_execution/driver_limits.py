@@ -91,7 +91,7 @@ def _in_time(connect: Callable[..., Any], connect_s: float, *, failure: type[Exc
         pending = calls.start(lambda: connect(*positional, **named))
         if pending.wait(connect_s):
             return pending.result()
-        pending.abandon(lambda raw: raw.close())
+        pending.abandon(lambda raw: raw.close() if raw is not None else None)
         raise failure("the server does not answer")
 
     return connect_in_time

@@ -181,6 +181,7 @@ class JobBook:
         user_id: int | str | None,
         cancel: Cancellable,
         is_readable: Callable[[Actor], bool] = lambda _actor: True,
+        queue: str = "",
     ) -> Job:
         """Start `work` in the background and return its job.
 
@@ -189,6 +190,7 @@ class JobBook:
             user_id: the owner; only they may find the job again.
             cancel: stops the statements of `work`.
             is_readable: tells whether somebody who finds the job again may still read what it read.
+            queue: names the database that the work waits for.
 
         Raises:
             JobError: no more work can be taken.
@@ -204,7 +206,7 @@ class JobBook:
         )
         self._add(job)
         try:
-            self._runner.submit(job_id, lambda: job.run(work))
+            self._runner.submit(job_id, lambda: job.run(work), queue=queue)
         except JobError as error:
             job.refuse(error)
             raise

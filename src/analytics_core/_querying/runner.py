@@ -137,6 +137,14 @@ class QueryRunner:
         """
         return tuple(self._bound(read, asked, call) for asked in asked_queries(read.context))
 
+    def database_of(self, read: ReadContext) -> str:
+        """Return the uuid of the database that the context asks, of its first query where they differ; "" for none."""
+        datasource = read.context.datasource or next((query.datasource for query in read.context.queries), None)
+        try:
+            return self._loader.load(datasource).database.uuid if datasource is not None else ""
+        except AnalyticsError:  # the answer will tell
+            return ""
+
     # -------------------------------------------------------------------------------------------------------- steps
     def _admit(self, context: ChartDataQueryContext, query: ChartDataQueryObject, call: Call) -> Admitted:
         datasource = query.datasource or context.datasource

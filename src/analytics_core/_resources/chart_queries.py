@@ -69,7 +69,13 @@ class ChartQueries:
         def is_readable(actor: Actor) -> bool:
             return not bound or queries.bound_by(asked.read, replace(call, actor=actor)) == bound[0]
 
-        return self._runtime.job_book.submit(work, user_id=self._actor.id, cancel=cancel, is_readable=is_readable)
+        return self._runtime.job_book.submit(
+            work,
+            user_id=self._actor.id,
+            cancel=cancel,
+            is_readable=is_readable,
+            queue=queries.database_of(asked.read),
+        )
 
     def job(self, job_id: str) -> Job:
         """Return a job that this actor submitted, if they may still read what it read.

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection, Engine
 from sqlalchemy.exc import OperationalError
 
+from analytics_core._execution.driver_limits import allow_answer
 from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import SettingsError
@@ -22,6 +23,9 @@ HEAD: Final = "0004"
 VERSION_TABLE: Final = "ac_alembic_version"
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK_TIMEOUT_S: Final = 120
+_LONGEST_STEP_S: Final = 3_600
+"""A step of a migration may rewrite a table; another process's migration is waited for."""
+
 _WAL_ATTEMPTS: Final = 200
 _WAL_PAUSE_S: Final = 0.05
 _POSTGRES_LOCK: Final = 0x61635F6D657461  # "ac_meta"
@@ -85,8 +89,10 @@ def _run_forward(connection: Connection, history: Path) -> None:
 def _migration_lock(engine: Engine) -> Iterator[Connection]:
     """Hold the store for migrations; what was done is committed when the block ends well."""
     hold = _LOCKS[engine.dialect.name]
-    with engine.connect() as connection, hold(connection):
-        yield connection
+    with engine.connect() as connection:
+        allow_answer(connection.connection.driver_connection, _LONGEST_STEP_S)
+        with hold(connection):
+            yield connection
 
 
 @contextmanager

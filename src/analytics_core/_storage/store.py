@@ -18,7 +18,7 @@ from analytics_core._storage.migrate import migrate
 from analytics_core._storage.record_codec import secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.session import StoreSession
-from analytics_core._storage.store_engine import is_memory, make_store_engine
+from analytics_core._storage.store_engine import STORE_TIMEOUT_S, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
@@ -34,14 +34,18 @@ class SqlMetadataStore:
         url: `sqlite://` for memory, `sqlite:///file`, `postgresql+psycopg://...` or `mysql+pymysql://...`.
         secret_box: seals the secrets of databases.
         clock: tells the times of the audit columns.
+        timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
 
     Raises:
         SettingsError: the URL cannot keep metadata, or a newer version of the library wrote the store.
         StoreUnavailableError: the store cannot be reached.
     """
 
-    def __init__(self, url: str | Secret, *, secret_box: SecretBox, clock: Clock) -> None:
-        self._engine = make_store_engine(url)
+    def __init__(
+        self, url: str | Secret, *, secret_box: SecretBox, clock: Clock, timeout_s: float = STORE_TIMEOUT_S
+    ) -> None:
+        self._engine = make_store_engine(url, timeout_s=timeout_s)
+        self._timeout_s = timeout_s
         self._secret_box = secret_box
         self._clock = clock
         self._kept = KeptStatements()
@@ -134,12 +138,24 @@ class SqlMetadataStore:
         """Give a connection whose work is committed when the block ends well."""
         self._check_open()
         if self._in_memory:
-            with self._memory_turn, self._memory_session() as connection:
+            with self._memory_turn_taken(), self._memory_session() as connection:
                 yield connection
             return
         with self._engine.connect() as connection:
             yield connection
             connection.commit()
+
+    @contextmanager
+    def _memory_turn_taken(self) -> Iterator[None]:
+        """Let one thread at a time in, and none wait for ever."""
+        if not self._memory_turn.acquire(timeout=self._timeout_s):
+            raise StoreUnavailableError(
+                f"the metadata store in memory is in use by another thread for more than {self._timeout_s:g} seconds"
+            )
+        try:
+            yield
+        finally:
+            self._memory_turn.release()
 
     @contextmanager
     def _memory_session(self) -> Iterator[Connection]:

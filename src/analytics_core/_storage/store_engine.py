@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import logging
+import math
+from functools import partial
 from typing import Any, Final
 
 from sqlalchemy import URL, Engine, create_engine, event, make_url
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 from sqlalchemy.pool import StaticPool
 
+from analytics_core._execution.driver_limits import bound_waits, without_driver_logs
 from analytics_core._records.secret import Secret
 from analytics_core.errors import MissingExtraError, SettingsError
 
-SQLITE_BUSY_TIMEOUT_MS: Final = 15_000
-SERVER_LOCK_TIMEOUT_S: Final = 15
+LOCK_TIMEOUT_S: Final = 15.0
+"""What a lock of another writer is waited for, unless the store's time limit is shorter."""
+
+LOCK_GRACE_S: Final = 0.5
+"""A server tells of a lock that it waited for in vain just before we give up its connection."""
+
+STORE_TIMEOUT_S: Final = 20.0
+"""What each wait on a store may take when nobody says otherwise."""
 
 LOGGING_NAME: Final = "analytics_core.store"
 """What SQLAlchemy calls the store's engine in logs: `sqlalchemy.engine.Engine.analytics_core.store`."""
@@ -22,8 +31,12 @@ _DRIVERS: Final = {"sqlite": "pysqlite", "postgresql": "psycopg", "mysql": "pymy
 _EXTRAS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
 
 
-def make_store_engine(url: str | Secret) -> Engine:
+def make_store_engine(url: str | Secret, *, timeout_s: float = STORE_TIMEOUT_S) -> Engine:
     """Return the engine of a metadata URL: `sqlite://` (memory), `sqlite:///file`, PostgreSQL, MariaDB or MySQL.
+
+    Args:
+        url: as above.
+        timeout_s: seconds that each wait may take: for a connection, an answer, a lock.
 
     Raises:
         SettingsError: the URL is malformed or of another kind.
@@ -32,8 +45,8 @@ def make_store_engine(url: str | Secret) -> Engine:
     parsed = _parsed(url.reveal() if isinstance(url, Secret) else url)
     try:
         if parsed.get_backend_name() == "sqlite":
-            return _sqlite_engine(parsed)
-        return _server_engine(parsed)
+            return _sqlite_engine(parsed, timeout_s)
+        return _server_engine(parsed, timeout_s)
     except (ModuleNotFoundError, NoSuchModuleError):
         name = parsed.get_backend_name()
         raise MissingExtraError(needed_for=f"a metadata store on {name}", extra_name=_EXTRAS[name]) from None
@@ -62,10 +75,13 @@ def _read(url: str) -> URL | None:
         return None
 
 
-def _sqlite_engine(url: URL) -> Engine:
-    options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": SQLITE_BUSY_TIMEOUT_MS / 1000}}
+def _sqlite_engine(url: URL, timeout_s: float) -> Engine:
+    busy_s = min(LOCK_TIMEOUT_S, timeout_s)
+    options: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": busy_s}}
     if url.database in {None, "", ":memory:"}:
         options["poolclass"] = StaticPool  # one connection; the store lets one thread at a time use it
+    else:
+        options["pool_timeout"] = timeout_s
     engine = _quiet_engine(url, **options)
     event.listen(engine, "connect", _prepare_sqlite)
     return engine
@@ -76,7 +92,8 @@ def _quiet_engine(url: URL, **options: Any) -> Engine:
 
     A host that wants the rows gives the engine's own logger a level of its own.
     """
-    engine = create_engine(url, hide_parameters=True, logging_name=LOGGING_NAME, **options)
+    quiet = {"hide_parameters": True, "logging_name": LOGGING_NAME, **without_driver_logs(LOGGING_NAME)}
+    engine = create_engine(url, **quiet, **options)
     logger = logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.INFO)
@@ -95,21 +112,31 @@ def _lower(text: object) -> object:
     return text.lower() if isinstance(text, str) else text
 
 
-def _server_engine(url: URL) -> Engine:
+def _server_engine(url: URL, timeout_s: float) -> Engine:
+    is_postgres = url.get_backend_name() == "postgresql"
+    patience = ("connect_timeout",) if is_postgres else ("connect_timeout", "read_timeout", "write_timeout")
     # REPEATABLE READ: a record and its parts, read by several statements, are of one moment.
-    engine = _quiet_engine(url, pool_pre_ping=True, isolation_level="REPEATABLE READ")
-    event.listen(engine, "connect", _prepare_postgres if url.get_backend_name() == "postgresql" else _prepare_mysql)
+    engine = _quiet_engine(
+        url,
+        pool_pre_ping=True,
+        pool_timeout=timeout_s,
+        isolation_level="REPEATABLE READ",
+        connect_args={name: max(1, math.ceil(timeout_s)) for name in patience if name not in url.query},
+    )
+    prepare = _prepare_postgres if is_postgres else _prepare_mysql
+    event.listen(engine, "connect", partial(prepare, min(LOCK_TIMEOUT_S, timeout_s)))
+    bound_waits(engine, answer_s=timeout_s + LOCK_GRACE_S, connect_s=timeout_s)
     return engine
 
 
-def _prepare_postgres(connection: Any, _record: object) -> None:
-    _execute(connection, f"SET lock_timeout = '{SERVER_LOCK_TIMEOUT_S}s'", "SET client_min_messages = warning")
+def _prepare_postgres(lock_s: float, connection: Any, _record: object) -> None:
+    _execute(connection, f"SET lock_timeout = {lock_s * 1000:.0f}", "SET client_min_messages = warning")
     connection.commit()
 
 
-def _prepare_mysql(connection: Any, _record: object) -> None:
+def _prepare_mysql(lock_s: float, connection: Any, _record: object) -> None:
     strict = "STRICT_ALL_TABLES,NO_ZERO_DATE,NO_ZERO_IN_DATE,NO_ENGINE_SUBSTITUTION"
-    _execute(connection, f"SET innodb_lock_wait_timeout = {SERVER_LOCK_TIMEOUT_S}", f"SET sql_mode = '{strict}'")
+    _execute(connection, f"SET innodb_lock_wait_timeout = {max(1, int(lock_s))}", f"SET sql_mode = '{strict}'")
 
 
 def _execute(connection: Any, *statements: str) -> None:

@@ -43,6 +43,14 @@ class JobRunnerConformance:
             runner.submit("job", lambda: done.append(1))
         assert done == []
 
+    def test_work_of_every_queue_is_done(self, runner: JobRunner) -> None:
+        """Whatever it is called, also a queue that was empty for a while."""
+        done: list[int] = []
+        for number in range(20):
+            runner.submit(f"job {number}", lambda number=number: done.append(number), queue=f"queue {number % 3}")  # type: ignore[misc]
+        runner.close()
+        assert sorted(done) == list(range(20))
+
     def test_close_may_be_repeated(self, runner: JobRunner) -> None:
         """A second `close` does nothing."""
         runner.close()

@@ -1,0 +1,117 @@
+"""A host's cache behind a guard: what raises or hangs there is a miss, and is left alone for a while."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from typing import Any, Final
+
+from analytics_core._bounded_calls import BoundedCalls
+from analytics_core.ports import Cache
+
+_LOG = logging.getLogger(__name__)
+
+_WAIT_S: Final = 0.3
+_FAILURES_THAT_OPEN: Final = 3
+_FIRST_PAUSE_S: Final = 1.0
+_LONGEST_PAUSE_S: Final = 30.0
+_MOST_HANGING: Final = 20
+"""So many calls may hang; each holds a thread."""
+
+
+class GuardedCache:
+    """Asks another cache, and never raises or waits for long (port `Cache`): no answer needs a cache.
+
+    A call that takes longer than `wait_s` opens the circuit at once, three failures in a row do it too: for a second
+    the cache is not asked at all, then one call tries it. Pauses double up to half a minute, until a call succeeds.
+    The log tells when the cache fails, is left alone and serves again, in our own words: those of a cache may hold its
+    address with a password.
+
+    Args:
+        cache: what a host passed.
+        wait_s: seconds that one call may take.
+        monotonic: tells seconds for the pauses.
+    """
+
+    def __init__(
+        self, cache: Cache, *, wait_s: float = _WAIT_S, monotonic: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._cache = cache
+        self._wait_s = wait_s
+        self._monotonic = monotonic
+        self._calls = BoundedCalls("cache")
+        self._guard = threading.Lock()
+        self._failures = 0
+        self._hanging = 0
+        self._pause_s = _FIRST_PAUSE_S
+        self._closed_from: float | None = None
+
+    def get(self, key: str) -> bytes | None:
+        """Return the stored bytes; None when there are none, or the cache does not say."""
+        found = self._ask("get", lambda: self._cache.get(key))
+        return found if type(found) is bytes else None
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        """Keep `value` for `timeout_s` seconds, if the cache takes it."""
+        self._ask("set", lambda: self._cache.set(key, value, timeout_s=timeout_s))
+
+    def delete(self, key: str) -> None:
+        """Forget the entry, if the cache does."""
+        self._ask("delete", lambda: self._cache.delete(key))
+
+    def _ask(self, act: str, work: Callable[[], Any]) -> Any:
+        if not self._may_ask():
+            return None
+        pending = self._calls.start(work)
+        if not pending.wait(self._wait_s):
+            with self._guard:
+                self._hanging += 1
+            pending.abandon(self._returned)
+            self._failed(act, f"took longer than {self._wait_s:g} s", opens=True)
+            return None
+        try:
+            found = pending.result()
+        except BaseException as error:  # whatever ends a call of a cache ends nothing else
+            self._failed(act, f"raised {type(error).__name__}", opens=False)
+            return None
+        if self._failures:
+            self._succeeded()
+        return found
+
+    def _may_ask(self) -> bool:
+        """Tell whether the circuit is closed, or this call is the one that tries it."""
+        if not self._failures:
+            return True
+        with self._guard:
+            if self._closed_from is None:
+                return True
+            if self._monotonic() < self._closed_from or self._hanging >= _MOST_HANGING:
+                return False
+            self._pause_s = min(self._pause_s * 2, _LONGEST_PAUSE_S)
+            self._closed_from = self._monotonic() + self._pause_s  # others wait for what this call finds
+            return True
+
+    def _failed(self, act: str, how: str, *, opens: bool) -> None:
+        with self._guard:
+            self._failures += 1
+            first, was_open = self._failures == 1, self._closed_from is not None
+            opened = not was_open and (opens or self._failures >= _FAILURES_THAT_OPEN)
+            if opened:
+                self._closed_from = self._monotonic() + self._pause_s
+        if opened:
+            _LOG.warning("the cache is left alone for a while: its %s %s; answers are computed", act, how)
+        elif first:
+            _LOG.warning("the cache failed: its %s %s; the answer is computed", act, how)
+
+    def _succeeded(self) -> None:
+        with self._guard:
+            was_open = self._closed_from is not None
+            self._failures, self._closed_from, self._pause_s = 0, None, _FIRST_PAUSE_S
+        if was_open:
+            _LOG.warning("the cache answers again and is used")
+
+    def _returned(self, _late: object) -> None:
+        with self._guard:
+            self._hanging -= 1
