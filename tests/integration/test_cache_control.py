@@ -160,7 +160,7 @@ def test_all_datasets_are_done_or_none(shop: SmallCore) -> None:
     [
         ({"datasource_uids": ["orders"]}, "datasource_uids.0"),
         ({"datasource_uids": ["1__table", "1'; DROP"]}, "datasource_uids.1"),
-        ({"datasources": [{"datasource_type": "table", "datasource_name": "orders"}]}, "datasources.0.database_name"),
+        ({"datasources": [{"datasource_type": "table", "datasource_name": ""}]}, "datasources.0.datasource_name"),
         ({"datasources": [{"datasource_type": "table", "database_name": "shop"}]}, "datasources.0.datasource_name"),
         ({"datasources": [{"datasource_type": "x"}]}, "datasources.0.datasource_type"),
         ({"uids": []}, "uids"),
@@ -178,12 +178,34 @@ def test_a_malformed_request_is_refused_with_its_path(shop: SmallCore, payload: 
         {"database_name": "shop", "datasource_name": "nothing"},
         {"database_name": "nothing", "datasource_name": "orders"},
         {"database_name": "shop", "datasource_name": "orders", "schema": "elsewhere"},
+        {"datasource_name": "nothing"},
+        {"datasource_name": "orders", "schema": "elsewhere"},
     ],
 )
 def test_a_name_that_means_nothing_is_not_found(shop: SmallCore, name: dict[str, str]) -> None:
     with pytest.raises(NotFoundError):
         shop.core.cache.invalidate({"datasources": [{"datasource_type": "table", **name}]})
     assert shop.core.cache.invalidate({}) == 0
+
+
+def test_a_name_without_a_database_means_the_datasets_of_that_name_in_all(shop: SmallCore) -> None:
+    named = {"datasources": [{"datasource_type": "table", "datasource_name": "orders"}]}
+    assert not is_cached(shop.core, context())
+    assert shop.core.cache.invalidate(named) == 1
+    assert not is_cached(shop.core, context())
+    shop.core.databases.create({"database_name": "again", "orm_uri": f"sqlite:///{shop.file}"})
+    shop.core.datasets.create({"database": 2, "table_name": "orders"})
+    assert not is_cached(shop.core, context(3))
+    assert shop.core.cache.invalidate(named) == 2
+    assert not is_cached(shop.core, context(3))
+    shop.core.datasets.update(3, {"owners": [1]})
+    reader, stranger = shop.reader(("dataset", 1)), shop.reader(username="stranger")
+    shop.core.datasets.update(1, {"owners": [2]})
+    assert not is_cached(shop.core, context(3))
+    assert reader.cache.invalidate(named) == 1
+    assert is_cached(shop.core, context(3))
+    with pytest.raises(DatasetAccessError):
+        stranger.cache.invalidate(named)
 
 
 def refusal(act: Callable[[], Any]) -> tuple[str, str]:

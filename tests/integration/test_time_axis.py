@@ -82,6 +82,12 @@ def test_coarse_buckets_of_two_years_meet_in_order(core: Any, grain: str) -> Non
 
 
 # ------------------------------------------------------------------------------------------------- grain and dashboard
+@pytest.mark.parametrize(("spelling", "same"), [("P0.25Y", "P3M"), ("PT0.5H", "PT30M")])
+def test_the_spellings_of_older_clients_cut_time_alike(core: Any, spelling: str, same: str) -> None:
+    assert rows(core, by_axis(spelling)) == rows(core, by_axis(None, extras={"time_grain_sqla": spelling}))
+    assert sorted(rows(core, by_axis(spelling))) == sorted(rows(core, by_axis(same)))
+
+
 @pytest.mark.parametrize("way", ["time_grain_orm", "time_grain_sqla"])
 def test_an_axis_without_grain_takes_that_of_the_extras(core: Any, way: str) -> None:
     assert dict(rows(core, by_axis(None, extras={way: "P1M"}))) == counted(month)
@@ -162,3 +168,57 @@ def test_a_series_on_an_axis_needs_no_granularity(core: Any) -> None:
     result = ask(core, by_axis(is_timeseries=True))
     assert result.colnames == ("when", "count")
     assert dict(result.frame.rows()) == counted(month)
+
+
+# ------------------------------------------------------------------------------------------------------------ templates
+BOUNDED = "SELECT id, channel FROM orders WHERE order_date >= {since} AND order_date < {until}"
+WAYS = {
+    "quoted": ("'{{ from_dttm }}'", "'{{ to_dttm }}'"),
+    "joined": ("'{{ '' ~ from_dttm }}'", "{{ [to_dttm]|where_in }}"),
+    "text": ("{{ get_time_filter().from_expr }}", "{{ get_time_filter('order_date').to_expr }}"),
+    "typed": (
+        "{{ get_time_filter('order_date', target_type='TIMESTAMP').from_expr }}",
+        "{{ get_time_filter('order_date', target_type='DATETIME').to_expr }}",
+    ),
+}
+
+
+@pytest.mark.parametrize("way", sorted(WAYS))
+def test_a_template_bounds_rows_as_a_clause_does(core: Any, way: str) -> None:
+    since, until = WAYS[way]
+    made = core.datasets.create(
+        {"database": 1, "table_name": f"bounded {way}", "sql": BOUNDED.format(since=since, until=until)}
+    )
+    assert [column.column_name for column in made.columns] == ["id", "channel"]
+    moments = sorted(row["order_date"] for row in ORDERS)
+    ranges = [(SINCE, UNTIL), (moments[700], moments[900]), (datetime(2024, 1, 1), moments[-1])]
+    for since_at, until_at in ranges:
+        asked = {
+            "columns": ["id"],
+            "filters": [
+                {"col": "order_date", "op": "TEMPORAL_RANGE", "val": f"{since_at.isoformat()} : {until_at.isoformat()}"}
+            ],
+            "row_limit": 0,
+        }
+        result = ask(core, asked, dataset=made.id)
+        expected = {row["id"] for row in ORDERS if since_at <= row["order_date"] < until_at}
+        assert {row[0] for row in result.frame.rows()} == expected
+        assert (result.from_dttm, result.to_dttm, result.notes) == (ms(since_at), ms(until_at), ())
+
+
+def test_a_dataset_may_name_what_only_a_query_gives(core: Any) -> None:
+    bare = (
+        "SELECT id, '{{ get_time_filter().time_range }}' AS asked, '{{ time_grain }}' AS grain FROM orders "
+        "WHERE order_date >= '{{ from_dttm }}' AND (country = {{ url_param('land') }} "
+        "OR country = {{ url_param('other', 'Italy') }}) "
+        "LIMIT {{ row_limit }}"
+    )
+    made = core.datasets.create({"database": 1, "table_name": "bare", "sql": bare})
+    assert [column.column_name for column in made.columns] == ["id", "asked", "grain"]
+    core.datasets.refresh(made.id)
+    query = {"columns": ["id", "asked", "grain"], "time_range": "2024-03-01 : ", "extras": {"time_grain_sqla": "P1M"}}
+    answer = rows(core, {**query, "url_params": {"land": "France"}, "row_limit": 0}, dataset=made.id)
+    lands = {"France", "Italy"}
+    expected = {row["id"] for row in ORDERS if row["order_date"] >= datetime(2024, 3, 1) and row["country"] in lands}
+    assert {row[0] for row in answer} == expected
+    assert {row[1:] for row in answer} == {("2024-03-01 : ", "P1M")}

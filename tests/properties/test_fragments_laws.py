@@ -7,11 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sqlglot import exp
 from tests.support.fragments import ENGINES, engine, parse
+from tests.support.planning import spec_of
 
 from analytics_core._compile.fragments import FragmentNames, FragmentSlot
 from analytics_core._compile.fragments.sql_nodes import operators
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._compile.templates import TemplateRenderer, TemplateValues
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
 from analytics_core.errors import AnalyticsError
 
@@ -127,7 +129,7 @@ values = st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30)
 @given(template_pieces)
 def test_any_template_is_text_or_a_typed_error(template: str) -> None:
     try:
-        rendered = TemplateRenderer().render(template, TemplateValues(dialect="sqlite", url_params={"p": "' x"}))
+        rendered = TemplateRenderer().render(template, TemplateValues(spec=spec_of("sqlite"), url_params={"p": "' x"}))
     except AnalyticsError:
         return
     assert "\x01" not in rendered.text
@@ -135,12 +137,12 @@ def test_any_template_is_text_or_a_typed_error(template: str) -> None:
 
 @given(
     st.text(st.characters(exclude_categories=["Cc", "Cs"]), max_size=30),
-    st.sampled_from(["sqlite", "duckdb", "postgres", "mysql"]),
+    st.sampled_from([spec_of(name) for name in ("sqlite", "duckdb", "postgresql", "mysql")]),
 )
-def test_any_value_of_a_user_is_one_literal(value: str, dialect: str) -> None:
+def test_any_value_of_a_user_is_one_literal(value: str, spec: EngineSpec) -> None:
     template = "a = '{{ url_param('p') }}' AND b IN {{ [url_param('p')]|where_in }}"
-    text = TemplateRenderer().render(template, TemplateValues(dialect=dialect, url_params={"p": value})).text
-    tree = sqlglot.parse_one(text, read=dialect)
+    text = TemplateRenderer().render(template, TemplateValues(spec=spec, url_params={"p": value})).text
+    tree = sqlglot.parse_one(text, read=spec.dialect)
     literals = [literal.name for literal in tree.find_all(exp.Literal)]
     assert literals == [value, value]
     assert sorted(column.name for column in tree.find_all(exp.Column)) == ["a", "b"]

@@ -5,11 +5,12 @@ from __future__ import annotations
 import tracemalloc
 
 import pytest
+from tests.support.planning import spec_of
 
 from analytics_core._compile.templates import TemplateRenderer, TemplateValues
 from analytics_core.errors import TemplateError
 
-VALUES = TemplateValues(dialect="sqlite", user_id=1, template_params={"xs": [1, 2, 3]}, columns=("a",))
+VALUES = TemplateValues(spec=spec_of("sqlite"), user_id=1, template_params={"xs": [1, 2, 3]}, columns=("a",))
 
 
 @pytest.mark.parametrize(

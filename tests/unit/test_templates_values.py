@@ -4,16 +4,19 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 from datetime import datetime
 
 import pytest
 import sqlglot
 
 from analytics_core._compile.templates import Rendered, TemplateFilter, TemplateRenderer, TemplateValues
+from analytics_core._engines.registry import default_registry
 from analytics_core.errors import ErrorType, MissingTemplateValueError, TemplateError
 
+ENGINES = default_registry()
 VALUES = TemplateValues(
-    dialect="postgres",
+    spec=ENGINES.get("postgresql"),
     user_id=7,
     username="o'brien",
     email="o@example.org",
@@ -76,7 +79,14 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
         ("'{{ url_param('minus') }}'", "'-3'"),
         ("/* {{ url_param('evil') }} */ 1", "/*  */ 1"),
         ("-- {{ url_param('evil') }}\n1", "-- \n1"),
-        ("{{ url_param('missing', 'fallback') }}", "fallback"),
+        ("x = {{ url_param('missing', 'fallback') }}", "x = 'fallback'"),
+        ("x = '{{ url_param('missing', 'fallback') }}'", "x = 'fallback'"),
+        ("x = '{{ url_param('missing', \"O'Hara\") }}'", "x = 'O''Hara'"),
+        ("x = {{ url_param('missing', '42') }}", "x = 42"),
+        ("x = {{ url_param('missing', -42) }}", "x = (-42)"),
+        ("x = {{ url_param('missing', \"'O''Hara'\") }}", "x = 'O''Hara'"),
+        ("x {{ url_param('missing', 'IS NULL', escape_result=false) }}", "x IS NULL"),
+        ("c = {{ filter_values('none', 'all')[0] }}", "c = 'all'"),
         ("{{ url_param('missing')|default('fallback') }}", "fallback"),
         ("{{ url_param('region').lower() }}", "'eu'"),
         ("{% if url_param('region') == 'EU' %}yes{% else %}no{% endif %}", "yes"),
@@ -103,7 +113,11 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
         ),
         ("{{ get_time_filter('ts').from_expr }}", "'2024-01-01'"),
         ("{{ get_time_filter('ts').to_expr }}", "'2024-02-01 05:30:00'"),
-        ("{{ get_time_filter('ts', target_type='DATE').from_expr }}", "CAST('2024-01-01' AS DATE)"),
+        ("{{ get_time_filter('ts', target_type='DATE').from_expr }}", "DATE '2024-01-01'"),
+        ("{{ get_time_filter('ts', target_type='date').to_expr }}", "DATE '2024-02-02'"),
+        ("{{ get_time_filter('ts', target_type='TIMESTAMP').to_expr }}", "TIMESTAMP '2024-02-01 05:30:00'"),
+        ("{{ get_time_filter('ts', target_type='TEXT').from_expr }}", "'2024-01-01'"),
+        ("'{{ from_dttm[:10] }}' {{ to_dttm.replace('T', ' ') }}", "'2024-01-01' 2024-02-01 05:30:00"),
         ("{{ get_time_filter('ts', strftime='%Y%m%d').to_expr }}", "20240201"),
         ("{{ get_time_filter('day').to_expr }}", "'2021-01-01'"),
         ("{{ get_time_filter('other', default='open').to_expr is none }}", "TRUE"),
@@ -122,7 +136,7 @@ def test_a_template_renders(template: str, text: str) -> None:
     assert render(template).text == text
 
 
-@pytest.mark.parametrize("dialect", ["sqlite", "duckdb", "postgres", "mysql"])
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb", "postgresql", "mysql"])
 @pytest.mark.parametrize(
     "evil",
     ["' OR 1=1 --", "\\' OR 1=1 --", "\\", "'';DROP TABLE x", '"', "/*", "*/", "$$", "{{ x }}", "😀é", "1; x", "-1--"],
@@ -130,9 +144,10 @@ def test_a_template_renders(template: str, text: str) -> None:
 @pytest.mark.parametrize(
     "template", ["a = {{ url_param('p') }}", "a = '{{ url_param('p') }}'", "a = 'x{{ url_param('p') }}y'"]
 )
-def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str, dialect: str) -> None:
-    text = render(template, TemplateValues(dialect=dialect, url_params={"p": evil})).text
-    tree = sqlglot.parse_one(text, read=dialect)
+def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str, engine: str) -> None:
+    spec = ENGINES.get(engine)
+    text = render(template, TemplateValues(spec=spec, url_params={"p": evil})).text
+    tree = sqlglot.parse_one(text, read=spec.dialect)
     assert isinstance(tree, sqlglot.exp.EQ)
     assert isinstance(tree.expression, sqlglot.exp.Literal)
     assert tree.expression.name == (f"x{evil}y" if "x{{" in template else evil)
@@ -153,6 +168,43 @@ def test_a_users_value_is_one_literal_in_every_dialect(template: str, evil: str,
 def test_a_users_value_is_refused_where_it_would_be_sql(template: str) -> None:
     with pytest.raises(TemplateError):
         render(template)
+
+
+def test_sqlite_compares_moments_as_the_texts_that_it_stores() -> None:
+    values = replace(VALUES, spec=ENGINES.get("sqlite"))
+    between = "ts >= '{{ from_dttm }}' AND ts < '{{ to_dttm }}'"
+    assert render(between, values).text == "ts >= '2024-01-01' AND ts < '2024-02-01 05:30:00'"
+    assert render("{{ [from_dttm]|where_in }} '{{ 'x' ~ to_dttm }}'", values).text == (
+        "('2024-01-01') 'x2024-02-01 05:30:00'"
+    )
+    assert render("{{ to_dttm|to_datetime('%Y-%m-%dT%H:%M:%S') }} {{ from_dttm[:10] }}", values).text == (
+        "2024-02-01 05:30:00 2024-01-01"
+    )
+    for kind in ("DATE", "TIMESTAMP", "DATETIME"):
+        bounds = f"{{% set t = get_time_filter('ts', target_type='{kind}') %}}{{{{ t.from_expr }}}} {{{{ t.to_expr }}}}"
+        assert render(bounds, values).text == "'2024-01-01' '2024-02-01 05:30:00'"
+
+
+@pytest.mark.parametrize(
+    ("engine", "literal"),
+    [
+        ("mysql", "TIMESTAMP '2024-01-01 00:00:00'"),
+        ("mssql", "CAST('2024-01-01T00:00:00' AS DATETIME2)"),
+        ("bigquery", "DATETIME '2024-01-01 00:00:00'"),
+    ],
+)
+def test_a_bound_of_a_type_is_a_literal_of_the_engine(engine: str, literal: str) -> None:
+    values = replace(VALUES, spec=ENGINES.get(engine))
+    assert render("{{ get_time_filter('ts', target_type='DATETIME').from_expr }}", values).text == literal
+
+
+def test_while_nobody_asks_an_address_has_no_parameters() -> None:
+    values = replace(VALUES, url_params={}, is_sample=True)
+    assert (
+        render("x = {{ url_param('land') }} OR x = {{ url_param('land', 'EU') }}", values).text
+        == "x = NULL OR x = 'EU'"
+    )
+    assert render("{{ get_time_filter('other').from_expr }}", values).text == "'2024-01-01'"
 
 
 def test_an_author_may_ask_for_the_value_as_it_is() -> None:

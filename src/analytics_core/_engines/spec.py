@@ -125,6 +125,7 @@ class EngineSpec:
             rows only, and what stands in SELECT, GROUP BY and ORDER BY is computed after WHERE.
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
+        compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
     """
 
@@ -170,3 +171,4 @@ class EngineSpec:
     fence: Fence = limited_by_bigint
     guards_by_case: bool = False
     casts_columns: bool = True
+    compares_moments_as_text: bool = False

@@ -25,7 +25,7 @@ from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import binds
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.enums import DatasourceType
-from analytics_core.models.query import ChartDataDatasource, ChartDataQueryObject
+from analytics_core.models.query import ChartDataDatasource
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +149,7 @@ class Simulations:
     def _checked(self, actor: Actor, loaded: LoadedDataset, now: datetime) -> TableSource | SqlSource:
         dataset, spec = loaded.dataset, loaded.spec
         call = Call(actor=actor, now=now)
-        sql = self._templates.for_query(ChartDataQueryObject(), dataset, spec, call).render_source()
+        sql = self._templates.sample_source(dataset, spec, call)
         if sql is None:
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
         return check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._compile.columns import axis_name, column_label, time_grain
 from analytics_core._compile.metrics import metric_label
-from analytics_core._compile.planner import PlanRequest
+from analytics_core._compile.planner import PlanRequest, plan_limit
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
 from analytics_core._compile.time_bounds import NO_FILTER, naive, range_text, resolve_range, split_temporal
@@ -17,9 +17,9 @@ from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.call import Call
 from analytics_core._records.dataset import Dataset
-from analytics_core.errors import TemplateError
-from analytics_core.models.enums import FilterOperator
-from analytics_core.models.query import ChartDataFilter, ChartDataQueryObject
+from analytics_core.errors import MissingTemplateValueError, TemplateError
+from analytics_core.models.enums import FilterOperator, TimeGrain
+from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartDataQueryObject
 
 
 class QueryRanges:
@@ -140,13 +140,15 @@ class _Asked:
     call: Call
     ranges: QueryRanges
     axis: str | None
+    row_limit: int
+    is_sample: bool
 
     def values(self) -> TemplateValues:
         """Return what the templates of the query may use."""
         query, user, ranges = self.query, self.call.actor.user, self.ranges
         since, until = ranges.bounds(ranges.own_text)
         return TemplateValues(
-            dialect=self.spec.dialect,
+            spec=self.spec,
             user_id=self.call.actor.stored_id,
             username=user.username,
             email=user.email,
@@ -162,12 +164,13 @@ class _Asked:
             time_range=ranges.own_text,
             columns=tuple(column_label(column) for column in query.columns),
             metrics=tuple(metric_label(metric) for metric in query.metrics or ()),
-            row_limit=query.row_limit,
+            row_limit=self.row_limit,
             row_offset=query.row_offset,
             table_columns=tuple(column.column_name for column in self.dataset.columns),
             time_column=query.granularity or self.axis or self.dataset.main_dttm_col,
             time_grain=time_grain(query),
             resolve_range=ranges.bounds,
+            is_sample=self.is_sample,
         )
 
 
@@ -186,6 +189,7 @@ class QueryTemplates:
         call: Call,
         *,
         request: PlanRequest | None = None,
+        is_sample: bool = False,
     ) -> BoundTemplates:
         """Return the templates of a query with the values that they may use; in a comparison they see its range."""
         request = request or PlanRequest()
@@ -194,8 +198,28 @@ class QueryTemplates:
         ranges = QueryRanges(
             query, own_text=own_text, now=call.now, limits=self._limits, moved_to=request.range_override
         )
-        asked = _Asked(query=query, dataset=dataset, spec=spec, call=call, ranges=ranges, axis=axis)
+        asked = _Asked(
+            query=query,
+            dataset=dataset,
+            spec=spec,
+            call=call,
+            ranges=ranges,
+            axis=axis,
+            row_limit=plan_limit(query, self._limits, samples=request.samples).rows,
+            is_sample=is_sample,
+        )
         return BoundTemplates(self._renderer, asked.values, dataset=dataset, ranges=ranges)
+
+    def sample_source(self, dataset: Dataset, spec: EngineSpec, call: Call) -> str | None:
+        """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.
+
+        Where a template needs what a query would give, it gets today as its range and the default limit.
+        """
+        try:
+            return self.for_query(ChartDataQueryObject(), dataset, spec, call).render_source()
+        except MissingTemplateValueError:
+            today = ChartDataQueryObject(time_range="today", extras=ChartDataExtras(time_grain=TimeGrain.DAY))
+            return self.for_query(today, dataset, spec, call, is_sample=True).render_source()
 
 
 def own_range_text(query: ChartDataQueryObject, axis: str | None) -> str:

@@ -182,16 +182,15 @@ class CacheControl:
 
 
 def _dataset_name(name: DatasourceName, *, place: str) -> DatasetName:
-    """Return the whole name of a dataset; PayloadSchemaError when a part of it is missing."""
-    database, table = name.database_name, name.datasource_name
-    if database and table and name.datasource_type.value in DATASET_TYPES:
-        return DatasetName(database=database, schema=name.schema_name or None, table=table)
-    if database and table:
-        raise NotFoundError(f"{name.datasource_type.value} datasource", f"{database}.{table}")
-    given = {"database_name": database, "datasource_name": table}
-    message = "is required to find a datasource by name"
-    problems = [Problem(path=f"{place}.{field}", message=message) for field, text in given.items() if not text]
-    raise PayloadSchemaError(shape=_INVALIDATION, problems=problems)
+    """Return the name of a dataset; PayloadSchemaError when that of its table is missing."""
+    database, table = name.database_name or None, name.datasource_name
+    if not table:
+        problem = Problem(path=f"{place}.datasource_name", message="is required to find a datasource by name")
+        raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
+    named = DatasetName(database=database, schema=name.schema_name or None, table=table)
+    if name.datasource_type.value not in DATASET_TYPES:
+        raise NotFoundError(f"{name.datasource_type.value} datasource", str(named))
+    return named
 
 
 def _checked_ids(chart_ids: Any) -> tuple[int, ...]:

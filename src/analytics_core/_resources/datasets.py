@@ -44,7 +44,6 @@ from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionEr
 from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPost, DatasetPut
 from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.query import ChartDataQueryObject
 from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
@@ -316,8 +315,8 @@ class Datasets:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
         call = Call(actor=self._actor, now=self._runtime.clock.now())
         spec = self._runtime.registry.get(database.engine)
-        templates = self._runtime.templates.for_query(ChartDataQueryObject(), dataset, spec, call)
-        return self._runtime.probes.columns_of(self._actor, dataset, database, sql=templates.render_source())
+        sql = self._runtime.templates.sample_source(dataset, spec, call)
+        return self._runtime.probes.columns_of(self._actor, dataset, database, sql=sql)
 
     def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
         """Return the owners that an update names, None when it names none; somebody always stays an owner."""

@@ -21,9 +21,9 @@ from analytics_core.errors import DatasetAccessError, NotFoundError
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DatasetName:
-    """A dataset by name; `schema` None is the database's default one."""
+    """A dataset by name; `schema` None is the database's default one, `database` None any."""
 
-    database: str
+    database: str | None
     schema: str | None
     table: str
 
@@ -34,22 +34,30 @@ class DatasetName:
 def datasets_by_name(
     unit: UnitOfWork, policy: Policy, actor: Actor, names: Sequence[DatasetName]
 ) -> tuple[Dataset, ...]:
-    """Return the datasets of these names, all read together.
+    """Return the datasets of these names, all read together; a name without a database may mean several.
 
     Raises:
         NotFoundError: there is no such dataset, and the actor would see it.
         DatasetAccessError: the actor may not read it, or it is not there.
     """
-    databases = _databases(unit, {name.database for name in names})
-    known = {(d.database_id, d.schema, d.table_name): d for d in _datasets(unit, databases.values(), names)}
-    found = []
+    databases = _databases(unit, {name.database for name in names if name.database is not None})
+    anywhere = any(name.database is None for name in names)
+    known = _datasets(unit, None if anywhere else databases.values(), names)
+    found: dict[int, Dataset] = {}
     for name in names:
-        database = databases.get(name.database)
-        dataset = known.get((database.id, name.schema, name.table)) if database is not None else None
-        if dataset is None or not policy.can_read_dataset(actor, dataset):
-            raise _refusal(policy, actor, database, dataset, schema=name.schema, name=str(name))
-        found.append(dataset)
-    return tuple(found)
+        database = databases.get(name.database or "")
+        meant = [dataset for dataset in known if _is_meant(dataset, name, database)]
+        readable = [dataset for dataset in meant if policy.can_read_dataset(actor, dataset)]
+        if not readable:
+            raise _refusal(policy, actor, database, next(iter(meant), None), schema=name.schema, name=str(name))
+        found.update((dataset.id, dataset) for dataset in readable)
+    return tuple(found.values())
+
+
+def _is_meant(dataset: Dataset, name: DatasetName, database: Database | None) -> bool:
+    if name.database is not None and (database is None or dataset.database_id != database.id):
+        return False
+    return (dataset.schema, dataset.table_name) == (name.schema, name.table)
 
 
 def datasets_of_table(
@@ -71,16 +79,16 @@ def _databases(unit: UnitOfWork, names: set[str]) -> dict[str, Database]:
 
 
 def _datasets(
-    unit: UnitOfWork, databases: Iterable[Database], names: Iterable[DatasetName], *, any_catalog: bool = False
+    unit: UnitOfWork, databases: Iterable[Database] | None, names: Iterable[DatasetName], *, any_catalog: bool = False
 ) -> tuple[Dataset, ...]:
-    ids = tuple(database.id for database in databases)
-    if not ids:
-        return ()
-    of_them = (
-        ListFilter(col="database_id", op="in", val=ids),
-        ListFilter(col="table_name", op="in", val=tuple({name.table for name in names})),
-    )
-    return tuple(dataset for dataset in every(unit.datasets, of_them) if any_catalog or dataset.catalog is None)
+    """Return the datasets of these tables in these databases (None: in all)."""
+    of_them = [ListFilter(col="table_name", op="in", val=tuple({name.table for name in names}))]
+    if databases is not None:
+        ids = tuple(database.id for database in databases)
+        if not ids:
+            return ()
+        of_them.append(ListFilter(col="database_id", op="in", val=ids))
+    return tuple(dataset for dataset in every(unit.datasets, tuple(of_them)) if any_catalog or dataset.catalog is None)
 
 
 def _refusal(

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, check_format
-from analytics_core._compile.templates.text import raw_text, user_value
+from analytics_core._compile.templates.text import MomentText, raw_text, shortest_text, user_value
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
 from analytics_core.errors import TemplateError
 from analytics_core.models.enums import FilterOperator
 
@@ -29,7 +32,7 @@ class TemplateValues:
     """What templates may use. What comes from a payload, a token or a user is only ever written as a literal.
 
     Attributes:
-        dialect: sqlglot's name of the engine's syntax, for the literals.
+        spec: the engine, for the literals; None: standard SQL.
         user_id, username, email, roles: of the actor; None for a guest.
         url_params: of the query context.
         template_params: of the dataset; they never hide a name of ours.
@@ -37,9 +40,11 @@ class TemplateValues:
         since, until: the query's time bounds, naive UTC.
         time_range: as the query wrote it.
         resolve_range: a time range's text -> its bounds; for `get_time_filter` on other columns and its default.
+        is_sample: nobody asks yet, for example while columns are looked up: parameters of the address stand as NULL,
+            and the range counts for every column.
     """
 
-    dialect: str | None = None
+    spec: EngineSpec | None = None
     user_id: int | None = None
     username: str | None = None
     email: str | None = None
@@ -59,6 +64,12 @@ class TemplateValues:
     time_column: str | None = None
     time_grain: str | None = None
     resolve_range: Callable[[str], TimeBounds] | None = None
+    is_sample: bool = False
+
+    @property
+    def dialect(self) -> str | None:
+        """Return sqlglot's name of the engine's syntax."""
+        return self.spec.dialect if self.spec else None
 
 
 OWN_NAMES: Final = frozenset(
@@ -77,6 +88,7 @@ RANGE_NAMES: Final = frozenset({"from_dttm", "to_dttm", "get_time_filter"})
 _NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
 _OPERATORS: Final = frozenset(operator.value for operator in FilterOperator)
 _MANY: Final = frozenset({"IN", "NOT IN"})
+_LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
 
 
 class QueryMacros:
@@ -100,8 +112,8 @@ class QueryMacros:
             "get_filters": Macro(self._get_filters),
             "get_time_filter": Macro(self._get_time_filter),
             "range": Macro(_range),
-            "from_dttm": values.since.isoformat() if values.since else None,
-            "to_dttm": values.until.isoformat() if values.until else None,
+            "from_dttm": self._moment(values.since),
+            "to_dttm": self._moment(values.until),
             "columns": user_value(values.columns),
             "groupby": user_value(values.columns if values.groupby is None else values.groupby),
             "metrics": user_value(values.metrics),
@@ -123,8 +135,10 @@ class QueryMacros:
     ) -> Any:
         key = str(raw_text(name))
         value = self._values.url_params.get(key)
+        if value is None and default is None:
+            return "NULL" if self._values.is_sample else None
         if value is None:
-            return default
+            return user_value(default) if escape_result and not _is_literal(default) else default
         if add_to_cache_keys:
             state.used.append((f"url_param:{key}", str(value)))
         return user_value(value) if escape_result else value
@@ -156,8 +170,7 @@ class QueryMacros:
         for item in self._matching(state, column, remove_filter):
             if item.op.upper() in _MANY or item.op in ("==", "="):
                 values.extend(_as_list(item.val))
-        marked = [user_value(value) for value in values]
-        return marked or ([] if default is None else list(_as_list(default)))
+        return [user_value(value) for value in values or _as_list(default)]
 
     def _get_filters(self, state: RenderState, column: str, remove_filter: bool = False) -> list[dict[str, Any]]:
         return [self._shown(item) for item in self._matching(state, column, remove_filter)]
@@ -179,7 +192,7 @@ class QueryMacros:
         remove_filter: bool = False,
     ) -> dict[str, Any]:
         since, until, text = self._time_bounds(state, column, default, remove_filter)
-        write = _moment_writer(target_type, strftime)
+        write = _moment_writer(target_type, strftime, self._values.spec)
         return {
             "from_expr": write(since) if since else None,
             "to_expr": write(until) if until else None,
@@ -194,12 +207,18 @@ class QueryMacros:
             for item in self._matching(state, column, remove_filter):
                 if item.op.upper() == "TEMPORAL_RANGE":
                     return (*self._resolved(str(item.val)), str(item.val))
-        of_query = column is None or str(raw_text(column)) == values.time_column
+        of_query = column is None or values.is_sample or str(raw_text(column)) == values.time_column
         if of_query and (values.since or values.until):
             return values.since, values.until, values.time_range
         if default is not None:
             return (*self._resolved(str(raw_text(default))), str(raw_text(default)))
         return None, None, None
+
+    def _moment(self, moment: datetime | None) -> MomentText | None:
+        if moment is None:
+            return None
+        spec = self._values.spec
+        return MomentText(moment, compared_as_text=spec is not None and spec.compares_moments_as_text)
 
     def _resolved(self, text: str) -> TimeBounds:
         if self._values.resolve_range is None:
@@ -213,23 +232,31 @@ def _as_list(value: Any) -> Iterable[Any]:
     return value if isinstance(value, list | tuple | set | frozenset) else (value,)
 
 
-def _moment_writer(target_type: str | None, strftime: str | None) -> Callable[[datetime], str]:
+def _is_literal(value: Any) -> bool:
+    """Tell whether a default is an SQL literal as its author wrote it, quotes included."""
+    return isinstance(value, str) and _LITERAL.fullmatch(value) is not None
+
+
+def _moment_writer(target_type: str | None, strftime: str | None, spec: EngineSpec | None) -> Callable[[datetime], str]:
+    """Return what writes moments: by a format, as a literal of a type of the engine, or as text in quotes."""
     if strftime is not None:
         pattern = check_format(str(raw_text(strftime)))
         return lambda moment: moment.strftime(pattern)
-    kind = str(raw_text(target_type or "")).upper()
-    if kind == "DATE":
-        return lambda moment: f"CAST('{moment:%Y-%m-%d}' AS DATE)"
-    if kind in ("TIMESTAMP", "DATETIME"):
-        return lambda moment: f"CAST('{_shortest(moment)}' AS {kind})"
-    return lambda moment: f"'{_shortest(moment)}'"
+    kind = spec.value_kind(str(raw_text(target_type))) if spec and target_type else ValueKind.UNKNOWN
+    if spec is None or not kind.is_temporal or spec.compares_moments_as_text:
+        return lambda moment: f"'{shortest_text(moment)}'"
+    literal = spec.literal
+    if kind is ValueKind.DATE:
+        return lambda moment: literal(_first_day(moment))
+    if kind is ValueKind.TIMESTAMPTZ:
+        return lambda moment: literal(moment.replace(tzinfo=UTC))
+    return literal
 
 
-def _shortest(moment: datetime) -> str:
-    """Return the moment as text that also compares rightly with shorter stored texts (SQLite)."""
-    if moment.time() == datetime.min.time():
-        return moment.strftime("%Y-%m-%d")
-    return moment.replace(tzinfo=None).isoformat(sep=" ").rstrip("0") if moment.microsecond else f"{moment:%Y-%m-%d %X}"
+def _first_day(moment: datetime) -> date:
+    """Return the first day that does not begin before a moment: what bounds a column of days alike."""
+    begins = moment.time() == datetime.min.time()
+    return moment.date() if begins or moment.date() == date.max else moment.date() + timedelta(days=1)
 
 
 def _range(state: RenderState, *args: int) -> list[int]:

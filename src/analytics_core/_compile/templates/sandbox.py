@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Any, Final
 
-from analytics_core._compile.templates.text import UserText, number_mark, quoted_mark, raw_text
+from analytics_core._compile.templates.text import MomentText, UserText, number_mark, quoted_mark, raw_text
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 
 MAX_TEXT: Final = 200_000
@@ -57,6 +57,8 @@ def piece(value: object) -> str:
     match value:
         case bool():
             return "TRUE" if value else "FALSE"
+        case MomentText():
+            return value.written
         case str():
             return str.__str__(value)
         case int() | float() if abs(value) <= MAX_INTEGER:
@@ -231,6 +233,6 @@ def where_in(state: RenderState, values: object, default_to_none: bool = False) 
 def _member(value: object) -> str:
     if value is None:
         return "NULL"
-    if isinstance(value, date):
+    if isinstance(value, date | MomentText):
         return quoted_mark(piece(value))
     return quoted_mark(value) if isinstance(value, str) else piece(value)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final, Self
 
 from sqlglot import Token, TokenType, exp
@@ -57,6 +58,25 @@ class UserText(str):
         return (UserText(letter) for letter in self.raw)
 
 
+class MomentText(str):
+    """A moment as ISO 8601 text, which templates may take apart; `written` stands in SQL where it is written whole."""
+
+    written: str
+
+    def __new__(cls, moment: datetime, *, compared_as_text: bool) -> Self:
+        """Return a naive UTC moment; where texts are compared, it is written as they are stored."""
+        made = super().__new__(cls, moment.isoformat())
+        made.written = shortest_text(moment) if compared_as_text else moment.isoformat()
+        return made
+
+
+def shortest_text(moment: datetime) -> str:
+    """Return a moment as text that also compares rightly with shorter stored texts."""
+    if moment.time() == datetime.min.time():
+        return moment.strftime("%Y-%m-%d")
+    return moment.replace(tzinfo=None).isoformat(sep=" ").rstrip("0") if moment.microsecond else f"{moment:%Y-%m-%d %X}"
+
+
 def raw_text(value: object) -> object:
     """Return user text as it was given, anything else as it is."""
     return value.raw if isinstance(value, UserText) else value
@@ -66,7 +86,7 @@ def user_value(value: object) -> object:
     """Return a value from a payload with every text in it marked; what is neither scalar, list nor map becomes text."""
     match value:
         case str():
-            return value if isinstance(value, UserText) else UserText(value)
+            return value if isinstance(value, UserText | MomentText) else UserText(value)
         case None | bool() | int() | float():
             return value
         case dict():

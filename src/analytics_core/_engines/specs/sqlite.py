@@ -104,4 +104,5 @@ def sqlite_spec() -> EngineSpec:
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("sqlite", ()),
         denied_functions=DENIED_FUNCTIONS.get("sqlite", frozenset()),
+        compares_moments_as_text=True,
     )
