@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,7 @@ _WELL_KNOWN_KEYS = frozenset(
     }
 )
 _SHORTEST_KEY = 16
+_FUNCTION = re.compile(r"\w+")
 
 
 def _checked_key(key: str | Secret | None, name: str) -> Secret:
@@ -43,6 +46,16 @@ def _checked_older_key(key: str | Secret | None) -> Secret:
     if not (key.reveal() if isinstance(key, Secret) else key):
         raise SettingsError("Settings.previous_secret_keys holds an empty key; leave it out")
     return _checked_key(key, "previous_secret_keys")
+
+
+def _check_functions(functions: Mapping[str, Any]) -> None:
+    """Refuse what is no set of names: a text would allow its letters."""
+    for engine, names in functions.items():
+        if isinstance(names, str) or not all(isinstance(name, str) and _FUNCTION.fullmatch(name) for name in names):
+            raise SettingsError(
+                f"Settings.allowed_functions of {engine!r} must be a set of names of functions or types, such as "
+                "{'earth_distance'}"
+            )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +81,9 @@ class Settings:
         data_roots: folders whose files file-based engines may open.
         allowed_drivers: exact driver names beyond the built-in list.
         max_fragment_length: characters of one custom SQL field.
+        allowed_functions: functions and types, by engine name (`{"postgresql": {"earth_distance"}}`), that people
+            without the right to write SQL may use in the fragments of their queries, besides those of the engine's
+            own list; what the engine's deny-list names stays refused.
         max_in_values: members of one IN list.
         max_queries_per_context: queries that one query context may hold.
         max_time_offsets: ranges that one query may be compared with (`time_offsets`); one named twice counts once.
@@ -108,6 +124,7 @@ class Settings:
     data_roots: tuple[Path, ...] = ()
     allowed_drivers: frozenset[str] = frozenset()
     max_fragment_length: int = 20_000
+    allowed_functions: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     max_in_values: int = 50_000
     max_queries_per_context: int = 100
     max_time_offsets: int = 20
@@ -141,6 +158,7 @@ class Settings:
         for name in ("statement_timeout_s", "store_timeout_s"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"Settings.{name} must be more than 0")
+        _check_functions(self.allowed_functions)
         if not 0 < self.guest_token_life_s <= self.guest_token_max_life_s:
             raise SettingsError("Settings.guest_token_life_s must be more than 0, and at most guest_token_max_life_s")
         if not self.guest_token_audience:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Connection
+from tests.support.fragments import engine
 from tests.support.meaning import COMMON, ROWS, Run, assert_same_meaning
 
 pytestmark = pytest.mark.server
@@ -111,3 +112,19 @@ def test_an_expression_means_the_same_on_postgresql(postgres: Run, expression: s
 @pytest.mark.parametrize("expression", [*COMMON, *MARIADB])
 def test_an_expression_means_the_same_on_mariadb(mariadb: Run, expression: str) -> None:
     assert_same_meaning(mariadb, expression, "mysql")
+
+
+def test_no_listed_function_of_postgresql_reads_the_catalog_or_makes_rows(postgres: Run) -> None:
+    """The server's own word: what is not immutable is known by name, and none is volatile but chance and the clock."""
+    known = postgres(
+        "SELECT DISTINCT proname::text, provolatile::text, proretset FROM pg_catalog.pg_proc "
+        "WHERE pronamespace = 'pg_catalog'::regnamespace"
+    )
+    listed = [row for row in known if row[0] in engine("postgresql").allowed_functions]
+    assert len({name for name, _, _ in listed}) > 250
+    assert {name for name, kind, _ in listed if kind == "v"} == {"clock_timestamp", "gen_random_uuid", "random"}
+    assert [name for name, _, makes_rows in listed if makes_rows] == []
+    told = {
+        name for name, kind, _ in known if kind != "i" and name.startswith(("has_", "pg_get_", "pg_stat", "to_reg"))
+    }
+    assert [name for name in told if name not in engine("postgresql").denied_functions] == []

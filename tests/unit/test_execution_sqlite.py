@@ -22,6 +22,7 @@ from analytics_core.errors import (
     DatabaseError,
     ErrorType,
     ResultTooLargeError,
+    StatementRefusedError,
     StatementStoppedError,
     StatementTimeoutError,
 )
@@ -116,6 +117,54 @@ def test_full_text_tables_can_be_read(folder: Path) -> None:
     make_sqlite_file(folder / "text.db", "CREATE VIRTUAL TABLE f USING fts5(x)", "INSERT INTO f VALUES ('hello world')")
     with target(f"sqlite:///{folder / 'text.db'}", folder) as found:
         assert found.rows("SELECT x FROM f WHERE f MATCH 'hello'") == [("hello world",)]
+
+
+@pytest.fixture
+def library(tmp_path: Path) -> Iterator[Target]:
+    """A full-text index of each kind, a spatial one, and a table that only sounds like a part of one."""
+    make_sqlite_file(
+        tmp_path / "notes.db",
+        "CREATE VIRTUAL TABLE notes USING fts5(body)",
+        "CREATE VIRTUAL TABLE old USING fts4(body)",
+        "CREATE VIRTUAL TABLE places USING rtree(id, a, b)",
+        "INSERT INTO notes VALUES ('canary')",
+        "INSERT INTO old VALUES ('canary')",
+        "CREATE TABLE page_content (c0 TEXT)",
+        "INSERT INTO page_content VALUES ('open')",
+    )
+    with target(f"sqlite:///{tmp_path / 'notes.db'}", tmp_path) as found:
+        yield found
+
+
+@pytest.mark.parametrize(
+    "sql",
+    [
+        "SELECT c0 FROM notes_content",
+        'SELECT c0 FROM "main"."NOTES_content" AS x',
+        "SELECT c0 FROM 'notes_content'",
+        "SELECT c0 FROM [notes_content]",
+        "SELECT block FROM notes_data",
+        "SELECT 1 WHERE EXISTS (SELECT * FROM notes_docsize)",
+        "SELECT * FROM notes_idx",
+        "SELECT * FROM notes_config",
+        "SELECT * FROM old_content",
+        "SELECT * FROM old_segments",
+        "SELECT * FROM old_segdir",
+        "SELECT data FROM places_node",
+        "SELECT * FROM places_rowid",
+    ],
+)
+def test_tables_behind_an_index_cannot_be_read(library: Target, sql: str) -> None:
+    with pytest.raises(StatementRefusedError, match="they show its rows"):
+        library.run(sql)
+
+
+def test_tables_that_sound_like_parts_of_an_index_are_read(library: Target) -> None:
+    assert library.rows("SELECT c0 FROM page_content") == [("open",)]
+    assert library.rows("SELECT body FROM notes WHERE notes MATCH 'canary'") == [("canary",)]
+    assert library.rows("SELECT 'my_notes_content', body AS notes_contents FROM notes") == [
+        ("my_notes_content", "canary")
+    ]
 
 
 def test_case_is_folded_as_unicode_does(shop: Target) -> None:

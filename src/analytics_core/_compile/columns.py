@@ -38,7 +38,7 @@ def column_by_name(scope: Scope, name: str) -> ColumnExpr | FragmentExpr:
     column = scope.view.columns[own]
     if not column.expression:
         return scope.view.physical(own)
-    fragment = scope.read(column.expression, FragmentSlot.CALCULATED, f"calculated column {own!r}")
+    fragment = scope.read_stored(column.expression, FragmentSlot.CALCULATED, f"calculated column {own!r}")
     kind = scope.view.kinds[own]
     return replace(fragment, kind=fragment.kind if kind is ValueKind.UNKNOWN else kind, time=scope.view.times.get(own))
 

@@ -52,7 +52,7 @@ def saved_metric(scope: Scope, name: str) -> Output:
     stored = scope.view.metrics.get(name)
     if stored is None:
         raise UnknownMetricError(name, dataset=scope.view.dataset.table_name, known=scope.view.metrics)
-    fragment = scope.read(stored.expression, FragmentSlot.METRIC, f"metric {name!r}")
+    fragment = scope.read_stored(stored.expression, FragmentSlot.METRIC, f"metric {name!r}")
     origin = Origin(OriginKind.DATASET, f"metric {name!r}")
     return _metric_output(fragment, label=name, kind=fragment.kind, origin=origin)
 

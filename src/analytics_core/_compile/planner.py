@@ -229,7 +229,7 @@ def _fixed_conditions(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause
         clauses.append(Clause(Condition(fragment), Origin(OriginKind.PAYLOAD, "extras.where")))
     predicate = scope.view.dataset.fetch_values_predicate
     if query.apply_fetch_values_predicate and predicate:
-        fragment = scope.read(predicate, FragmentSlot.WHERE, "fetch_values_predicate")
+        fragment = scope.read_stored(predicate, FragmentSlot.WHERE, "fetch_values_predicate")
         clauses.append(Clause(Condition(fragment), Origin(OriginKind.DATASET, "fetch_values_predicate")))
     return tuple(clauses)
 

@@ -37,6 +37,7 @@ class Scope:
     """The surroundings of one query while it is planned; `now` is aware UTC.
 
     `template_range` gives the query's range once a template that reads it was rendered, before that None.
+    `only_listed` says that who asks may not write SQL: fragments of the query use listed functions only.
     """
 
     view: DatasetView
@@ -46,15 +47,24 @@ class Scope:
     render: RenderTemplate
     template_range: Callable[[], TimeRange | None] = lambda: None
     advanced_types: Mapping[str, AdvancedDataType] = field(default_factory=dict)
+    only_listed: bool = False
 
     def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
-        """Return a user's SQL as one checked expression; `place` names it in errors and origins."""
+        """Return SQL of the query as one checked expression; `place` names it in errors and origins."""
+        return self._parse(text, slot, place, only_listed=self.only_listed)
+
+    def read_stored(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
+        """Return SQL of the dataset, which people with the right to write it stored, as one checked expression."""
+        return self._parse(text, slot, place, only_listed=False)
+
+    def _parse(self, text: str, slot: FragmentSlot, place: str, *, only_listed: bool) -> FragmentExpr:
         return self.parser.parse(
             self.render(text),
             spec=self.view.spec,
             slot=slot,
             place=place,
             names=self.view.names,
+            only_listed=only_listed,
         )
 
 

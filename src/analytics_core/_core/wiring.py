@@ -68,7 +68,7 @@ def build_runtime(parts: Parts) -> Runtime:
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
     statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types()
     templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
-    parser = FragmentParser(max_length=settings.max_fragment_length)
+    parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)

@@ -1,7 +1,8 @@
 """Functions that no user's SQL may call, engine by engine: files, network, sleep, locks, session, hidden SQL.
 
 The second wall is the session itself (read-only, limits, grants); this list stops what it would still let through.
-A name may also be a package (`utl_http`): it denies every function in it.
+A name may also be a package (`utl_http`): it denies every function in it. `has_*_privilege` denies a family of names,
+`!pg_typeof` takes one out of its family.
 """
 
 from __future__ import annotations
@@ -10,10 +11,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Final
 
-
-def _names(*groups: str) -> frozenset[str]:
-    return frozenset(name for group in groups for name in group.split())
-
+from analytics_core._engines.name_sets import NameSet, name_set
 
 _POSTGRES_FILES: Final = """
     pg_read_file pg_read_binary_file pg_ls_dir pg_ls_logdir pg_ls_waldir pg_ls_tmpdir pg_ls_archive_statusdir
@@ -50,12 +48,25 @@ _POSTGRES_HIDDEN_SQL: Final = """
     postgres_fdw_get_connections postgres_fdw_disconnect postgres_fdw_disconnect_all
     http http_get http_post http_put http_delete http_patch http_head
 """
+_POSTGRES_CATALOG: Final = """
+    pg_* !pg_catalog !pg_typeof !pg_column_size !pg_column_compression !pg_size_pretty !pg_size_bytes
+    !pg_client_encoding !pg_char_to_encoding !pg_encoding_to_char !pg_input_is_valid !pg_wal_lsn_diff
+    !pg_backend_pid !pg_my_temp_schema !pg_is_in_recovery !pg_postmaster_start_time !pg_conf_load_time
+    has_*_privilege row_security_active current_setting current_query getpgusername to_regclass to_regcollation
+    to_regnamespace to_regoper to_regoperator to_regproc to_regprocedure to_regrole to_regtype regclass regcollation
+    regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype obj_description
+    col_description shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port txid_*
+    aclexplode acldefault makeaclitem aclinsert aclremove aclcontains *_to_xml_and_xmlschema *_to_xmlschema
+    binary_upgrade_* amvalidate lo_* gin_clean_* brin_* stv_*
+"""
+"""Answers of the catalog: names that it looks up at run time, definitions, sizes, settings, what others may and do."""
+
 _MYSQL: Final = """
     load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock
     master_pos_wait master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids
     nextval setval lastval last_insert_id found_rows row_count sys_exec sys_eval sys_get sys_set
     lib_mysqludf_sys_info spider_direct_sql spider_bg_direct_sql spider_copy_tables spider_flush_table_mon_cache
-    wsrep_sync_wait_upto_gtid wsrep_last_seen_gtid http_get http_post sys
+    wsrep_* master_* binlog_gtid_pos gtid_* mysql performance_schema http_get http_post sys
 """
 _SQLITE: Final = """
     load_extension readfile writefile edit fts3_tokenizer lsdir fsdir zipfile sqlar_compress sqlar_uncompress
@@ -65,7 +76,8 @@ _SQLITE: Final = """
     pragma_compile_options pragma_collation_list pragma_integrity_check pragma_quick_check pragma_foreign_key_check
     pragma_optimize pragma_user_version pragma_schema_version pragma_data_version pragma_journal_mode
     pragma_temp_store_directory pragma_wal_checkpoint pragma_cache_size pragma_page_count pragma_freelist_count
-    dbstat sqlite_dbpage sqlite_stmt sqlite_memstat completion carray csv
+    pragma_* dbstat sqlite_* bytecode tables_used completion carray csv rtreecheck rtreenode rtreedepth optimize
+    fts3tokenize fts5vocab
 """
 _DUCKDB: Final = """
     read_csv read_csv_auto sniff_csv read_json read_json_auto read_json_objects read_json_objects_auto
@@ -84,25 +96,32 @@ _DUCKDB: Final = """
     nextval currval checkpoint force_checkpoint enable_logging disable_logging truncate_duckdb_logs write_log
     sleep_ms pg_sleep repeat_row add_parquet_key
     enable_profiling disable_profiling enable_profile disable_profile
+    duckdb_* pragma_* pg_* !pg_typeof !pg_size_pretty !pg_catalog has_*_privilege read_* *_scan current_query
+    current_query_id current_connection_id current_transaction_id txid_current obj_description col_description
+    shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port
 """
 _CLICKHOUSE: Final = """
     file filecluster url urlcluster remote remotesecure cluster clusterallreplicas s3 s3cluster gcs hdfs hdfscluster
     azureblobstorage azureblobstoragecluster deltalake deltalakecluster hudi hudicluster iceberg icebergs3
     icebergcluster mysql postgresql mongodb redis sqlite jdbc odbc executable input dictionary merge mergetreeindex
     view viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats sleep sleepeachrow joinget
-    joingetornull dictget dictgetordefault dictgetornull dictgetall dictgethierarchy dicthas dictisin dictgetchildren
-    dictgetdescendants dictgetstring dictgetuint64 dictgetint64 dictgetfloat64 dictgetdate dictgetdatetime dictgetuuid
-    catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol demangle showcertificate
-    getserverport getserversetting getmacro fqdn hostname tcpport serveruuid filesystemavailable filesystemcapacity
-    filesystemunreserved currentprofiles enabledprofiles defaultprofiles generateserialid hascolumnintable
-    transactionid transactionlatestsnapshot
-    globalin notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset notinignoreset
-    globalinignoreset globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset
-    globalnotnullinignoreset
+    joingetornull dictget dictgetordefault dictgetornull dictgetall dictgethierarchy dicthas dictisin
+    dictgetchildren dictgetdescendants dictgetstring dictgetuint64 dictgetint64 dictgetfloat64 dictgetdate
+    dictgetdatetime dictgetuuid catboostevaluate modelevaluate addresstoline addresstolinewithinlines
+    addresstosymbol demangle showcertificate getserverport getserversetting getmacro fqdn hostname tcpport
+    serveruuid filesystemavailable filesystemcapacity filesystemunreserved currentprofiles enabledprofiles
+    defaultprofiles generateserialid hascolumnintable transactionid transactionlatestsnapshot globalin notin
+    globalnotin nullin notnullin globalnullin globalnotnullin inignoreset notinignoreset globalinignoreset
+    globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset globalnotnullinignoreset
+    currentuser user initialuser authenticateduser currentroles enabledroles defaultroles currentdatabase getsetting
+    getsettingordefault queryid initialqueryid connectionid displayname getoskernelversion zookeepersessionuptime
+    getclienthttpheader !urlhash !urlhierarchy !urlpathhierarchy dictget* sleep* file* s3* url* remote* cluster*
+    hdfs* azure* iceberg* !icebergbucket !icebergtruncate
 """
 _TRINO: Final = "query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"
 _BIGQUERY: Final = "external_query appends changes external_object_transform ml ai keys obj"
 _SNOWFLAKE: Final = """
+    system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl
     system$wait system$cancel_query system$cancel_all_queries system$abort_session system$abort_transaction
     system$send_email system$send_snowflake_notification system$get_privatelink_config system$whitelist
     system$allowlist system$authorize_privatelink system$global_account_set_parameter system$pipe_force_resume
@@ -124,33 +143,40 @@ _MSSQL: Final = """
     openrowset openquery opendatasource openxml xp_cmdshell xp_dirtree xp_fileexist xp_subdirs xp_regread xp_regwrite
     fn_xe_file_target_read_file fn_get_audit_file fn_trace_gettable fn_trace_getinfo fn_dblog fn_dump_dblog
     fn_get_sql fn_virtualfilestats dm_os_file_exists dm_os_enumerate_filesystem ai_generate_embeddings
-    predict session_context context_info
+    predict session_context context_info object_definition has_perms_by_name fn_my_permissions fn_builtin_permissions
+    serverproperty connectionproperty sessionproperty databasepropertyex dm_* fn_get_audit_* has_dbaccess
+    stats_date loginproperty pwdencrypt pwdcompare
 """
 _ORACLE: Final = """
     utl_http utl_file utl_tcp utl_smtp utl_mail utl_inaddr utl_url dbms_lock dbms_session dbms_scheduler dbms_job
     dbms_pipe dbms_alert dbms_sql dbms_xmlgen dbms_xmlquery dbms_xmlstore dbms_xslprocessor dbms_xmlsave dbms_java
-    dbms_java_test dbms_lob dbms_advisor dbms_aq dbms_aqadm dbms_backup_restore dbms_cloud dbms_cloud_ai dbms_datapump
-    dbms_file_transfer dbms_flashback dbms_ldap dbms_network_acl_admin dbms_redefinition dbms_repair
+    dbms_java_test dbms_lob dbms_advisor dbms_aq dbms_aqadm dbms_backup_restore dbms_cloud dbms_cloud_ai
+    dbms_datapump dbms_file_transfer dbms_flashback dbms_ldap dbms_network_acl_admin dbms_redefinition dbms_repair
     dbms_system dbms_sys_sql dbms_utility dbms_vector dbms_streams dbms_metadata dbms_export_extension ctxsys ordsys
-    httpuritype dburitype xdburitype uritype urifactory bfilename sys_context userenv sleep
+    dbms_* !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype
+    urifactory bfilename sys_context userenv sleep
 """
 _DRUID: Final = "extern http s3 hdfs localfiles inline azure azurestorage googlecloud table_append external"
 
-DENIED_FUNCTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
+DENIED_FUNCTIONS: Mapping[str, NameSet] = MappingProxyType(
     {
-        "sqlite": _names(_SQLITE),
-        "duckdb": _names(_DUCKDB),
-        "postgresql": _names(_POSTGRES_FILES, _POSTGRES_SESSION, _POSTGRES_HIDDEN_SQL),
-        "redshift": _names(_POSTGRES_FILES, _POSTGRES_SESSION, _POSTGRES_HIDDEN_SQL, "explain_model"),
-        "mysql": _names(_MYSQL),
-        "clickhouse": _names(_CLICKHOUSE),
-        "trino": _names(_TRINO),
-        "bigquery": _names(_BIGQUERY),
-        "snowflake": _names(_SNOWFLAKE),
-        "databricks": _names(_DATABRICKS),
-        "mssql": _names(_MSSQL),
-        "oracle": _names(_ORACLE),
-        "druid": _names(_DRUID),
+        "sqlite": name_set(_SQLITE),
+        "duckdb": name_set(_DUCKDB),
+        "postgresql": name_set(_POSTGRES_FILES, _POSTGRES_SESSION, _POSTGRES_HIDDEN_SQL, _POSTGRES_CATALOG),
+        "redshift": name_set(
+            _POSTGRES_FILES, _POSTGRES_SESSION, _POSTGRES_HIDDEN_SQL, _POSTGRES_CATALOG, "explain_model"
+        ),
+        "mysql": name_set(_MYSQL),
+        "clickhouse": name_set(_CLICKHOUSE),
+        "trino": name_set(_TRINO),
+        "presto": name_set(_TRINO),
+        "bigquery": name_set(_BIGQUERY),
+        "snowflake": name_set(_SNOWFLAKE),
+        "databricks": name_set(_DATABRICKS),
+        "spark": name_set(_DATABRICKS),
+        "mssql": name_set(_MSSQL),
+        "oracle": name_set(_ORACLE),
+        "druid": name_set(_DRUID),
     }
 )
 """Engine name -> lower-case names of functions that read files, reach the network, sleep or change the session."""

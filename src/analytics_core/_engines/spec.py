@@ -16,6 +16,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engines.fences import Fence, limited_by_bigint
+from analytics_core._engines.name_sets import NO_NAMES, NameSet
 from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
@@ -126,7 +127,9 @@ class EngineSpec:
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
-        denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session).
+        denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session, catalog).
+        allowed_functions: lower-case names of the functions and types that fragments of people without the right to
+            write SQL may use.
     """
 
     name: str
@@ -162,7 +165,8 @@ class EngineSpec:
     tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = _the_node_itself
     nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
     error_patterns: tuple[ErrorPattern, ...] = ()
-    denied_functions: frozenset[str] = frozenset()
+    denied_functions: NameSet = NO_NAMES
+    allowed_functions: NameSet = NO_NAMES
     allows_joins: bool = True
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True

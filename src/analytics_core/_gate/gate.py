@@ -26,8 +26,8 @@ from analytics_core.errors import DatabaseAccessError
 class Admission:
     """Proof that an actor may read a dataset: the row filters that bind them there, and the identity to connect with.
 
-    `ruled` knows the rules on the relations that the dataset's SQL may read. Only `Gate.admit` makes one, and
-    `Gate.run` takes nothing without it.
+    `ruled` knows the rules on the relations that the dataset's SQL may read; `writes_sql` says whether the actor may
+    run SQL of their own on the database. Only `Gate.admit` makes one, and `Gate.run` takes nothing without it.
     """
 
     actor: Actor
@@ -37,6 +37,7 @@ class Admission:
     row_filters: tuple[RowFilter, ...]
     ruled: RuledActor
     identity: str | None
+    writes_sql: bool
 
 
 class Gate:
@@ -71,6 +72,7 @@ class Gate:
             row_filters=self._row_security.on_dataset(ruled),
             ruled=ruled,
             identity=actor.identity_on(database),
+            writes_sql=self._policy.can_query_database(actor, database),
         )
 
     def source(self, admission: Admission, sql: str | None) -> TableSource | SqlSource:

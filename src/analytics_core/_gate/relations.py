@@ -15,6 +15,9 @@ from analytics_core.errors import StatementRefusedError
 _TABLES_AFTER_IN: Final = frozenset({"sqlite", "clickhouse"})
 """Where `a IN t` reads a table; elsewhere it tests membership in a list."""
 
+_FUNCTIONS_AS_RELATIONS: Final = frozenset({"sqlite", "duckdb"})
+"""Where a function that makes rows can be read without parentheses."""
+
 _ROW_MAKERS: Final = frozenset(
     {
         "generate_series", "generate_subscripts", "range", "unnest", "explode", "explode_outer", "posexplode",
@@ -92,9 +95,9 @@ def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
         return
     if not isinstance(inner, exp.Identifier) or not node.name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
-    if node.name.lower() in spec.denied_functions:
+    if spec.dialect in _FUNCTIONS_AS_RELATIONS and node.name.lower() in spec.denied_functions.names:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
-    refuse_revealing(node.name, spec, schema=node.db)
+    refuse_revealing(node.name, spec, schema=node.db, catalog=node.catalog)
     if _is_file(node.name, spec):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 

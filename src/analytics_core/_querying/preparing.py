@@ -44,9 +44,17 @@ class Preparer:
         *,
         now: datetime,
         templates: BoundTemplates,
+        only_listed: bool = False,
     ) -> PreparedQuery:
-        """Return the prepared query; QueryError when it cannot be honoured."""
-        scope = replace(self.scope(view, now=now, render=templates.render), template_range=templates.range_read)
+        """Return the prepared query; QueryError when it cannot be honoured.
+
+        `only_listed`: who asks may not write SQL, and uses the functions of the engine's list.
+        """
+        scope = replace(
+            self.scope(view, now=now, render=templates.render),
+            template_range=templates.range_read,
+            only_listed=only_listed,
+        )
         plan = plan_query(query, scope, request)
         return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
 

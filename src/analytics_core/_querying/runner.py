@@ -248,7 +248,9 @@ class QueryRunner:
         templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
         left = templates.without_removed_filters(query)
-        main = self._preparer.prepare(left, view, request, now=call.now, templates=templates)
+        main = self._preparer.prepare(
+            left, view, request, now=call.now, templates=templates, only_listed=not where.admission.writes_sql
+        )
         taken_over = templates.taken_over(query)
         if not taken_over and not templates.counts_seconds:
             return view, main
@@ -266,7 +268,14 @@ class QueryRunner:
         loaded, request = where.loaded, comparison.request
         templates = self._templates.for_query(query, loaded.dataset, loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
-        return self._preparer.prepare(comparison.query, view, request, now=call.now, templates=templates)
+        return self._preparer.prepare(
+            comparison.query,
+            view,
+            request,
+            now=call.now,
+            templates=templates,
+            only_listed=not where.admission.writes_sql,
+        )
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from enum import StrEnum
+from types import MappingProxyType
 from typing import Final
 
 from sqlglot import Token, exp
@@ -24,6 +26,7 @@ from analytics_core._compile.fragments.sql_nodes import (
     reads_relation,
     refuse_misplaced,
     refuse_unknown_nodes,
+    types_by_name,
 )
 from analytics_core._compile.fragments.sql_text import (
     Refuse,
@@ -32,6 +35,7 @@ from analytics_core._compile.fragments.sql_text import (
     parse_scalar,
     read_tokens,
     refuse_denied,
+    refuse_unlisted,
     write_sql,
 )
 from analytics_core._compile.plan import FragmentExpr
@@ -60,7 +64,7 @@ _WITH_WINDOWS: Final = frozenset(
     {FragmentSlot.METRIC, FragmentSlot.COLUMN, FragmentSlot.CALCULATED, FragmentSlot.ORDER}
 )
 _CONDITIONS: Final = frozenset({FragmentSlot.WHERE, FragmentSlot.HAVING, FragmentSlot.ROW_RULE})
-_Key = tuple[str, str, str, FragmentSlot, FragmentNames, bool]
+_Key = tuple[str, str, str, FragmentSlot, FragmentNames, bool, bool]
 
 
 class FragmentParser:
@@ -69,10 +73,18 @@ class FragmentParser:
     Args:
         max_length: characters of one fragment.
         cache_size: how many parsed fragments are kept.
+        allowed: functions and types, by engine name, that fragments of anybody may use besides those of the engine.
     """
 
-    def __init__(self, *, max_length: int = 20_000, cache_size: int = 2_000) -> None:
+    def __init__(
+        self,
+        *,
+        max_length: int = 20_000,
+        cache_size: int = 2_000,
+        allowed: Mapping[str, AbstractSet[str]] = MappingProxyType({}),
+    ) -> None:
         self._max_length = max_length
+        self._allowed = {engine: frozenset(map(str.lower, names)) for engine, names in allowed.items()}
         self._cache_size = cache_size
         self._parsed: OrderedDict[_Key, FragmentExpr] = OrderedDict()
         self._lock = threading.Lock()
@@ -86,22 +98,36 @@ class FragmentParser:
         place: str,
         names: FragmentNames,
         allow_subqueries: bool = False,
+        only_listed: bool = False,
     ) -> FragmentExpr:
         """Return `text` as one checked expression whose columns are qualified; `place` names it in errors.
 
-        The tree of the answer is shared: copy it before changing it.
+        With `only_listed` it may use the functions and types of the engine's list alone, and those that the host added:
+        it comes from somebody who may not write SQL. The tree of the answer is shared: copy it before changing it.
 
         Raises:
             FragmentError: not one expression of the kind that the slot takes, or a function that is not allowed.
             SubqueryNotAllowedError: it reads a relation of its own.
             UnknownColumnError: it names a column that the dataset does not have.
         """
-        key = (text, spec.name, spec.dialect, slot, names, allow_subqueries)
+        key = (text, spec.name, spec.dialect, slot, names, allow_subqueries, only_listed)
         found = self._find(key)
         if found is None:
             found = self._parse(text, spec, slot, place, names, allow_subqueries=allow_subqueries)
+            if only_listed:
+                self._refuse_unlisted(found, spec, place)
             self._keep(key, found)
         return found
+
+    def _refuse_unlisted(self, parsed: FragmentExpr, spec: EngineSpec, place: str) -> None:
+        """Refuse functions and types beyond the lists, in the text as it is sent."""
+
+        def refuse(what: str) -> FragmentError:
+            return FragmentError(f"{place}: {what}")
+
+        assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
+        allowed = spec.allowed_functions | self._allowed.get(spec.name, ())
+        refuse_unlisted(read_tokens(parsed.sql, spec.dialect, refuse), types_by_name(parsed.tree), allowed, refuse)
 
     def _find(self, key: _Key) -> FragmentExpr | None:
         with self._lock:

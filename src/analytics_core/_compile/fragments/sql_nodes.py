@@ -53,20 +53,13 @@ _ROWS_BY_DIALECT: Final = frozenset(
         ("duckdb", "stats"),  # the smallest and largest value of a column, row rules or not
     }
 )  # fmt: skip
-_POSTGRES_CATALOG: Final = frozenset(
+_CATALOG_TYPES: Final = frozenset(
     {
-        "pg_available_extension_versions", "pg_available_extensions", "pg_config", "pg_cursor",
-        "pg_event_trigger_ddl_commands", "pg_event_trigger_dropped_objects", "pg_extension_update_paths",
-        "pg_get_backend_memory_contexts", "pg_get_catalog_foreign_keys", "pg_get_keywords", "pg_get_multixact_members",
-        "pg_get_publication_tables", "pg_get_replication_slots", "pg_get_shmem_allocations",
-        "pg_get_wal_resource_managers", "pg_lock_status", "pg_mcv_list_items", "pg_options_to_table",
-        "pg_partition_ancestors", "pg_partition_tree", "pg_prepared_statement", "pg_prepared_xact",
-        "pg_show_all_file_settings", "pg_show_all_settings", "pg_show_replication_origin_status", "pg_snapshot_xip",
-        "pg_tablespace_databases", "pg_timezone_abbrevs", "pg_timezone_names",
+        "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
+        "regprocedure", "regrole", "regtype", "aclitem",
     }
 )  # fmt: skip
-_POSTGRES_STATISTICS: Final = "pg_stat_get_"
-"""The functions behind PostgreSQL's catalog views: what others run, and how many rows their tables have."""
+"""Types of PostgreSQL whose values are names, looked up in the catalog while the statement runs."""
 
 _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.In, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Overlaps,
@@ -76,6 +69,7 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 
 def refuse_unknown_nodes(tree: exp.Expr, refuse: Refuse, *, queries: bool) -> None:
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
+    _refuse_catalog_types(tree, refuse)
     allowed = _ALLOWED + _RELATIONS if queries else _ALLOWED
     for node in tree.walk():
         if isinstance(node, _NEVER):
@@ -98,14 +92,25 @@ def _reads(node: exp.Expr, dialect: str) -> bool:
         return True
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT or reads_catalog(name)
+        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
     return isinstance(node, exp.In) and dialect in ("sqlite", "clickhouse") and node.args.get("field") is not None
 
 
-def reads_catalog(name: str) -> bool:
-    """Tell whether a function of PostgreSQL is one of those behind its catalog views."""
-    return name.startswith(_POSTGRES_STATISTICS) or name in _POSTGRES_CATALOG
+def types_by_name(tree: exp.Expr) -> Iterator[str]:
+    """Yield the types in a tree that the parser does not know as its own, in lower case and without their schema."""
+    for node in tree.find_all(exp.DataType, exp.ObjectIdentifier):
+        if isinstance(node, exp.ObjectIdentifier):
+            yield str(node.this).lower()
+        elif node.this is exp.DType.USERDEFINED and (kind := node.args.get("kind")):
+            yield (kind.name if isinstance(kind, exp.Expr) else str(kind)).rpartition(".")[2].lower()
+
+
+def _refuse_catalog_types(tree: exp.Expr, refuse: Refuse) -> None:
+    """Refuse casts to types whose values are looked up in the catalog: they tell what there is by failing."""
+    for name in types_by_name(tree):
+        if name.lstrip("_") in _CATALOG_TYPES:
+            raise refuse(f"the type {name} is not allowed: it looks names up in the catalog")
 
 
 def refuse_misplaced(tree: exp.Expr, refuse: Refuse) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -68,26 +68,75 @@ def called_names(tokens: Sequence[Token]) -> Iterator[str]:
 
     `pg_catalog.pg_sleep(1)` gives `pg_sleep` and `pg_catalog`: a package may be denied as a whole.
     """
+    return (token.text.lower() for call in _calls(tokens) for token in call)
+
+
+def _calls(tokens: Sequence[Token]) -> Iterator[list[Token]]:
+    """Yield the tokens of the name before each `(`: the last part first."""
     for position, token in enumerate(tokens):
         if token.token_type is not TokenType.L_PAREN:
             continue
-        before = position - 1
+        before, parts = position - 1, []
         while before >= 0 and _may_name(tokens[before]):
-            yield tokens[before].text.lower()
+            parts.append(tokens[before])
             if before < 2 or tokens[before - 1].token_type is not TokenType.DOT:
                 break
             before -= 2
+        yield parts
 
 
 def _may_name(token: Token) -> bool:
     return token.token_type in _NAMES or token.text.replace("_", "").replace("$", "").isalnum()
 
 
-def refuse_denied(tokens: Sequence[Token], denied: frozenset[str], refuse: Refuse) -> None:
-    """Refuse calls of functions that reach files, the network, the session or other statements."""
+def refuse_denied(tokens: Sequence[Token], denied: Container[str], refuse: Refuse) -> None:
+    """Refuse calls of functions that reach files, the network, the session, the catalog or other statements."""
     for name in called_names(tokens):
         if name in denied:
             raise refuse(f"the function {name} is not allowed")
+
+
+_GRAMMAR: Final = frozenset(
+    {
+        "ALL", "AND", "ANY", "AS", "ASC", "BETWEEN", "BY", "CASE", "COLLATE", "DESC", "DISTINCT", "DIV", "ELSE", "END",
+        "ESCAPE", "FILTER", "FOR", "FROM", "GLOB", "GROUP", "GROUPS", "ILIKE", "IN", "INTERVAL", "IS", "LIKE", "MATCH",
+        "MOD", "NOT", "ON", "OR", "ORDER", "OVER", "OVERLAPS", "PARTITION", "RANGE", "REGEXP", "RLIKE", "ROWS",
+        "SEPARATOR", "SIMILAR", "SOME", "THEN", "TO", "USING", "WHEN", "WHERE", "WITHIN", "XOR",
+    }
+)  # fmt: skip
+"""Words that may stand before a parenthesis and call nothing."""
+
+_BARE_CALLS: Final = frozenset(
+    {
+        "current_catalog", "current_database", "current_path", "current_role", "current_schema", "current_user",
+        "session_user", "system_user", "user",
+    }
+)  # fmt: skip
+"""Functions that are called without parentheses and tell of the session."""
+
+
+def refuse_unlisted(tokens: Sequence[Token], types: Iterable[str], allowed: Container[str], refuse: Refuse) -> None:
+    """Refuse each function, package of functions and type that the list does not name."""
+    for name in (*_plain_calls(tokens), *types):
+        if name not in allowed:
+            raise refuse(
+                f"the function or type {name} is not on the list for people who may not write SQL on this database; "
+                "ask for a saved metric or calculated column, or to add it to Settings.allowed_functions"
+            )
+
+
+def _plain_calls(tokens: Sequence[Token]) -> Iterator[str]:
+    """Yield the names of `called_names` without words of the grammar, and the calls that need no parentheses."""
+    for call in _calls(tokens):
+        is_word = len(call) == 1 and _is_plain(call[0]) and call[0].text.upper() in _GRAMMAR
+        yield from () if is_word else (token.text.lower() for token in call)
+    for token in tokens:
+        if _is_plain(token) and token.text.lower() in _BARE_CALLS:
+            yield token.text.lower()
+
+
+def _is_plain(token: Token) -> bool:
+    return token.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
 
 
 def parse_scalar(text: str, tokens: Sequence[Token], dialect: str, refuse: Refuse) -> exp.Expr:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -135,5 +136,6 @@ def bigquery_spec() -> EngineSpec:
         allows_cost_estimate=True,
         error_patterns=ERROR_PATTERNS.get("bigquery", ()),
         closes_group_keys=True,
-        denied_functions=DENIED_FUNCTIONS.get("bigquery", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["bigquery"],
+        allowed_functions=ALLOWED_FUNCTIONS["bigquery"],
     )

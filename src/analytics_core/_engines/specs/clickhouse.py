@@ -13,6 +13,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -182,5 +183,6 @@ def clickhouse_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get("clickhouse", ()),
-        denied_functions=DENIED_FUNCTIONS.get("clickhouse", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["clickhouse"],
+        allowed_functions=ALLOWED_FUNCTIONS["clickhouse"],
     )

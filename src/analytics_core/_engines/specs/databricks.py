@@ -11,6 +11,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import fences, nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -129,5 +130,6 @@ def _spec(
         value_kind=kind_reader(_KINDS),
         null_safe_equal=operators.null_safe_equal,
         error_patterns=ERROR_PATTERNS.get(name, ()),
-        denied_functions=DENIED_FUNCTIONS.get(name, frozenset()),
+        denied_functions=DENIED_FUNCTIONS[name],
+        allowed_functions=ALLOWED_FUNCTIONS[name],
     )

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -127,5 +128,6 @@ def druid_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         allows_joins=False,
         error_patterns=ERROR_PATTERNS.get("druid", ()),
-        denied_functions=DENIED_FUNCTIONS.get("druid", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["druid"],
+        allowed_functions=ALLOWED_FUNCTIONS["druid"],
     )

@@ -9,6 +9,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import fences, nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -146,5 +147,6 @@ def duckdb_spec() -> EngineSpec:
         nulls_first_by_default=_nulls_first,
         fence=fences.materialised,
         error_patterns=ERROR_PATTERNS.get("duckdb", ()),
-        denied_functions=DENIED_FUNCTIONS.get("duckdb", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["duckdb"],
+        allowed_functions=ALLOWED_FUNCTIONS["duckdb"],
     )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -229,5 +230,6 @@ def mssql_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal_spelled,
         allows_cte_in_subquery=False,
         error_patterns=ERROR_PATTERNS.get("mssql", ()),
-        denied_functions=DENIED_FUNCTIONS.get("mssql", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["mssql"],
+        allowed_functions=ALLOWED_FUNCTIONS["mssql"],
     )

@@ -12,6 +12,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import fences, nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -262,5 +263,6 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         fence=fences.limited(2**64 - 1),
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("mysql", ()),
-        denied_functions=DENIED_FUNCTIONS.get("mysql", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["mysql"],
+        allowed_functions=ALLOWED_FUNCTIONS["mysql"],
     )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -183,5 +184,6 @@ def oracle_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal_spelled,
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get("oracle", ()),
-        denied_functions=DENIED_FUNCTIONS.get("oracle", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["oracle"],
+        allowed_functions=ALLOWED_FUNCTIONS["oracle"],
     )

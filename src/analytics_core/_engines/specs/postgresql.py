@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import fences, nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -156,5 +157,6 @@ def postgresql_spec() -> EngineSpec:
         guards_by_case=True,
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("postgresql", ()),
-        denied_functions=DENIED_FUNCTIONS.get("postgresql", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["postgresql"],
+        allowed_functions=ALLOWED_FUNCTIONS["postgresql"],
     )

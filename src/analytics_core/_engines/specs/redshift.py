@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -121,5 +122,6 @@ def redshift_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal_spelled,
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get("redshift", ()),
-        denied_functions=DENIED_FUNCTIONS.get("redshift", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["redshift"],
+        allowed_functions=ALLOWED_FUNCTIONS["redshift"],
     )

@@ -11,6 +11,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -132,5 +133,6 @@ def snowflake_spec() -> EngineSpec:
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
         error_patterns=ERROR_PATTERNS.get("snowflake", ()),
-        denied_functions=DENIED_FUNCTIONS.get("snowflake", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["snowflake"],
+        allowed_functions=ALLOWED_FUNCTIONS["snowflake"],
     )

@@ -12,6 +12,7 @@ from decimal import Decimal
 from sqlglot import exp
 
 from analytics_core._engines import fences, nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.kinds import kind_reader
@@ -103,6 +104,7 @@ def sqlite_spec() -> EngineSpec:
         fence=fences.limited(-1),
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("sqlite", ()),
-        denied_functions=DENIED_FUNCTIONS.get("sqlite", frozenset()),
+        denied_functions=DENIED_FUNCTIONS["sqlite"],
+        allowed_functions=ALLOWED_FUNCTIONS["sqlite"],
         compares_moments_as_text=True,
     )

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from sqlglot import exp
 
 from analytics_core._engines import nodes, operators
+from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
 from analytics_core._engines.bounds import Moment, MomentComparison, written_format, written_text
 from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
@@ -152,5 +153,6 @@ def _spec(*, name: str, label: str, driver: str, moment: Callable[[exp.Expr, Tim
         null_safe_equal=operators.null_safe_equal,
         nulls_first_by_default=_nulls_first,
         error_patterns=ERROR_PATTERNS.get(name, ()),
-        denied_functions=DENIED_FUNCTIONS.get(name, frozenset()),
+        denied_functions=DENIED_FUNCTIONS[name],
+        allowed_functions=ALLOWED_FUNCTIONS[name],
     )

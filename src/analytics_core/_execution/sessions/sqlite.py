@@ -6,6 +6,7 @@ opens the same name. Its connections are `query_only`, and the authoriser keeps 
 
 from __future__ import annotations
 
+import re
 import sqlite3
 import time
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
     start_statement,
 )
+from analytics_core.errors import StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
 _RECURSIVE = 33  # SQLITE_RECURSIVE, not named by the module
@@ -70,6 +72,8 @@ class SqliteSession(Session):
     def run(self, request: RunRequest) -> Fetched:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
         refuse_unless_reading(request.statement.sql)
+        raw: Any = request.connection.connection.driver_connection
+        _refuse_parts_of_indexes(raw, request.statement.sql)
         with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
             return read_result(start_statement(request), request, adapt_kind=_sqlite_kind)
 
@@ -95,6 +99,27 @@ class SqliteSession(Session):
         """Let a database in memory go."""
         if anchor := self._anchors.pop(sqlite_target(request), None):
             anchor.close()
+
+
+_PART_OF_INDEX = re.compile(
+    r"_(?:data|idx|content|docsize|config|segments|segdir|stat|node|rowid|parent)\b", re.IGNORECASE
+)
+_VIRTUAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
+
+
+def _refuse_parts_of_indexes(raw: sqlite3.Connection, sql: str) -> None:
+    """Refuse a statement that names a shadow table of a full-text or spatial index: rules stand on the index alone.
+
+    The name counts wherever it stands, in a text too: SQLite reads a table by its name in single quotes.
+    """
+    if not _PART_OF_INDEX.search(sql):
+        return
+    for (name,) in raw.execute(_VIRTUAL_TABLES).fetchall():
+        written = re.escape(name.replace('"', '""'))
+        if re.search(rf"(?<!\w){written}{_PART_OF_INDEX.pattern}", sql, re.IGNORECASE):
+            raise StatementRefusedError(
+                f"the tables behind the index {name} are not allowed: they show its rows; read {name} itself"
+            )
 
 
 def _connect(target: str) -> sqlite3.Connection:
