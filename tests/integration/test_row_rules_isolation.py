@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -32,7 +32,8 @@ COUNT = {**SUM, "aggregate": "COUNT", "label": "count"}
 GROUPED = {"columns": ["region"], "metrics": [COUNT, SUM]}
 TIMED = {"granularity": "sold_on", "time_range": "2024-01-01 : 2025-01-01"}
 SERIES = {"series_columns": ["region"], "series_limit": 1}
-ROADS: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]] = {
+Roads = Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any]]]
+ROADS: Roads = {
     "raw rows": (RAW, {}),
     "results": (RAW, {"result_type": "results"}),
     "samples": ({}, {"result_type": "samples"}),
@@ -98,11 +99,13 @@ def dataset_of(world: TenantWorld, table: str) -> int:
     return 1 + list(TABLES).index(table)
 
 
-def answers(world: TenantWorld, user: str) -> dict[str, Any]:
+def answers(
+    world: TenantWorld, user: str, roads: Roads = ROADS, tables: Sequence[str] = tuple(TABLES)
+) -> dict[str, Any]:
     """Return what somebody is told on every road, over every table."""
     core, told = world.user(user), {}
-    for table in TABLES:
-        for road, (query, options) in ROADS.items():
+    for table in tables:
+        for road, (query, options) in roads.items():
             source = {"id": dataset_of(world, table), "type": "table"}
             asked = {"datasource": source, "queries": [dict(query)], "force": True, **options}
             result = core.charts.data(asked).results[0]
@@ -184,3 +187,65 @@ def test_rules_that_cannot_be_read_stop_every_road(world: TenantWorld) -> None:
     finally:
         world.mend_rules()
     assert world.user("acme").charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [RAW]}).results[0].data
+
+
+TRAPS = {
+    "sqlite": "ABS(CASE WHEN amount > 100 THEN -9223372036854775807 - 1 ELSE 1 END) > 0",
+    "duckdb": "CAST(amount AS TINYINT) > -100",
+    "postgresql": "1 / (amount - 1000000) > -5",
+    "mysql": "EXP(amount) > -1",
+}
+"""Conditions that hold on each own row, and fail on a row whose amount is 1000000."""
+
+
+def trapped_roads(trap: str) -> Roads:
+    """Return every road with a condition that fails on foreign rows, and what else can hold a fragment."""
+    flag = {"label": "flag", "sqlExpression": f"CASE WHEN {trap} THEN 1 ELSE 0 END"}
+    summed = {"expressionType": "SQL", "label": "s", "sqlExpression": f"SUM({flag['sqlExpression']})"}
+    foreign = {"col": "id", "op": "==", "val": 100}
+    asked = {
+        road: ({**query, "extras": {**query.get("extras", {}), "where": trap}}, options)
+        for road, (query, options) in ROADS.items()
+    }
+    return {
+        **asked,
+        "ad-hoc column": ({"columns": ["id", flag]}, {}),
+        "ad-hoc group": ({"columns": [flag], "metrics": [COUNT]}, {}),
+        "ad-hoc filter": ({**RAW, "filters": [{"col": flag, "op": "==", "val": 1}]}, {}),
+        "metric of a fragment": ({"metrics": [summed]}, {}),
+        "having of a fragment": ({**GROUPED, "extras": {"having": f"{summed['sqlExpression']} >= 0"}}, {}),
+        "order of a fragment": ({**RAW, "orderby": [[flag, True]]}, {}),
+        "series of a fragment": (
+            {"columns": [flag], "metrics": [COUNT], "series_columns": ["flag"], "series_limit": 1},
+            {},
+        ),
+        "calculated column": ({"columns": ["id", "trap"], "filters": [{"col": "trap", "op": "==", "val": 1}]}, {}),
+        "a foreign key": ({**RAW, "filters": [foreign], "extras": {"where": trap}}, {}),
+        "a foreign tenant": (
+            {**RAW, "filters": [foreign, {"col": "tenant", "op": "==", "val": "acme"}], "extras": {"where": trap}},
+            {},
+        ),
+    }
+
+
+def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) -> None:
+    trap = TRAPS[world.engine]
+    world.release()
+    world.fill(OWN)
+    world.execute("CREATE INDEX by_id ON sales (id, amount)")
+    for number in range(1, 1 + len(TABLES)):
+        known = world.admin.datasets.get(number).columns
+        columns = [{"id": column.id, "column_name": column.column_name} for column in known]
+        calculated = {"column_name": "trap", "expression": f"CASE WHEN {trap} THEN 1 ELSE 0 END", "type": "INTEGER"}
+        world.admin.datasets.update(number, {"columns": [*columns, calculated], "fetch_values_predicate": trap})
+        stored = {"datasource": {"id": number, "type": "table"}, "queries": [{**RAW, "extras": {"where": trap}}]}
+        world.admin.charts.update(number, {"query_context": json.dumps(stored)})
+    asked = (world, "acme", trapped_roads(trap), ("table", "joined"))
+    own = answers(*asked)
+    world.release()
+    foreign = [
+        (100 + n, tenant, "north", 1_000_000, "2024-01-05 00:00:00") for n, tenant in enumerate(("bolt", None, "b"))
+    ]
+    world.fill([*OWN, *foreign])
+    told = answers(*asked)
+    assert {road: told[road] for road in told if told[road] != own[road]} == {}
