@@ -7,9 +7,10 @@ from contextlib import closing
 
 import duckdb
 import pytest
+import sqlglot
 from tests.support.fragments import ENGINES, engine
 
-from analytics_core._gate.guard import check_select
+from analytics_core._gate.guard import check_select, means_the_same
 from analytics_core.errors import AnalyticsError, ErrorType, StatementRefusedError, VirtualDatasetError
 
 READS = [
@@ -199,3 +200,29 @@ def test_the_checked_query_answers_as_the_written_one(sql: str) -> None:
 def test_broken_text_is_a_typed_error(sql: str, on: str) -> None:
     with pytest.raises(AnalyticsError):
         assert not check_select(sql, spec=engine(on), place="d").sql.endswith("(")
+
+
+@pytest.mark.parametrize("on", ENGINES)
+@pytest.mark.parametrize(
+    "other",
+    [
+        "SELECT x FROM customers",
+        "SELECT x FROM shop.orders",
+        "SELECT x FROM orders, customers",
+        "SELECT x FROM orders WHERE x IN (SELECT x FROM customers)",
+        "WITH orders AS (SELECT 1 AS x) SELECT x FROM orders",
+        "SELECT x",
+    ],
+)
+def test_a_query_that_reads_other_relations_does_not_mean_the_same(other: str, on: str) -> None:
+    spec = engine(on)
+    one, same, two = (sqlglot.parse_one(sql) for sql in ("SELECT x FROM orders", "SELECT x FROM orders AS o", other))
+    assert means_the_same(one, same, spec)
+    assert not means_the_same(one, two, spec)
+    assert not means_the_same(two, one, spec)
+
+
+def test_a_query_that_groups_its_operators_in_another_way_does_not_mean_the_same() -> None:
+    texts = ("SELECT a - b - c AS x FROM orders", "SELECT a - (b - c) AS x FROM orders")
+    one, two = (sqlglot.parse_one(sql) for sql in texts)
+    assert not means_the_same(one, two, engine("sqlite"))

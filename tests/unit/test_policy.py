@@ -14,6 +14,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.secret import Secret
 from analytics_core._records.tag import Tag
@@ -290,3 +291,27 @@ def test_a_host_may_bring_a_stricter_table() -> None:
 
 def test_an_act_that_a_table_lacks_is_refused() -> None:
     assert not Policy({}).can_read_dataset(ADMIN, DATASET)
+
+
+def guest() -> Actor:
+    """Return a guest of dashboard 1000, whom no store knows."""
+    read = {"dashboard_ids": frozenset({1000}), "chart_ids": frozenset({100}), "dataset_ids": frozenset({10})}
+    return Actor(user=User(id=0, username="g"), guest=GuestPass(**read, rules=(), all_rows=None))
+
+
+@pytest.mark.parametrize("who", [guest(), STRANGER, actor(0)], ids=["guest", "stranger", "id 0"])
+def test_nobody_is_the_creator_of_a_record_whose_maker_is_gone(who: Actor) -> None:
+    layer, day = AnnotationLayer(id=1, name="holidays", audit=Audit()), datetime(2024, 1, 1, tzinfo=UTC)
+    annotation = Annotation(
+        id=2, layer_id=1, short_descr="new year", start_dttm=day, end_dttm=day, audit=Audit(created_by=None)
+    )
+    assert not POLICY.can_write_annotation_layer(who, layer)
+    assert not POLICY.can_write_annotation(who, annotation, layer)
+    assert not POLICY.can_write_css_template(who, CssTemplate(id=3, template_name="t", css="", audit=Audit()))
+    with pytest.raises(OwnershipError):
+        POLICY.require_write_tag(who, Tag(id=4, name="tag", audit=Audit(created_by=None)))
+
+
+def test_a_guest_owns_no_record_that_nobody_owns() -> None:
+    for record in (replace(CHART, owner_ids=()), replace(PAGE, owner_ids=()), replace(DATASET, owner_ids=()), DATABASE):
+        assert not POLICY.can_write(guest(), record)

@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._security.row_rules import TableName, table_key
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._security.row_rules import TableName, make_book, ruled_dataset, table_key
 
 
 @pytest.mark.parametrize(
@@ -54,3 +56,25 @@ def test_names_that_may_be_one_table_have_one_key_or_any(first: str, second: str
 def test_other_tables_have_other_keys() -> None:
     names = ("sales", "sale", "sales_2024", "wholesales")
     assert len({table_key(TableName(table=name)) for name in names}) == len(names)
+
+
+HERE, ELSEWHERE = (
+    Dataset(id=number, uuid=f"u-{number}", database_id=number, table_name="sales", schema="shop") for number in (1, 2)
+)
+RULE = RowRule(id=1, name="own", clause="1 = 0", filter_type=RowRuleType.BASE, dataset_ids=(1,), role_ids=())
+
+
+def test_a_rule_stays_in_its_database() -> None:
+    book = make_book([RULE], [HERE, ELSEWHERE])
+    name = TableName(table="sales", schema="shop")
+
+    def bound(database_id: int) -> list[int]:
+        units = book.on_table(frozenset(), database_id, name, two_parts_are_loose=True)
+        return [rule.id for unit in units for rule in unit.rules]
+
+    assert (bound(1), bound(2)) == ([1], [])
+    assert len(book.on_dataset(frozenset(), ruled_dataset(HERE))) == 1
+    assert book.on_dataset(frozenset(), ruled_dataset(ELSEWHERE)) == ()
+    assert book.rules_over(1, name, two_parts_are_loose=False) == (RULE,)
+    assert book.rules_over(2, name, two_parts_are_loose=False) == ()
+    assert list(book.concerning(ruled_dataset(ELSEWHERE))) == []

@@ -33,6 +33,14 @@ def test_rules_of_other_tables_are_not_read(core: AnalyticsCore) -> None:
     assert names(core) == (["rule 00006", "rule 00026"], {8})
 
 
+def test_rules_of_a_table_of_that_name_in_another_database_are_not_read(core: AnalyticsCore) -> None:
+    books = core._runtime.row_security._books
+    for tables in (OWN, TableName(table="table*")):
+        assert books.book(2, None, frozenset({tables}), role_ids=None).rules == ()
+        assert books.tables(2, tables) == ()
+    assert len(books.tables(1, OWN)) == 1
+
+
 def test_a_name_that_may_lead_anywhere_reads_all(core: AnalyticsCore) -> None:
     assert len(names(core, tables=[TableName(table="table*")])[0]) == RULES
 
