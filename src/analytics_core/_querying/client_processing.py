@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
+from itertools import chain, count
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
@@ -90,7 +91,13 @@ def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
 
 
 def _flat(keys: Iterable[Sequence[str]]) -> tuple[str, ...]:
-    return tuple(" ".join(key).strip() for key in keys)
+    """Return the keys as texts; of those that would read alike the later ones get a number."""
+    names: dict[str, None] = {}
+    for key in keys:
+        text = " ".join(key).strip()
+        numbered = (f"{text} ({number})" for number in count(2))
+        names[next(name for name in chain((text,), numbered) if name not in names)] = None
+    return tuple(names)
 
 
 def _layout(form_data: Mapping[str, Any], verbose_names: Mapping[str, str]) -> PivotLayout:

@@ -35,7 +35,11 @@ class PivotAggregate:
         return f"Total ({self.name})"
 
     def of(self, values: Values) -> Any:
-        """Return the aggregate of the values that are not None; QueryError for values that it cannot combine."""
+        """Return the aggregate of the values that are not None, None where there is none but for counts.
+
+        Raises:
+            QueryError: it cannot combine these values.
+        """
         held = [value for value in values if value is not None]
         try:
             return self.combine(held)
@@ -45,8 +49,8 @@ class PivotAggregate:
             ) from None
 
 
-def _unless_empty(combine: Callable[[Values], Any], *, empty: Any = None) -> Callable[[Values], Any]:
-    return lambda values: combine(values) if values else empty
+def _unless_empty(combine: Callable[[Values], Any]) -> Callable[[Values], Any]:
+    return lambda values: combine(values) if values else None
 
 
 def _unique_text(values: Values) -> str:
@@ -64,12 +68,12 @@ def _deviation(values: Values) -> float:
 _PLAIN: Final[Mapping[str, Callable[[Values], Any]]] = {
     "Count": len,
     "Count Unique Values": lambda values: len(set(values)),
-    "List Unique Values": _unique_text,
-    "Sum": sum,
+    "List Unique Values": _unless_empty(_unique_text),
+    "Sum": _unless_empty(sum),
     "Average": _unless_empty(lambda values: sum(values) / len(values)),
     "Median": _unless_empty(statistics.median),
-    "Sample Variance": _variance,
-    "Sample Standard Deviation": _deviation,
+    "Sample Variance": _unless_empty(_variance),
+    "Sample Standard Deviation": _unless_empty(_deviation),
     "Minimum": _unless_empty(min),
     "Maximum": _unless_empty(max),
     "First": _unless_empty(lambda values: values[0]),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, Final
 
 from analytics_core._frames.frame import Frame
@@ -19,6 +20,8 @@ MOST_CELLS: Final = 5_000_000
 
 Key = tuple[str, ...]
 Line = list[Any]
+Gathered = Mapping[tuple[Key, Key], Line]
+"""The values of each cell that has any, by the keys of its row and its column."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,8 +56,20 @@ class Grid:
         return Grid(row_keys=self.column_keys, column_keys=self.row_keys, cells=cells)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Lines:
+    """The rows or the columns of a grid: the sorted keys of the data, the keys shown, and which data each covers."""
+
+    data: Sequence[Key]
+    keys: tuple[Key, ...]
+    covers: tuple[slice, ...]
+
+
 def pivot(frame: Frame, layout: PivotLayout) -> Grid:
     """Return the grid of `layout`; without rows there is one row, named as totals are.
+
+    A total is the aggregate of all values that it covers, not of the cells; a fraction is that of its value in the
+    whole of its row or column, totals included.
 
     Raises:
         UnknownNameError: the frame has no such column.
@@ -63,34 +78,86 @@ def pivot(frame: Frame, layout: PivotLayout) -> Grid:
     """
     if not layout.metrics:
         raise QueryError("a pivot table needs at least one metric; name it in form_data.metrics")
-    aggregate = layout.aggregate
     # Metrics stand over columns here; a layout with metrics down the side is turned at the end.
     outer, inner = (layout.columns, layout.rows) if layout.metrics_on_rows else (layout.rows, layout.columns)
-    grid = _grid(frame, outer, inner, layout)
-    grid = _as_fractions(grid, aggregate.fraction_of, turned=layout.metrics_on_rows)
-    if layout.row_totals:
-        grid = _with_totals(grid.turned(), aggregate).turned()
-    if layout.column_totals and outer:
-        grid = _with_totals(grid, aggregate)
+    outer_keys, inner_keys = _keys(frame, outer), _keys(frame, inner)
+    total = layout.aggregate.total_label
+    if not outer:
+        outer_keys = [(total,)] * len(frame)
+    gathered = _gathered(frame, outer_keys, inner_keys, layout)
+    filled = {column for _, column in gathered}
+    rows = _ordered(outer_keys) if outer else [(total,)]
+    columns = [key for key in _column_keys(_ordered(inner_keys), layout) if key in filled]
+    _check_size(len(rows), len(columns))
+    down = _lines(rows, total if layout.column_totals and outer else None)
+    across = _lines(columns, total if layout.row_totals else None)
+    cells = _cells(gathered, down, across, layout)
+    grid = Grid(row_keys=down.keys, column_keys=across.keys, cells=cells)
     return grid.turned() if layout.metrics_on_rows else grid
 
 
-def _grid(frame: Frame, outer: Sequence[str], inner: Sequence[str], layout: PivotLayout) -> Grid:
-    outer_keys, inner_keys = _keys(frame, outer), _keys(frame, inner)
+def _gathered(frame: Frame, outer: Sequence[Key], inner: Sequence[Key], layout: PivotLayout) -> Gathered:
+    """Return the values of each cell, in the order of the frame."""
     gathered: defaultdict[tuple[Key, Key], Line] = defaultdict(list)
     for metric in layout.metrics:
-        values = _column(frame, metric)
-        for row_key, column_key, value in zip(outer_keys, inner_keys, values, strict=True):
+        for row_key, column_key, value in zip(outer, inner, _column(frame, metric), strict=True):
             whole = (*column_key, metric) if layout.combine_metrics else (metric, *column_key)
-            gathered[row_key if outer else (layout.aggregate.total_label,), whole].append(value)
-    rows = _ordered(outer_keys) if outer else [(layout.aggregate.total_label,)]
-    filled = {column for _, column in gathered}
-    columns = [key for key in _column_keys(_ordered(inner_keys), layout) if key in filled]
-    _check_size(len(rows), len(columns))
-    cells = tuple(
-        [layout.aggregate.of(gathered[row, key]) if (row, key) in gathered else None for key in columns] for row in rows
-    )
-    return Grid(row_keys=tuple(rows), column_keys=tuple(columns), cells=cells)
+            gathered[row_key, whole].append(value)
+    return gathered
+
+
+def _lines(keys: Sequence[Key], total: str | None) -> _Lines:
+    """Return the lines of sorted keys; with a total also a subtotal behind each group, and a total behind them all."""
+    if total is None:
+        return _Lines(data=keys, keys=tuple(keys), covers=tuple(slice(place, place + 1) for place in range(len(keys))))
+    lines = list(_with_subtotals(keys))
+    lines.append((_padded((total,), len(keys[0])), slice(0, len(keys))))
+    return _Lines(data=keys, keys=tuple(key for key, _ in lines), covers=tuple(covered for _, covered in lines))
+
+
+def _with_subtotals(keys: Sequence[Key]) -> Iterator[tuple[Key, slice]]:
+    """Yield the keys, and each group's subtotal behind it, inner groups first; keys come sorted by group."""
+    levels = len(keys[0])
+    starts = [0] * levels
+    for position, key in enumerate(keys):
+        yield key, slice(position, position + 1)
+        following = keys[position + 1] if position + 1 < len(keys) else ()
+        for level in range(levels - 1, 0, -1):
+            if following[:level] != key[:level]:
+                yield _padded((*key[:level], SUBTOTAL), levels), slice(starts[level], position + 1)
+                starts[level] = position + 1
+
+
+def _padded(key: Key, levels: int) -> Key:
+    return (*key, *[""] * (levels - len(key)))
+
+
+def _cells(gathered: Gathered, down: _Lines, across: _Lines, layout: PivotLayout) -> tuple[Line, ...]:
+    aggregate = layout.aggregate
+
+    def made(rows_covered: slice, columns_covered: slice) -> Any:
+        covered = (
+            gathered.get((row, column)) for row in down.data[rows_covered] for column in across.data[columns_covered]
+        )
+        held = [values for values in covered if values is not None]
+        return aggregate.of(held[0] if len(held) == 1 else list(chain.from_iterable(held))) if held else None
+
+    cells = tuple([made(row, column) for column in across.covers] for row in down.covers)
+    if aggregate.fraction_of is None:
+        return cells
+    every_row, every_column = slice(0, len(down.data)), slice(0, len(across.data))
+    if aggregate.fraction_of is FractionOf.TOTAL:
+        whole = made(every_row, every_column)
+        return tuple([_fraction(cell, whole) for cell in line] for line in cells)
+    if (aggregate.fraction_of is FractionOf.COLUMNS) is not layout.metrics_on_rows:
+        wholes = [made(every_row, column) for column in across.covers]
+        return tuple([_fraction(cell, whole) for cell, whole in zip(line, wholes, strict=True)] for line in cells)
+    wholes = [made(row, every_column) for row in down.covers]
+    return tuple([_fraction(cell, whole) for cell in line] for line, whole in zip(cells, wholes, strict=True))
+
+
+def _fraction(cell: Any, whole: Any) -> float | None:
+    return None if cell is None or not whole else float(cell) / float(whole)
 
 
 def _check_size(rows: int, columns: int) -> None:
@@ -115,10 +182,21 @@ def _column(frame: Frame, name: str) -> list[Any]:
 
 
 class _Label(str):
-    """The text of a value, which sorts as the value does: numbers by size, the rest by its text, null last."""
+    """The text of a value, which sorts as the value does: numbers by size, the rest by its text, null last.
+
+    Two labels are the same when their values are: null is not the text NULL.
+    """
 
     __slots__ = ("order",)
     order: tuple[int, Any]
+
+    def __eq__(self, other: object) -> bool:
+        return self.order == other.order if isinstance(other, _Label) else str.__eq__(self, other)
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    __hash__ = str.__hash__
 
 
 def _label(value: Any) -> str:
@@ -142,59 +220,3 @@ def _keys(frame: Frame, names: Sequence[str]) -> list[Key]:
 def _ordered(keys: Sequence[Key]) -> list[Key]:
     """Return the different keys, sorted by the values behind the labels; nulls come last."""
     return sorted(dict.fromkeys(keys), key=lambda key: [label.order for label in key if isinstance(label, _Label)])
-
-
-def _as_fractions(grid: Grid, of: FractionOf | None, *, turned: bool) -> Grid:
-    if of is None:
-        return grid
-    if of is FractionOf.TOTAL:
-        whole = sum(_sum(row) for row in grid.cells)
-        cells = tuple([_fraction(cell, whole) for cell in row] for row in grid.cells)
-        return Grid(row_keys=grid.row_keys, column_keys=grid.column_keys, cells=cells)
-    if (of is FractionOf.COLUMNS) is not turned:
-        return _fractions_of_rows(grid.turned()).turned()
-    return _fractions_of_rows(grid)
-
-
-def _fractions_of_rows(grid: Grid) -> Grid:
-    cells = tuple([_fraction(cell, _sum(row)) for cell in row] for row in grid.cells)
-    return Grid(row_keys=grid.row_keys, column_keys=grid.column_keys, cells=cells)
-
-
-def _sum(cells: Line) -> Any:
-    return sum(cell for cell in cells if cell is not None)
-
-
-def _fraction(cell: Any, whole: Any) -> float | None:
-    return None if cell is None or not whole else float(cell) / float(whole)
-
-
-def _with_totals(grid: Grid, aggregate: PivotAggregate) -> Grid:
-    """Return the grid with a subtotal behind each group of rows and a total behind them all."""
-    levels = len(grid.row_keys[0])
-    pairs = list(_with_subtotals(grid, levels, aggregate))
-    pairs.append((_padded((aggregate.total_label,), levels), _total(grid.cells, aggregate)))
-    return Grid(
-        row_keys=tuple(key for key, _ in pairs), column_keys=grid.column_keys, cells=tuple(line for _, line in pairs)
-    )
-
-
-def _with_subtotals(grid: Grid, levels: int, aggregate: PivotAggregate) -> Iterator[tuple[Key, Line]]:
-    """Yield the rows, and each group's subtotal behind it, inner groups first; keys come sorted by group."""
-    starts = [0] * levels
-    for position, key in enumerate(grid.row_keys):
-        yield key, grid.cells[position]
-        following = grid.row_keys[position + 1] if position + 1 < len(grid.row_keys) else ()
-        for level in range(levels - 1, 0, -1):
-            if following[:level] != key[:level]:
-                lines = grid.cells[starts[level] : position + 1]
-                starts[level] = position + 1
-                yield _padded((*key[:level], SUBTOTAL), levels), _total(lines, aggregate)
-
-
-def _total(lines: Sequence[Line], aggregate: PivotAggregate) -> Line:
-    return [aggregate.of(column) for column in zip(*lines, strict=True)]
-
-
-def _padded(key: Key, levels: int) -> Key:
-    return (*key, *[""] * (levels - len(key)))

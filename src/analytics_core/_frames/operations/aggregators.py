@@ -20,7 +20,7 @@ result is that of a plain loop, to the last bit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -172,7 +172,10 @@ def _mean(cells: Cells, _q: float) -> Array:
 
 def _variance(cells: Cells, q: float) -> Array:
     held = cells.without_nulls()
-    away = held.floats() - _mean(held, q)[held.codes]
+    one = np.zeros(held.size)
+    one[held.codes] = held.floats()  # some value of the group: equal values are exactly 0 away from it
+    from_one = held.floats() - one[held.codes]
+    away = from_one - _mean(replace(held, values=from_one), q)[held.codes]
     return np.bincount(held.codes, weights=away * away, minlength=held.size) / held.counts()
 
 

@@ -177,13 +177,22 @@ def _means(sample: Sample) -> Array:
 
 
 def _whiskers(sample: Sample, options: BoxplotOptions, first: Array, third: Array) -> tuple[Array, Array]:
-    """Return the ends of the lower and of the upper whisker of each group; those by percentiles are found before."""
+    """Return the ends of the lower and of the upper whisker of each group; those by percentiles are found before.
+
+    A whisker of Tukey never ends inside its box: where no value lies between the box and its reach, it has no length.
+    """
     lasts = sample.starts + sample.sizes - 1
     if options.whisker_type is WhiskerType.MIN_MAX:
         return _at(sample, sample.starts), _at(sample, lasts)
     reach = _REACH * (third - first)
     below, above = _beyond(sample, first - reach, third + reach)
-    return _at(sample, sample.starts + _counts(sample, below)), _at(sample, lasts - _counts(sample, above))
+    low, high = _at(sample, sample.starts + _counts(sample, below)), _at(sample, lasts - _counts(sample, above))
+    return _at_edge(low, first, low > first), _at_edge(high, third, high < third)
+
+
+def _at_edge(ends: Array, edges: Array, inside: Array) -> Array:
+    """Return the ends of whiskers, those inside their box at its edge; whole numbers stay whole where none is."""
+    return np.where(inside, edges, ends) if inside.any() else ends
 
 
 def _beyond(sample: Sample, low: Array, high: Array) -> tuple[Array, Array]:

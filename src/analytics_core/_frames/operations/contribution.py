@@ -26,7 +26,8 @@ def apply(frame: pd.DataFrame, options: ContributionOptions) -> pd.DataFrame:
     """Return the frame with shares in place of the values of `columns` (all numeric ones without it).
 
     With `rename_columns` the shares are new columns on the right. A null counts 0 in totals; its own share is 0 of a
-    column and null of a row. Rows add up by time shift: a column belongs to the longest shift that its name ends with.
+    column and null of a row. Shares of a total of 0 are null, given or added up. Rows add up by time shift: a column
+    belongs to the longest shift that its name ends with.
 
     Raises:
         PostProcessingError: a column is missing or holds no numbers, or the lists differ in length.
@@ -81,7 +82,7 @@ def _of_columns(
     for place, column in values.items():
         held = _nulls_as_0(column)
         given = (totals or {}).get(str(present[place]))
-        shares.append(held / (held.sum() if given is None else given))
+        shares.append(_shares(held, held.sum() if given is None else np.float64(given)))
     return shares
 
 
@@ -97,7 +98,12 @@ def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[
     for place, column in values.items():
         total = totals.setdefault(shift_of[place], np.zeros(len(frame)))
         total += _nulls_as_0(column)
-    return [column / totals[shift_of[place]] for place, column in values.items()]
+    return [_shares(column, totals[shift_of[place]]) for place, column in values.items()]
+
+
+def _shares(values: Array, totals: Array) -> Array:
+    """Return the values as shares of totals; of nothing there are none."""
+    return np.where(totals == 0, np.nan, values / totals)
 
 
 def _shift(label: str, shifts: Sequence[str]) -> str | None:

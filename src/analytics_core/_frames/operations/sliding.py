@@ -1,4 +1,4 @@
-"""Windows that pandas has no function for: products, places of extremes, and weighted sums, means and variances.
+"""Windows of rows, what is combined over them, and what pandas has no function for: products, places, weights.
 
 Each kernel takes one column of float64 with NaN for null, and returns a value for each row; where a window holds fewer
 values than needed, the caller puts null.
@@ -47,15 +47,16 @@ def span_of(rows: int, window: int, *, center: bool) -> Span:
 def counts(values: Array, span: Span) -> Array:
     """Return how many values of each window are not null."""
     starts, ends = span.bounds()
-    total = np.concatenate(([0], np.cumsum(~np.isnan(values))))
-    result: Array = total[ends] - total[starts]
+    none = np.zeros((*values.shape[:-1], 1), dtype=np.int64)
+    total = np.concatenate((none, np.cumsum(~np.isnan(values), axis=-1)), axis=-1)
+    result: Array = total[..., ends] - total[..., starts]
     return result
 
 
 def products(values: Array, span: Span) -> Array:
     """Return the product of each window; nulls count as 1."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return _combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
+        return combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
 
 
 def places_of_least(values: Array, span: Span) -> Array:
@@ -70,37 +71,38 @@ def places_of_least(values: Array, span: Span) -> Array:
     def lesser(older: Array, newer: Array) -> Array:
         return np.where(held[newer] < held[older], newer, older)
 
-    rows = _combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
+    rows = combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
     starts, _ = span.bounds()
     return np.where(rows < nowhere, (rows - starts).astype(np.float64), np.nan)
 
 
-def _combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
+def combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
     """Return `combine` over each window, in as many steps as the window's length has binary digits.
 
     Args:
-        values: one entry for each row.
+        values: one entry for each row, along the last axis.
         span: the windows.
         combine: takes what older rows gave and what newer ones gave, and is associative.
         empty: the entry that changes nothing.
     """
-    doubled = np.concatenate((values, np.full(span.ahead, empty, dtype=values.dtype)))
-    result = np.full(len(doubled), empty, dtype=values.dtype)
+    doubled = np.concatenate((values, np.full((*values.shape[:-1], span.ahead), empty, dtype=values.dtype)), axis=-1)
+    result = np.full(doubled.shape, empty, dtype=values.dtype)
     done, size = 0, 1
     while True:
         if span.window & size:
             result = combine(_moved(doubled, done, empty), result)
             done += size
         if done == span.window:
-            return result[span.ahead :]
+            return result[..., span.ahead :]
         doubled = combine(_moved(doubled, size, empty), doubled)
         size *= 2
 
 
 def _moved(values: Array, rows: int, empty: Any) -> Array:
     """Return the entries some rows further down."""
-    kept = max(len(values) - rows, 0)
-    return np.concatenate((np.full(len(values) - kept, empty, dtype=values.dtype), values[:kept]))
+    kept = max(values.shape[-1] - rows, 0)
+    before = np.full((*values.shape[:-1], values.shape[-1] - kept), empty, dtype=values.dtype)
+    return np.concatenate((before, values[..., :kept]), axis=-1)
 
 
 def weighted_sums(values: Array, span: Span, weights: Array) -> Array:
@@ -109,8 +111,13 @@ def weighted_sums(values: Array, span: Span, weights: Array) -> Array:
 
 
 def weighted_means(values: Array, span: Span, weights: Array) -> Array:
-    """Return the weighted mean of the values of each window."""
-    return _laid_out(values, span, lambda cells, present: _means(cells, present, weights))
+    """Return the weighted mean of the values of each window; of equal values it is that value."""
+
+    def means(cells: Array, present: Array) -> Array:
+        from_one, one = _from_one(cells, present)
+        return one + _means(from_one, present, weights)
+
+    return _laid_out(values, span, means)
 
 
 def weighted_variances(values: Array, span: Span, weights: Array, *, ddof: int) -> Array:
@@ -120,13 +127,20 @@ def weighted_variances(values: Array, span: Span, weights: Array, *, ddof: int) 
     """
 
     def variances(cells: Array, present: Array) -> Array:
-        means = _means(cells, present, weights)
-        squares = np.where(present, cells - means[:, np.newaxis], 0.0) ** 2 @ weights
+        from_one, _ = _from_one(cells, present)
+        means = _means(from_one, present, weights)
+        squares = np.where(present, from_one - means[:, np.newaxis], 0.0) ** 2 @ weights
         held = present.sum(axis=1)
         made = squares / (present @ weights) * held / (held - ddof)
         return np.where(held > ddof, np.maximum(made, 0.0), np.nan)
 
     return _laid_out(values, span, variances)
+
+
+def _from_one(cells: Array, present: Array) -> tuple[Array, Array]:
+    """Return the cells as distances from one value of their window, and that value: equal ones are exactly 0 apart."""
+    one = np.take_along_axis(cells, present.argmax(axis=1)[:, np.newaxis], axis=1)
+    return np.where(present, cells - one, 0.0), one[:, 0]
 
 
 def _means(cells: Array, present: Array, weights: Array) -> Array:
