@@ -86,6 +86,13 @@ def test_every_value_of_a_seasonality_has_its_own_effect(option: str, steps: flo
             assert np.abs(one - other).max() > 1e-3
 
 
+def test_an_interval_of_0_is_the_forecast_and_one_of_1_has_no_ends(daily: pd.DataFrame) -> None:
+    nothing, usual, everything = (forecast(daily, confidence_interval=level) for level in (0, 0.8, 1))
+    assert nothing["a__yhat"].tolist() == everything["a__yhat"].tolist() == usual["a__yhat"].tolist()
+    assert nothing["a__yhat_lower"].tolist() == nothing["a__yhat_upper"].tolist() == usual["a__yhat"].tolist()
+    assert everything[["a__yhat_lower", "a__yhat_upper"]].isna().all().all()
+
+
 def test_a_wider_interval_holds_a_narrower_one(daily: pd.DataFrame) -> None:
     noisy = daily.assign(a=daily["a"] + np.sin(np.arange(len(daily)) * 7919))
     narrow, wide = (forecast(noisy, confidence_interval=level).tail(7) for level in (0.5, 0.95))
@@ -190,8 +197,8 @@ def test_the_frame_given_stays_as_it_is(daily: pd.DataFrame) -> None:
         ({"time_grain": "P2D"}, "time_grain: 'P2D' is not one of"),
         ({"periods": -1}, "periods: must be 0 or more"),
         ({"periods": 1.5}, "periods: must be an integer"),
-        ({"confidence_interval": 0}, "confidence_interval: must be more than 0"),
-        ({"confidence_interval": 1}, "confidence_interval: must be less than 1"),
+        ({"confidence_interval": -0.1}, "confidence_interval: must be 0"),
+        ({"confidence_interval": 1.1}, "confidence_interval: must be 1"),
         ({"index": "a"}, "index: column 'a' holds no moments; those that do: day"),
         ({"index": "dya"}, "index: there is no column 'dya'; did you mean 'day'"),
         ({"model": "oracle"}, "model: 'oracle' is not one of auto, ets"),

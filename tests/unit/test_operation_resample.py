@@ -154,9 +154,12 @@ def test_a_moment_that_repeats_is_summed() -> None:
 
 
 @pytest.mark.parametrize("method", ["linear", "mean", "median", "sum"])
-def test_methods_that_reckon_refuse_text(gaps: pd.DataFrame, method: str) -> None:
+def test_methods_that_reckon_leave_text_out_and_say_so(gaps: pd.DataFrame, method: str) -> None:
+    made = postprocessing.resample(gaps.assign(t="a"), rule="1D", method=method)
+    pd.testing.assert_frame_equal(made, postprocessing.resample(gaps, rule="1D", method=method))
+    assert made.attrs["notes"] == (f"resample: {method} needs numbers; left out: t",)
     with pytest.raises(PostProcessingError, match=r"method: column 't' does not hold numbers"):
-        postprocessing.resample(gaps.assign(t="a"), rule="1D", method=method)
+        postprocessing.resample(gaps.assign(t="a")[["t"]], rule="1D", method=method)
 
 
 @pytest.mark.parametrize("method", ["ffill", "bfill", "asfreq"])

@@ -38,6 +38,14 @@ def test_flatten_drops_levels_by_name_or_position() -> None:
     assert list(postprocessing.flatten(columns, drop_levels=[-1]).columns) == ["day", "sales, a\\, b", "sales, c"]
 
 
+def test_flatten_leaves_labels_of_one_level_as_they_are() -> None:
+    frame = pd.DataFrame({"a, b": [1], 7: [2]})
+    for levels in ([0], [-1], []):
+        assert list(postprocessing.flatten(frame, drop_levels=levels).columns) == ["a, b", 7]
+    with pytest.raises(PostProcessingError, match="drop_levels: the labels have no level 1"):
+        postprocessing.flatten(frame, drop_levels=[1])
+
+
 def test_flatten_keeps_the_index_when_asked_to() -> None:
     flat = postprocessing.flatten(pivoted(), reset_index=False)
     assert flat.index.name == "day"

@@ -314,13 +314,13 @@ Seasonality = Annotated[Bool | Annotated[Whole, Field(ge=0)] | None, BeforeValid
 
 
 class ForecastOptions(OperationOptions):
-    """Options of `forecast`: `periods` counts steps of `time_grain`.
+    """Options of `forecast`: `periods` counts steps of `time_grain`; an interval of 1 has no ends.
 
     A seasonality is true, false, a Fourier order, or null: detect it. `index` names the time column. `model` is ours:
     the contract has none.
     """
 
-    confidence_interval: Annotated[float, Field(gt=0, lt=1)]
+    confidence_interval: Annotated[float, Field(ge=0, le=1)]
     periods: Annotated[Whole, Field(ge=0)]
     time_grain: TimeGrain
     weekly_seasonality: Seasonality = None

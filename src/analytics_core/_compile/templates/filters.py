@@ -17,7 +17,7 @@ from analytics_core._compile.templates.sandbox import (
     replace_text,
     where_in,
 )
-from analytics_core._compile.templates.text import raw_text
+from analytics_core._compile.templates.text import MomentLiteral, MomentText, raw_text
 from analytics_core.errors import TemplateError
 
 
@@ -46,8 +46,8 @@ def _to_datetime(
     value: object,
     format: str = "%Y-%m-%d %H:%M:%S",  # noqa: A002 - the filter's documented name
 ) -> datetime | None:
-    if value is None:
-        return None
+    if value is None or isinstance(value, MomentText | MomentLiteral):
+        return None if value is None else value.moment
     text, pattern = str(raw_text(value)), check_format(str(raw_text(format)))
     try:
         return datetime.strptime(text[:100], pattern)  # noqa: DTZ007 - times without zone are UTC throughout

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, check_format
-from analytics_core._compile.templates.text import MomentText, raw_text, shortest_text, user_value
+from analytics_core._compile.templates.text import MomentLiteral, MomentText, raw_text, shortest_text, user_value
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import TemplateError
@@ -244,13 +244,13 @@ def _moment_writer(target_type: str | None, strftime: str | None, spec: EngineSp
         return lambda moment: moment.strftime(pattern)
     kind = spec.value_kind(str(raw_text(target_type))) if spec and target_type else ValueKind.UNKNOWN
     if spec is None or not kind.is_temporal or spec.compares_moments_as_text:
-        return lambda moment: f"'{shortest_text(moment)}'"
+        return lambda moment: MomentLiteral(f"'{shortest_text(moment)}'", moment)
     literal = spec.literal
     if kind is ValueKind.DATE:
-        return lambda moment: literal(_first_day(moment))
+        return lambda moment: MomentLiteral(literal(_first_day(moment)), moment)
     if kind is ValueKind.TIMESTAMPTZ:
-        return lambda moment: literal(moment.replace(tzinfo=UTC))
-    return literal
+        return lambda moment: MomentLiteral(literal(moment.replace(tzinfo=UTC)), moment)
+    return lambda moment: MomentLiteral(literal(moment), moment)
 
 
 def _first_day(moment: datetime) -> date:

@@ -61,12 +61,26 @@ class UserText(str):
 class MomentText(str):
     """A moment as ISO 8601 text, which templates may take apart; `written` stands in SQL where it is written whole."""
 
+    moment: datetime
     written: str
 
     def __new__(cls, moment: datetime, *, compared_as_text: bool) -> Self:
         """Return a naive UTC moment; where texts are compared, it is written as they are stored."""
         made = super().__new__(cls, moment.isoformat())
+        made.moment = moment
         made.written = shortest_text(moment) if compared_as_text else moment.isoformat()
+        return made
+
+
+class MomentLiteral(str):
+    """A moment as an SQL literal, which templates may also read as the moment that it is."""
+
+    moment: datetime
+
+    def __new__(cls, literal: str, moment: datetime) -> Self:
+        """Return the literal of a naive UTC moment."""
+        made = super().__new__(cls, literal)
+        made.moment = moment
         return made
 
 

@@ -82,7 +82,7 @@ def _of_columns(
     for place, column in values.items():
         held = _nulls_as_0(column)
         given = (totals or {}).get(str(present[place]))
-        shares.append(_shares(held, held.sum() if given is None else np.float64(given)))
+        shares.append(_shares(held, np.asarray(held.sum() if given is None else given)))
     return shares
 
 

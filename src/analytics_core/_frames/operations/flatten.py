@@ -20,7 +20,8 @@ from analytics_core.models.postprocessing import FlattenOptions
 def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     """Return the frame with flat labels; every level of an index that means something becomes a column.
 
-    Parts of a label are joined by a comma and a blank, commas inside them escaped, nulls left out.
+    Parts of a label are joined by a comma and a blank, commas inside them escaped, nulls left out. Labels of one level
+    cannot lose it: `drop_levels` leaves them as they are.
 
     Raises:
         PostProcessingError: `drop_levels` names a level that is not there, or all of them; or different labels would
@@ -28,7 +29,7 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
     """
     result = frame.copy(deep=False)
     kept = _kept_levels(frame.columns, options.drop_levels)
-    if frame.columns.nlevels > 1 or options.drop_levels:
+    if frame.columns.nlevels > 1:
         joined = list(_joined(frame.columns, kept))
         _check_different(joined, frame.columns)
         result.columns = label_index(joined)
@@ -39,6 +40,8 @@ def apply(frame: pd.DataFrame, options: FlattenOptions) -> pd.DataFrame:
 
 def _kept_levels(columns: pd.Index[Any], dropped: Sequence[int | str]) -> list[int]:
     places = {level_place(columns, level, option="drop_levels") for level in dropped}
+    if columns.nlevels == 1:
+        return [0]
     kept = [place for place in range(columns.nlevels) if place not in places]
     if not kept:
         raise PostProcessingError("drop_levels: one level of the labels must be left")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import tzinfo
 from typing import Any
 
@@ -27,6 +28,7 @@ from analytics_core.models.postprocessing import ForecastModel, ForecastOptions
 
 DEFAULT_INDEX = "__timestamp"
 MOST_PERIODS = 100_000
+_ANY_CONFIDENCE = 0.5
 _WITHIN_A_DAY = "PT"
 _SUFFIXES = ("__yhat", "__yhat_lower", "__yhat_upper")
 
@@ -192,12 +194,14 @@ def _wall_clock(zone: tzinfo | None) -> WallClock | None:
 
 
 def _forecast(values: Array, moments: Array, options: ForecastOptions, wall_clock: WallClock | None) -> ForecastResult:
-    return forecast_series(
+    """Return the forecast of a series; an interval that holds nothing is the forecast, one of all has no ends."""
+    confidence = options.confidence_interval
+    made = forecast_series(
         values,
         moments=moments,
         grain=options.time_grain,
         periods=options.periods,
-        confidence=options.confidence_interval,
+        confidence=confidence if 0 < confidence < 1 else _ANY_CONFIDENCE,
         seasonality=Seasonality(
             weekly=options.weekly_seasonality,
             monthly=options.monthly_seasonality,
@@ -206,6 +210,10 @@ def _forecast(values: Array, moments: Array, options: ForecastOptions, wall_cloc
         model=options.model.value,
         wall_clock=wall_clock,
     )
+    if 0 < confidence < 1:
+        return made
+    ends = made.yhat if confidence == 0 else np.full(len(made.yhat), np.nan)
+    return replace(made, lower=ends, upper=ends)
 
 
 def _observed(values: Array, moments: Array, result: ForecastResult) -> Array:

@@ -17,14 +17,15 @@ from analytics_core._frames.operations.sliding import Span, combined
 
 def sums(values: Array, span: Span) -> Array:
     """Return the sum of each window; nulls count as 0."""
-    return combined(np.where(np.isnan(values), 0.0, values), span, np.add, empty=0.0)
+    made: Array = combined(np.where(np.isnan(values), 0.0, values), span, np.add, empty=0.0)
+    return made
 
 
 def means(values: Array, span: Span) -> Array:
     """Return the mean of each window; of equal values it is that value."""
     held, mean, away = _moments(values, span, order=2)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        quotient = sums(values, span) / held
+        quotient: Array = sums(values, span) / held
     return np.where((held > 0) & ((away == 0) | ~np.isfinite(quotient)), mean, quotient)
 
 

@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.operations.base import Noted, Operation
 from analytics_core._frames.operations.checks import Array, is_numeric, labels, listed, numbers, refuse_column
 from analytics_core._frames.operations.intervals import parse_interval
 from analytics_core.errors import LimitError, PostProcessingError
@@ -21,18 +21,19 @@ _UNITS: Final = ("s", "ms", "us", "ns")
 Interval = pd.offsets.BaseOffset
 
 
-def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
+def apply(frame: pd.DataFrame, options: ResampleOptions) -> Noted:
     """Return the frame with one row for each moment of the grid; rows without a moment are left out.
 
-    `fill_value` takes the place of every null that is left in a column of numbers.
+    Columns without numbers are left out where the method needs them, and a note names these. `fill_value` takes the
+    place of every null that is left in a column of numbers.
 
     Raises:
-        PostProcessingError: the index holds no moments or repeats one, the rule is no interval, or a column holds no
+        PostProcessingError: the index holds no moments or repeats one, the rule is no interval, or no column holds
             numbers where the method needs them.
         LimitError: the grid would have more than 20,000,000 cells.
     """
     interval = parse_interval(options.rule)
-    table = _in_order(frame)
+    table, notes = _of_numbers(_in_order(frame), options.method)
     if len(table):
         _require_moderate(table, interval, options.rule)
         try:
@@ -42,7 +43,18 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> pd.DataFrame:
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
     else:
         table = table.copy(deep=False)
-    return table if options.fill_value is None else _filled(table, options.fill_value)
+    return Noted(frame=table if options.fill_value is None else _filled(table, options.fill_value), notes=notes)
+
+
+def _of_numbers(table: pd.DataFrame, method: ResampleMethod) -> tuple[pd.DataFrame, tuple[str, ...]]:
+    """Return the columns that a method can work on, and a note of the others."""
+    if method not in _NEED_NUMBERS:
+        return table, ()
+    fit = [is_numeric(table.iloc[:, place]) for place in range(len(table.columns))]
+    if all(fit) or not any(fit):
+        return table, ()
+    left_out = [label for label, fits in zip(labels(table), fit, strict=True) if not fits]
+    return table.loc[:, fit], (f"{method.value} needs numbers; left out: {listed(left_out)}",)
 
 
 def _in_order(frame: pd.DataFrame) -> pd.DataFrame:
@@ -144,6 +156,11 @@ _METHODS: Final[Mapping[ResampleMethod, Callable[[pd.DataFrame, Interval], pd.Da
         ResampleMethod.MEDIAN: _median,
         ResampleMethod.SUM: _sum,
     }
+)
+
+
+_NEED_NUMBERS: Final = frozenset(
+    {ResampleMethod.LINEAR, ResampleMethod.MEAN, ResampleMethod.MEDIAN, ResampleMethod.SUM}
 )
 
 
