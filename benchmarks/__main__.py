@@ -1,6 +1,6 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence]
         [--engines sqlite,duckdb,postgres]
         [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
 
@@ -18,12 +18,12 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, against_prophet, figures, forecast_accuracy, growth, operations, store_lists
+from benchmarks import against_peer, against_prophet, fence, figures, forecast_accuracy, growth, operations, store_lists
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth")
+PARTS = ("queries", "operations", "forecast", "store", "growth", "fence")
 
 
 def main() -> int:
@@ -49,6 +49,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from store_lists.compare()
     if "growth" in arguments.parts:
         yield from growth.compare()
+    if "fence" in arguments.parts:
+        yield from fence.compare()
 
 
 def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:
