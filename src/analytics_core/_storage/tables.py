@@ -183,7 +183,7 @@ DATASET_COLUMNS = _item_table(
     Column("is_dttm", Boolean, nullable=False),
     Column("nullable", Boolean),
     Column("leads_index", Boolean),
-    Column("collation", LongText),
+    Column("collation", LongText, quote=True),
 )
 
 DATASET_METRICS = _item_table(

@@ -23,7 +23,7 @@ def upgrade(op: Operations) -> None:
     """Add the columns; those that a run cut off on MariaDB had added already are left as they are."""
     _add(op, "ac_datasets", sa.Column("primary_key", LongText()))
     _add(op, "ac_dataset_columns", sa.Column("leads_index", sa.Boolean()))
-    _add(op, "ac_dataset_columns", sa.Column("collation", LongText()))
+    _add(op, "ac_dataset_columns", sa.Column("collation", LongText(), quote=True))
 
 
 def _add(op: Operations, table: str, column: sa.Column[object]) -> None:
