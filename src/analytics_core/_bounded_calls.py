@@ -8,6 +8,8 @@ import threading
 from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
+from analytics_core._forks import forkable_lock, tell_of_forks
+
 Result = TypeVar("Result")
 
 _IDLE_S: Final = 10.0
@@ -92,8 +94,9 @@ class BoundedCalls:
 
     def __init__(self, name: str) -> None:
         self._name = name
-        self._guard = threading.Lock()
+        self._guard = forkable_lock()
         self._idle: list[queue.SimpleQueue[PendingCall[Any] | None]] = []
+        tell_of_forks(self)
 
     def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
         """Start `work` at once in another thread, in the context of the caller."""
@@ -112,6 +115,13 @@ class BoundedCalls:
             idle, self._idle = self._idle, []
         for inbox in idle:
             inbox.put(None)
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Forget the threads of the parent."""
+        self._idle = []
 
     def _serve(self, inbox: queue.SimpleQueue[PendingCall[Any] | None]) -> None:
         while (call := self._next(inbox)) is not None:

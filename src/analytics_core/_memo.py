@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Hashable
 from typing import Generic, TypeVar
+
+from analytics_core._forks import forkable_lock
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
@@ -17,7 +18,7 @@ class Memo(Generic[Key, Value]):
     def __init__(self, capacity: int = 1_000) -> None:
         self._capacity = capacity
         self._entries: OrderedDict[Key, Value] = OrderedDict()
-        self._guard = threading.Lock()
+        self._guard = forkable_lock()
 
     def get(self, key: Key) -> Value | None:
         """Return the value, or None."""

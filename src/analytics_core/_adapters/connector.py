@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,9 +17,10 @@ from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
+from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.database import Database
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError, MissingExtraError
+from analytics_core.errors import ConnectionUriError, DatabaseError, MissingExtraError
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
@@ -62,9 +62,12 @@ class SqlAlchemyConnector:
         self._specs = specs
         self._allowed_files = tuple(Path(file).resolve() for file in allowed_files)
         self._name = uuid4().hex
-        self._lock = threading.RLock()
+        self._lock = forkable_rlock()
         self._opened: dict[_Key, _Opened] = {}
         self._sessions: dict[str, Session] = {}
+        self._lost_memories: set[str] = set()
+        self._of_the_parent: list[object] = []
+        tell_of_forks(self)
 
     def engine(self, database: Database, *, identity: str | None = None) -> sa.Engine:
         """Return the pooled, read-only engine of this version of `database`; the same one each time.
@@ -74,6 +77,7 @@ class SqlAlchemyConnector:
         Raises:
             ConnectionUriError: the stored URI or its options are not allowed.
             MissingExtraError: the driver is not installed.
+            DatabaseError: the database was in the memory of the process that this one is a fork of.
         """
         return self._open(database, identity).engine
 
@@ -101,6 +105,25 @@ class SqlAlchemyConnector:
         with opened.session.writer(opened.request) as connection:
             yield connection
 
+    def before_fork(self) -> None:
+        """Close files: a child that inherits an open one of SQLite or DuckDB shares its locks and its threads."""
+        with self._lock:
+            for opened in self._opened.values():
+                if opened.request.file is not None:
+                    is_idle = opened.engine.pool.checkedout() == 0  # type: ignore[attr-defined]  # a QueuePool
+                    opened.engine.dispose()
+                    if is_idle:
+                        opened.session.release(opened.request)
+
+    def after_fork(self) -> None:
+        """Start pools anew; connections of the parent are neither used nor closed, memories are lost."""
+        for opened in self._opened.values():
+            self._of_the_parent.append((opened.engine.pool, opened.session, opened.engine))
+            if opened.request.memory_name is not None:
+                self._lost_memories.add(opened.request.memory_name)
+            opened.engine.dispose(close=False)
+        self._opened, self._sessions = {}, {}
+
     def _open(self, database: Database, identity: str | None) -> _Opened:
         acting = identity if database.impersonate_user else None
         key = _Key(database.id, database.uuid, database.audit.version, acting)
@@ -113,6 +136,12 @@ class SqlAlchemyConnector:
     def _make(self, database: Database, identity: str | None) -> _Opened:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
         request = self._request(database, checked, identity)
+        if request.memory_name in self._lost_memories:
+            raise DatabaseError(
+                f"database {database.database_name!r} is in the memory of the process that this one was forked from; "
+                "fill it after the fork, or keep it in a file",
+                engine=database.engine,
+            )
         try:
             session = self._session(checked.spec)
             engine = session.make_engine(request)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import threading
 import time
 from collections.abc import Callable
 from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
+from analytics_core._forks import forkable_lock
 from analytics_core.ports import Cache
 
 _LOG = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class GuardedCache:
         self._wait_s = wait_s
         self._monotonic = monotonic
         self._calls = BoundedCalls("cache")
-        self._guard = threading.Lock()
+        self._guard = forkable_lock()
         self._failures = 0
         self._hanging = 0
         self._pause_s = _FIRST_PAUSE_S

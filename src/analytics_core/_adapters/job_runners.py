@@ -7,6 +7,7 @@ from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
+from analytics_core._forks import tell_of_forks
 from analytics_core.errors import JobError
 
 Work = Callable[[], None]
@@ -41,14 +42,12 @@ class ThreadJobRunner:
     """
 
     def __init__(self, *, workers: int = 8, workers_per_queue: int | None = None, max_waiting: int = 1_000) -> None:
-        self._pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="analytics-core-job")
+        self._workers = workers
         self._most_running = workers_per_queue or (workers + 1) // 2
         self._room = workers + max_waiting
-        self._changed = threading.Condition()
-        self._waiting: defaultdict[str, deque[Work]] = defaultdict(deque)
-        self._running: Counter[str] = Counter()
-        self._held = 0
         self._is_closed = False
+        self._start_anew()
+        tell_of_forks(self)
 
     def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:
         """Start `run` when a thread is free for its queue; JobError when too much waits already, or after `close`."""
@@ -67,6 +66,20 @@ class ThreadJobRunner:
             self._is_closed = True
             self._changed.wait_for(lambda: not self._held)
         self._pool.shutdown(wait=True)
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Forget the threads and the work of the parent."""
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._pool = ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="analytics-core-job")
+        self._changed = threading.Condition()
+        self._waiting: defaultdict[str, deque[Work]] = defaultdict(deque)
+        self._running: Counter[str] = Counter()
+        self._held = 0
 
     def _start_next(self, queue: str) -> None:
         """Hand over the next work of a queue if it may have another thread; whoever calls holds the lock."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
+from analytics_core._forks import forkable_lock
 from analytics_core.ports import Clock
 
 _OVERHEAD_BYTES: Final = 256
@@ -34,7 +34,7 @@ class MemoryCache:
     def __init__(self, *, max_bytes: int, clock: Clock) -> None:
         self._max_bytes = max_bytes
         self._clock = clock
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
         self._entries: OrderedDict[str, _Entry] = OrderedDict()
         self._held_bytes = 0
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Generic, TypeVar
 
+from analytics_core._forks import forkable_lock
 from analytics_core.ports import Clock, MetadataStore
 
 Key = TypeVar("Key", bound=Hashable)
@@ -38,7 +38,7 @@ class Fresh(Generic[Key, Value]):
         self._lasts = timedelta(seconds=seconds)
         self._capacity = capacity
         self._kept: OrderedDict[Key, _Kept[Value]] = OrderedDict()
-        self._guard = threading.Lock()
+        self._guard = forkable_lock()
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""

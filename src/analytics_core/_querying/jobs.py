@@ -9,6 +9,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, Final, Protocol
 
+from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._querying.answer import ChartData
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
@@ -60,7 +61,7 @@ class Job:
         self.user_id = user_id
         self.is_readable = is_readable
         self._cancel = cancel
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
         self._is_over = threading.Event()
         self._status = QueryStatus.PENDING
         self._answer: ChartData | None = None
@@ -171,8 +172,9 @@ class JobBook:
         self._max_jobs = max_jobs
         self._result_url = result_url or "/api/v1/chart/data/{}".format
         self._channel_id = secrets.token_urlsafe(16)
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
+        tell_of_forks(self)
 
     def submit(
         self,
@@ -230,6 +232,15 @@ class JobBook:
             if not job.is_over:
                 job.cancel()
         self._runner.close()
+
+    def before_fork(self) -> None:
+        """Go on: jobs run in the process that they were submitted to."""
+
+    def after_fork(self) -> None:
+        """End the jobs that are not over: nobody in a child runs them."""
+        for job in self._jobs.values():
+            if not job.is_over:
+                job.refuse(JobError(f"job {job.job_id!r} runs in the process that this one was forked from"))
 
     def _add(self, job: Job) -> None:
         with self._lock:

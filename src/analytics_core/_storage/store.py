@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +10,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
+from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.kept_statements import KeptStatements
@@ -51,12 +51,15 @@ class SqlMetadataStore:
         self._kept = KeptStatements()
         self._in_memory = is_memory(self._engine)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
-        self._memory_turn = threading.RLock()
+        self._memory_turn = forkable_rlock()
         self._memory_connection: Connection | None = None
         self._closed = False
+        self._is_lost = False
+        self._of_the_parent: list[object] = []
         self._revision = 0
         self._revisions: Counter[str | None] = Counter()
-        self._counting = threading.Lock()
+        self._counting = forkable_lock()
+        tell_of_forks(self)
         try:
             with store_border():
                 migrate(self._engine)
@@ -122,7 +125,24 @@ class SqlMetadataStore:
         self._closed = True
         self._engine.dispose()
 
+    def before_fork(self) -> None:
+        """Close idle connections to a file: a child that inherits an open one of SQLite shares its locks."""
+        if self._is_sqlite and not self._in_memory:
+            self._engine.dispose()
+
+    def after_fork(self) -> None:
+        """Start the pool anew; connections of the parent are neither used nor closed, a store in memory is lost."""
+        self._of_the_parent.append(self._engine.pool)
+        self._is_lost = self._in_memory
+        self._memory_connection = None
+        self._engine.dispose(close=False)
+
     def _check_open(self) -> None:
+        if self._is_lost:
+            raise StoreUnavailableError(
+                "the metadata store is in the memory of the process that this one was forked from; "
+                "make the core after the fork, or keep metadata in a file or on a server"
+            )
         if self._closed:  # the engine would open anew
             raise StoreUnavailableError("the metadata store is closed")
 

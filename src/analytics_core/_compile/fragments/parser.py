@@ -6,7 +6,6 @@ refused, is told in `docs/explanation/sql-fragments.md`.
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -41,6 +40,7 @@ from analytics_core._compile.fragments.sql_text import (
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
+from analytics_core._forks import forkable_lock
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError
 
 
@@ -87,7 +87,7 @@ class FragmentParser:
         self._allowed = {engine: frozenset(map(str.lower, names)) for engine, names in allowed.items()}
         self._cache_size = cache_size
         self._parsed: OrderedDict[_Key, FragmentExpr] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
 
     def parse(
         self,

@@ -6,7 +6,6 @@ The rendered text is parsed and checked like any other text of a user; a templat
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -17,6 +16,7 @@ from analytics_core._compile.templates.language import STATE, make_environment, 
 from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
+from analytics_core._forks import forkable_lock
 from analytics_core._records.row_filter import Holder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
@@ -69,7 +69,7 @@ class TemplateRenderer:
     def __init__(self, *, max_length: int = 50_000, cache_size: int = 500) -> None:
         self._max_length = max_length
         self._cache_size = cache_size
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
         self._environment: SandboxedEnvironment | None = None
         self._compiled: OrderedDict[str, _Compiled] = OrderedDict()
 

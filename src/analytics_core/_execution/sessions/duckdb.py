@@ -6,7 +6,6 @@ of kind SELECT or EXPLAIN runs per call, so that a connection goes back as it ca
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -28,6 +27,7 @@ from analytics_core._execution.sessions.base import (
     no_rows,
     refuse_plan_that_runs,
 )
+from analytics_core._forks import forkable_lock
 
 _CONFIG: dict[str, Any] = {
     "enable_external_access": False,
@@ -71,7 +71,7 @@ class DuckdbSession(Session):
     """DuckDB through `duckdb_sqlalchemy`; the roots of one connector, by file or by name in memory."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = forkable_lock()
         self._roots: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
