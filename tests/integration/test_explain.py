@@ -84,15 +84,51 @@ def test_every_clause_has_its_origin(core: Any) -> None:
     ]
     assert found["having"] == ["payload: filters[3] count", "payload: extras.having"]
     assert found["series limit"] == ["payload: series_limit"]
+    assert found["group by"] == ["payload: columns[0]", "payload: columns[1]", "payload: columns[2]"]
     assert found["order by"][0] == "payload: orderby[0]"
     assert all(origin.startswith("engine: tie-breaker") for origin in found["order by"][1:])
-    assert found["limit"] == ["payload: row_limit"]
+    assert found["limit"] == ["payload: row_limit", SURPLUS]
     assert found["offset"] == ["payload: row_offset"]
 
 
+SURPLUS = "engine: a row beyond the limit tells whether it cuts"
+
+
 def test_limits_of_settings_are_told_as_such(core: Any) -> None:
-    assert origins(core, {"metrics": ["count"]})["limit"] == ["setting: default_row_limit"]
-    assert origins(core, {"metrics": ["count"], "row_limit": 0})["limit"] == ["setting: max_row_limit"]
+    assert origins(core, {"metrics": ["count"]})["limit"] == ["setting: default_row_limit", SURPLUS]
+    assert origins(core, {"metrics": ["count"], "row_limit": 0})["limit"] == ["setting: max_row_limit", SURPLUS]
+
+
+def test_every_word_that_we_add_to_a_statement_has_a_line(core: Any) -> None:
+    query = {"columns": ["country"], "metrics": [AMOUNT], "orderby": [["amount", True]], "row_limit": 5}
+    explained = core.charts.explain(context(query)).queries[0]
+    lines = [(clause.part, clause.sql) for clause in explained.clauses]
+    for part, word in (("nulls last", "NULLS LAST"), ("collate", "COLLATE")):
+        assert (part in [name for name, _ in lines]) == (word in explained.sql), part
+    for part, text in lines:
+        if part in ("group by", "order by", "collate", "nulls last"):
+            assert text in explained.sql, (part, text)
+    assert [text for part, text in lines if part == "limit"] == ["5", "+ 1"]
+    assert "LIMIT 6" in explained.sql
+
+
+def test_a_count_of_rows_is_explained_as_it_runs(core: Any) -> None:
+    query = {"columns": ["country"], "metrics": ["count"], "is_rowcount": True, "orderby": [["count", False]]}
+    found = origins(core, query)
+    assert found["rowcount"] == ["payload: is_rowcount"]
+    assert found["limit"] == ["setting: default_row_limit"]
+    assert "order by" not in found
+
+
+def test_steps_of_post_processing_have_lines(core: Any) -> None:
+    steps = [{"operation": "sort", "options": {"by": "count"}}, {"operation": "flatten"}]
+    query = {"columns": ["country"], "metrics": ["count"], "post_processing": steps}
+    explained = core.charts.explain(context(query)).queries[0]
+    lines = [(clause.sql, clause.origin) for clause in explained.clauses if clause.part == "post-processing"]
+    assert lines == [
+        ('sort {"by":["count"]}', "payload: post_processing[0]"),
+        ("flatten {}", "payload: post_processing[1]"),
+    ]
 
 
 def test_its_statement_is_the_one_that_runs(core: Any) -> None:

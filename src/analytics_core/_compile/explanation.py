@@ -10,13 +10,26 @@ from sqlglot import exp
 
 from analytics_core._compile.binds import MARK, Binds
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
-from analytics_core._compile.lower import source_alias
-from analytics_core._compile.lower_expr import lower_expr
+from analytics_core._compile.lower import sort_keys, source_alias, surplus_rows
+from analytics_core._compile.lower_expr import is_constant, lower_expr, raw
 from analytics_core._compile.lower_predicate import lower_predicate
 from analytics_core._compile.lower_source import guard, lower_source
 from analytics_core._compile.lowering import Lowering
-from analytics_core._compile.plan import Clause, Origin, OriginKind, PlanExpr, Predicate, QueryPlan, SqlSource
+from analytics_core._compile.plan import (
+    Clause,
+    ColumnExpr,
+    FragmentExpr,
+    Origin,
+    OriginKind,
+    OthersExpr,
+    OutputRole,
+    PlanExpr,
+    Predicate,
+    QueryPlan,
+    SqlSource,
+)
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +47,9 @@ def explain_plan(plan: QueryPlan, spec: EngineSpec) -> tuple[ExplainedClause, ..
 
 
 _FENCE = Origin(OriginKind.ENGINE, "row rules are tested before what may fail")
+_BY_CODE_POINT = Origin(OriginKind.ENGINE, "text is told apart and ordered by code point")
+_NULLS_LAST = Origin(OriginKind.ENGINE, "nulls come last in both directions")
+_SURPLUS = Origin(OriginKind.ENGINE, "a row beyond the limit tells whether it cuts")
 
 
 class _Printer:
@@ -51,15 +67,43 @@ class _Printer:
             yield from self._conditions(f"from {rule.relation}", rule.clauses)
         yield from self._conditions("where", plan.where)
         yield from self._fences()
+        yield from self._groups()
         yield from self._conditions("having", plan.having)
         if plan.series_limit:
             yield self._clause("series limit", self._series(), plan.series_limit.origin)
-        for term in plan.order:
-            direction = "DESC" if term.descending else "ASC"
-            yield self._clause("order by", f"{self._expr(term.expr)} {direction}", term.origin)
+        yield from () if plan.count_rows else self._order()
         yield self._clause("limit", str(plan.limit.rows), plan.limit.origin)
+        if surplus_rows(plan):
+            yield self._clause("limit", f"+ {surplus_rows(plan)}", _SURPLUS)
         if plan.limit.offset:
             yield ExplainedClause(part="offset", sql=str(plan.limit.offset), origin="payload: row_offset")
+        if plan.count_rows:
+            counted = "COUNT(*) of the rows above, up to the limit"
+            yield ExplainedClause(part="rowcount", sql=counted, origin="payload: is_rowcount")
+
+    def _groups(self) -> Iterator[ExplainedClause]:
+        """Yield the keys by which rows are grouped, and those whose text is given a collation for it."""
+        keys = [output for output in self._plan.outputs if output.role is OutputRole.COLUMN]
+        for output in keys if self._plan.grouped else ():
+            if not is_constant(output.expr):
+                yield self._clause("group by", self._expr(output.expr), output.origin)
+        for output in keys:
+            source = output.expr.source if isinstance(output.expr, OthersExpr) else output.expr
+            if isinstance(source, ColumnExpr | FragmentExpr) and source.kind is ValueKind.TEXT:
+                low = self._low()
+                plain = _text(raw(source, low), low.binds, self._spec)
+                if plain != (collated := self._expr(source)):
+                    yield self._clause("collate", collated, _BY_CODE_POINT)
+
+    def _order(self) -> Iterator[ExplainedClause]:
+        """Yield the sort keys as the statement has them, each with what puts its nulls last."""
+        for term in self._plan.order:
+            if is_constant(term.expr):
+                continue
+            for key in sort_keys(term, low := self._low()):
+                yield self._clause("order by", _text(key, low.binds, self._spec), term.origin)
+            if term.nullable and self._spec.nulls_first_by_default(term.descending):
+                yield self._clause("nulls last", self._expr(term.expr), _NULLS_LAST)
 
     def _conditions(self, part: str, clauses: tuple[Clause, ...]) -> Iterator[ExplainedClause]:
         for clause in clauses:
@@ -77,7 +121,7 @@ class _Printer:
     def _fence(self, part: str, fence: Fence) -> Iterator[ExplainedClause]:
         if fence.form is FenceForm.NONE:
             return
-        low = Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+        low = self._low()
         is_table = fence.form is FenceForm.TABLE
         node = lower_source(self._plan.source, fence, low) if is_table else guard(fence, low)
         yield self._clause(part, _text(node, low.binds, self._spec), _FENCE)
@@ -94,8 +138,11 @@ class _Printer:
         return ExplainedClause(part=part, sql=sql, origin=str(origin))
 
     def _expr(self, expr: PlanExpr) -> str:
-        low = Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+        low = self._low()
         return _text(lower_expr(expr, low), low.binds, self._spec)
+
+    def _low(self) -> Lowering:
+        return Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
 
     def _predicate(self, predicate: Predicate) -> str:
         return printed(predicate, self._spec, alias=source_alias(self._plan.source))

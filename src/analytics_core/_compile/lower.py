@@ -55,12 +55,16 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
     )
-    surplus = 0 if plan.count_rows else 1
-    select = _select(plan, low, rows=plan.limit.rows + surplus)
+    select = _select(plan, low, rows=plan.limit.rows + surplus_rows(plan))
     if plan.count_rows:
         select = _counted(select)
     _hoist_ctes(select, spec)
     return select, low.binds
+
+
+def surplus_rows(plan: QueryPlan) -> int:
+    """Return how many rows beyond the limit a statement asks for."""
+    return 0 if plan.count_rows else 1
 
 
 def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
@@ -106,12 +110,12 @@ def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
 
 
 def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
-    ordered = [key for term in terms if not is_constant(term.expr) for key in _ordered(term, low)]
+    ordered = [key for term in terms if not is_constant(term.expr) for key in sort_keys(term, low)]
     if ordered:
         select.set("order", exp.Order(expressions=ordered))
 
 
-def _ordered(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
+def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
     """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
     nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
     keys: tuple[exp.Expr, ...] = (lower_expr(term.expr, low),)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from analytics_core._compile.explanation import ExplainedClause, describe_range, explain_plan
-from analytics_core._compile.plan import QueryPlan, RejectedFilter, Statement
+from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RejectedFilter, Statement
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._frames.pipeline import Step
 from analytics_core.errors import AnalyticsError
 
 
@@ -17,7 +18,8 @@ class ExplainedQuery:
     """Why one query gives what it gives.
 
     Attributes:
-        clauses: every clause of the statement with its origin, in the order of the statement.
+        clauses: every clause of the statement with its origin, in the order of the statement; then the steps of
+            post-processing.
         sql: the statement as people read it, values inlined.
         bound_sql: the statement as the driver gets it.
         parameters: its bound values.
@@ -72,6 +74,14 @@ class Explanation:
         return "\n\n".join(f"query {i}\n{query}" for i, query in enumerate(self.queries))
 
 
+def _explained_step(step: Step) -> ExplainedClause:
+    place, _, _ = step.place.partition(" ")
+    options = step.options.model_dump_json(by_alias=True, exclude_unset=True)
+    return ExplainedClause(
+        part="post-processing", sql=f"{step.operation.name} {options}", origin=str(Origin(OriginKind.PAYLOAD, place))
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CacheFacts:
     """What `explain` says of the cache."""
@@ -89,10 +99,11 @@ def explained(
     cache: CacheFacts,
     offsets: Mapping[str, ExplainedQuery],
     notes: tuple[str, ...],
+    steps: Sequence[Step] = (),
 ) -> ExplainedQuery:
-    """Return the explanation of a planned query."""
+    """Return the explanation of a planned query and its steps of post-processing."""
     return ExplainedQuery(
-        clauses=explain_plan(plan, spec),
+        clauses=(*explain_plan(plan, spec), *map(_explained_step, steps)),
         sql=statement.display_sql,
         bound_sql=statement.sql,
         parameters=statement.parameters,

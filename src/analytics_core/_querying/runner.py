@@ -368,7 +368,13 @@ class QueryRunner:
         }
         notes = (*ready.notes, *notes_of_layers(asked.query))
         return explained(
-            ready.main.plan, ready.main.statement, ready.loaded.spec, cache=facts, offsets=offsets, notes=notes
+            ready.main.plan,
+            ready.main.statement,
+            ready.loaded.spec,
+            cache=facts,
+            offsets=offsets,
+            notes=notes,
+            steps=ready.steps,
         )
 
 

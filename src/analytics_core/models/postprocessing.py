@@ -320,7 +320,7 @@ class ForecastOptions(OperationOptions):
     the contract has none.
     """
 
-    confidence_interval: Annotated[float, Field(ge=0, le=1)]
+    confidence_interval: Annotated[Number, Field(ge=0, le=1)]
     periods: Annotated[Whole, Field(ge=0)]
     time_grain: TimeGrain
     weekly_seasonality: Seasonality = None
