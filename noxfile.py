@@ -77,6 +77,12 @@ def attacks(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-n", "2", "tests/attacks", *session.posargs)
 
 
+def differential(session: nox.Session) -> None:
+    """Ask random queries of four engines and compare the rows with plain Python; `-- --queries 1000` asks fewer."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "tests.differential", *session.posargs)
+
+
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the ratios that the project promises; `-- --peer FOLDER` measures the peer beside it."""

@@ -9,11 +9,13 @@ from typing import Any
 from sqlglot import exp
 
 from analytics_core._compile.binds import MARK
+from analytics_core._compile.calendar import truncate
 from analytics_core._compile.lower_expr import lower_expr, raw
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
     AllOf,
     AnyOf,
+    BucketExpr,
     ColumnExpr,
     Compare,
     Comparison,
@@ -87,11 +89,23 @@ def _compare(predicate: Compare, low: Lowering) -> exp.Expr:
 def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:
     left, time = _operand(predicate.left, low), _time(predicate.left)
     if predicate.op in _EQUALITIES:
+        if not _may_be_label(predicate.left, moment):  # DuckDB 1.5 takes `date_trunc(x) <> no label` for true at NULL
+            return _never(left, is_equal=predicate.op is Comparison.EQUAL)
         bound = low.spec.time_equal(left, time, moment)
         if bound.value is None:
             return _never(bound.left, is_equal=predicate.op is Comparison.EQUAL)
         return _COMPARISONS[predicate.op](this=bound.left, expression=low.binds(bound.value))
     return _order_moment(left, predicate.op, time, moment, low)
+
+
+def _may_be_label(expr: PlanExpr, moment: datetime) -> bool:
+    """Tell whether a value of the expression can equal the moment: buckets equal their labels alone."""
+    if not isinstance(expr, BucketExpr) or expr.grain is None:
+        return True
+    try:
+        return truncate(moment, expr.grain) == moment
+    except OverflowError:
+        return False
 
 
 def _order_moment(left: exp.Expr, op: Comparison, time: TimeFormat, moment: datetime, low: Lowering) -> exp.Expr:

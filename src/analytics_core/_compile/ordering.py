@@ -62,8 +62,10 @@ def _in_time_order(terms: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm,
 def _as_time(expr: PlanExpr, scope: Scope) -> PlanExpr:
     if not isinstance(expr, ColumnExpr | FragmentExpr) or expr.time is None:
         return expr
-    if expr.time.sorts_as_time or expr.time.encoding is TimeEncoding.ISO_TEXT:
+    if expr.time.sorts_as_time:
         return expr
+    if expr.time.encoding is TimeEncoding.ISO_TEXT and not scope.view.spec.compares_moments_as_text:
+        return expr  # to read a text as a moment may fail
     try:
         scope.view.spec.moment(exp.Column(this=exp.Identifier(this="c", quoted=True)), expr.time)
     except UnsupportedByEngineError:
