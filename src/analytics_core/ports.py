@@ -43,6 +43,9 @@ class Clock(Protocol):
     def now(self) -> datetime:
         """Return the present moment, aware, in UTC."""
 
+    def monotonic(self) -> float:
+        """Return seconds that never run backwards, whatever is done to the time of day: for how long things last."""
+
 
 @runtime_checkable
 class Cache(Protocol):

@@ -113,6 +113,16 @@ class LondonClock:
         """Return a moment of January as London writes it."""
         return datetime(2026, 1, 15, tzinfo=ZoneInfo("Europe/London"))
 
+    def monotonic(self) -> float:
+        """Return what is set back at every look."""
+        self.looks = getattr(self, "looks", 0) + 1
+        return -float(self.looks)
+
+
+def test_seconds_that_run_backwards_are_found() -> None:
+    with pytest.raises(AssertionError):
+        ClockConformance().test_seconds_do_not_run_backwards(LondonClock())
+
 
 def test_a_clock_of_another_zone_is_found_in_winter_too() -> None:
     with pytest.raises(AssertionError):

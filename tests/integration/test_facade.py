@@ -7,7 +7,7 @@ import json
 import logging
 import pickle
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -326,3 +326,17 @@ def test_every_result_type_is_answered_by_servers(server: str, request: pytest.F
             assert json.loads(data.to_json())["result"]
             if result_type != "query":
                 assert data.to_csv()
+
+
+def test_a_clock_that_is_put_back_keeps_nobody_active(tmp_path: Path) -> None:
+    """Freshness counts seconds that pass, not the time of day."""
+    clock, store = FixedClock(NOW), f"sqlite:///{tmp_path}/meta.db"
+    with hosted_core(shop_url(tmp_path), metadata_url=store, clock=clock) as host:
+        reader = add_reader(host, "reader")
+        assert reader.charts.data(context({"metrics": ["count"]})).results[0].error is None
+        with AnalyticsCore(Settings(secret_key=KEY), metadata_url=store) as other:
+            other.as_user("admin").users.update(2, {"active": False})
+        clock.advance(timedelta(hours=-1))
+        clock.advance(timedelta(seconds=2))
+        with pytest.raises(errors.ActorRequiredError):
+            reader.charts.data(context({"metrics": ["count"]}))

@@ -15,6 +15,7 @@ from tests.support.killed_writers import COUNTED, TAGS_OF_EVEN, TAGS_OF_ODD, ope
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListQuery
+from analytics_core.errors import StoreUnavailableError
 from analytics_core.testing.conformance.records import a_database, a_dataset
 
 WRITERS = Path(__file__).parents[1] / "support" / "killed_writers.py"
@@ -106,3 +107,50 @@ def test_eight_writers_of_one_record_lose_no_update(url, retry):
     with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
         chart = unit.charts.get(COUNTED)
     assert (int(chart.description), chart.audit.version) == (accepted, accepted + 1)
+
+
+@pytest.fixture
+def stored(tmp_path):
+    """A core on a file that has a tag, and the file."""
+    with open_core(f"sqlite:///{tmp_path}/own.db") as core:
+        core.create_first_administrator("admin")
+        admin = core.as_user("admin")
+        admin.tags.create({"name": "first"})
+        yield admin, tmp_path / "own.db"
+
+
+def test_a_write_into_a_deleted_file_is_not_acknowledged(stored):
+    core, file = stored
+    for path in file.parent.glob("own.db*"):
+        path.unlink()
+    with pytest.raises(StoreUnavailableError, match="deleted"):
+        core.tags.create({"name": "second"})
+    assert not file.exists()  # no empty store in its place
+
+
+def test_a_file_that_is_deleted_while_a_unit_writes_is_told(stored):
+    core, file = stored
+
+    def write():
+        with core._runtime.store.unit_of_work() as unit:
+            unit.tags.delete(1)
+            file.unlink()
+
+    with pytest.raises(StoreUnavailableError, match="deleted"):
+        write()
+
+
+def test_a_file_that_was_replaced_is_read_anew(stored):
+    core, file = stored
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
+    copy = file.with_name("copy.db")
+    with closing(sqlite3.connect(file)) as old, closing(sqlite3.connect(copy)) as new:
+        old.backup(new)
+    core.tags.create({"name": "second"})
+    for path in (*file.parent.glob("own.db-*"), *file.parent.glob("copy.db-*")):
+        path.unlink()
+    copy.rename(file)
+    assert [tag.name for tag in core.tags.list().result] == ["first"]
+    core.tags.create({"name": "third"})
+    assert core.tags.list().count == 2

@@ -22,3 +22,11 @@ def test_other_zones_are_told_in_utc():
 def test_a_naive_moment_is_refused():
     with pytest.raises(ValueError, match="aware"):
         FixedClock(datetime(2026, 1, 1))
+
+
+def test_its_seconds_pass_and_are_never_taken_back():
+    clock = FixedClock(datetime(2026, 1, 1, tzinfo=UTC))
+    clock.advance(timedelta(seconds=5))
+    clock.advance(timedelta(hours=-1))
+    clock.move_to(datetime(2025, 1, 1, tzinfo=UTC))
+    assert clock.monotonic() == 5.0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
 
 
@@ -11,6 +12,10 @@ class SystemClock:
     def now(self) -> datetime:
         """Return the present moment, aware, in UTC."""
         return datetime.now(UTC)
+
+    def monotonic(self) -> float:
+        """Return seconds since some moment, which setting the machine's time does not move."""
+        return time.monotonic()
 
 
 class PinnedClock:
@@ -22,3 +27,7 @@ class PinnedClock:
     def now(self) -> datetime:
         """Return the pinned moment, aware, in UTC."""
         return self._moment
+
+    def monotonic(self) -> float:
+        """Return seconds that pass: what is kept while a moment is pinned ends as ever."""
+        return time.monotonic()

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Final
 
 from analytics_core._forks import forkable_lock
@@ -17,7 +16,7 @@ _OVERHEAD_BYTES: Final = 256
 @dataclass(frozen=True, slots=True)
 class _Entry:
     value: bytes
-    ends: datetime | None
+    ends_s: float | None
     size: int
 
 
@@ -49,7 +48,7 @@ class MemoryCache:
             entry = self._entries.get(key)
             if entry is None:
                 return None
-            if entry.ends is not None and entry.ends <= self._clock.now():
+            if entry.ends_s is not None and entry.ends_s <= self._clock.monotonic():
                 self._drop(key)
                 return None
             self._entries.move_to_end(key)
@@ -59,26 +58,20 @@ class MemoryCache:
         """Keep `value` for `timeout_s` seconds; None keeps it until room is needed, 0 and less not at all."""
         size = len(key.encode()) + len(value) + _OVERHEAD_BYTES
         keeps = size <= self._max_bytes and (timeout_s is None or timeout_s > 0)
-        ends = None if timeout_s is None else self._end(timeout_s)
+        ends_s = None if timeout_s is None else self._clock.monotonic() + timeout_s
         with self._lock:
             self._drop(key)
             if not keeps:
                 return
             while self._held_bytes + size > self._max_bytes:
                 self._drop(next(iter(self._entries)))
-            self._entries[key] = _Entry(bytes(value), ends, size)
+            self._entries[key] = _Entry(bytes(value), ends_s, size)
             self._held_bytes += size
 
     def delete(self, key: str) -> None:
         """Forget the entry; nothing happens when there is none."""
         with self._lock:
             self._drop(key)
-
-    def _end(self, timeout_s: int) -> datetime | None:
-        try:
-            return self._clock.now() + timedelta(seconds=timeout_s)
-        except OverflowError:
-            return None  # beyond the year 9999
 
     def _drop(self, key: str) -> None:
         entry = self._entries.pop(key, None)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from typing import Any
 
 from analytics_core._records.log import LogEntry
@@ -21,7 +20,7 @@ class Act:
 
     action: str
     actor_id: int | None
-    started: datetime
+    started_s: float
     clock: Clock
 
     def log(
@@ -33,15 +32,13 @@ class Act:
         details: Mapping[str, Any] | None = None,
     ) -> None:
         """Write the act with what it was done to; `details` are JSON values, never secrets."""
-        now = self.clock.now()
-        took = max(now - self.started, timedelta(0))  # a clock that was put back in between makes nothing shorter
         entry = LogEntry(
             action=self.action,
             user_id=self.actor_id,
             dashboard_id=dashboard_id,
             slice_id=chart_id,
-            dttm=now,
-            duration_ms=round(took.total_seconds() * 1000),
+            dttm=self.clock.now(),
+            duration_ms=round((self.clock.monotonic() - self.started_s) * 1000),
             json=json.dumps(details, ensure_ascii=False) if details else None,
         )
         unit.logs.append(entry, actor_id=self.actor_id)
@@ -49,4 +46,6 @@ class Act:
 
 def begin_act(runtime: Runtime, actor: Actor, action: str) -> Act:
     """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
-    return Act(action=action, actor_id=actor.stored_id, started=runtime.wall_clock.now(), clock=runtime.wall_clock)
+    return Act(
+        action=action, actor_id=actor.stored_id, started_s=runtime.wall_clock.monotonic(), clock=runtime.wall_clock
+    )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
 from typing import Any
 
@@ -13,12 +14,14 @@ from sqlalchemy import Connection
 from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
+from analytics_core._storage.interrupts import DeferredInterrupts
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.migrate import migrate
 from analytics_core._storage.record_codec import secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.session import StoreSession
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, is_memory, make_store_engine
+from analytics_core._storage.store_file import StoreFile
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
@@ -63,6 +66,7 @@ class SqlMetadataStore:
         try:
             with store_border():
                 migrate(self._engine)
+                self._file = StoreFile(self._engine)
         except BaseException:  # whatever it is goes on upwards; connections must not stay open
             self.close()
             raise
@@ -75,7 +79,7 @@ class SqlMetadataStore:
         a server undoes a whole transaction (MariaDB and MySQL at a deadlock), the unit ends in StaleVersionError.
         """
         changed: set[str | None] = set()
-        with store_border(), self._connected() as connection:
+        with DeferredInterrupts(), store_border(), self._connected(changed) as connection:
             session = StoreSession(
                 connection=connection,
                 clock=self._clock,
@@ -154,16 +158,19 @@ class SqlMetadataStore:
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
     @contextmanager
-    def _connected(self) -> Iterator[Connection]:
-        """Give a connection whose work is committed when the block ends well."""
+    def _connected(self, changed: AbstractSet[str | None] = frozenset()) -> Iterator[Connection]:
+        """Give a connection whose work is committed when the block ends well; `changed` tells whether it wrote."""
         self._check_open()
         if self._in_memory:
             with self._memory_turn_taken(), self._memory_session() as connection:
                 yield connection
             return
+        self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
             connection.commit()
+            if changed:
+                self._file.require_same()
 
     @contextmanager
     def _memory_turn_taken(self) -> Iterator[None]:

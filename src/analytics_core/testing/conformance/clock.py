@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import timedelta
 
 import pytest
@@ -26,3 +27,15 @@ class ClockConformance:
         """Two looks in a row are in order."""
         first = clock.now()
         assert first <= clock.now()
+
+    def test_seconds_do_not_run_backwards(self, clock: Clock) -> None:
+        """They are what freshness and expiry inside a process count by."""
+        seconds = [clock.monotonic() for _ in range(100)]
+        assert seconds == sorted(seconds)
+
+    def test_seconds_pass_as_moments_do(self, clock: Clock) -> None:
+        """They are seconds, not milliseconds; a clock that stands still may stand still in both."""
+        moment, second = clock.now(), clock.monotonic()
+        time.sleep(0.05)
+        by_moments, by_seconds = (clock.now() - moment).total_seconds(), clock.monotonic() - second
+        assert abs(by_moments - by_seconds) < 0.04

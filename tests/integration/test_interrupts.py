@@ -1,0 +1,61 @@
+"""Ctrl-C is a KeyboardInterrupt, and leaves neither locks nor half of a write behind."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from analytics_core._storage.interrupts import DeferredInterrupts
+
+PROCESS = Path(__file__).parents[1] / "support" / "interrupted_process.py"
+ROUNDS = 40
+
+
+def run(*arguments: object) -> dict[str, int]:
+    command = [sys.executable, str(PROCESS), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done.stderr
+    counted: dict[str, int] = json.loads(done.stdout)
+    return counted
+
+
+def test_a_write_that_is_interrupted_leaves_the_store_unlocked(tmp_path: Path) -> None:
+    assert run("write", tmp_path, "sqlite", ROUNDS) == {"interrupts": ROUNDS, "other": 0, "locked": 0, "lost": 0}
+
+
+@pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
+def test_a_query_that_is_interrupted_is_no_failed_answer(tmp_path: Path, engine: str) -> None:
+    assert run("query", tmp_path, engine, ROUNDS) == {"interrupts": ROUNDS, "other": 0, "failed": 0}
+
+
+def test_an_interrupt_inside_of_a_block_comes_at_its_end() -> None:
+    reached = []
+
+    def work() -> None:
+        with DeferredInterrupts():
+            with DeferredInterrupts():
+                signal.raise_signal(signal.SIGINT)
+                reached.append("inner")
+            reached.append("outer")
+
+    with pytest.raises(KeyboardInterrupt):
+        work()
+    assert reached == ["inner", "outer"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_handler_of_the_host_is_called() -> None:
+    seen: list[int] = []
+    former = signal.signal(signal.SIGINT, lambda number, _frame: seen.append(number))
+    try:
+        with DeferredInterrupts():
+            signal.raise_signal(signal.SIGINT)
+            assert seen == []
+    finally:
+        signal.signal(signal.SIGINT, former)
+    assert seen == [signal.SIGINT]
