@@ -126,7 +126,7 @@ def test_text_without_a_template_does_not_load_the_template_engine() -> None:
         ("{{ get_time_filter('other', default='open').to_expr is none }}", "TRUE"),
         ("{{ '2024-01-05 10:00:00'|to_datetime }}", "2024-01-05 10:00:00"),
         ("{{ ('05/01/2024'|to_datetime('%d/%m/%Y')).strftime('%Y%m%d') }}", "20240105"),
-        ("{{ limit }} {{ names|join('+') }} {{ row_limit }} {{ row_offset }}", "5 x+y 10 0"),
+        ("{{ limit }} {{ names|join('+') }} {{ row_limit }} {{ row_offset }}", "5 'x'+'y' 10 0"),
         ("{% if 'a' in columns and 'a' in groupby and 'count' in metrics %}yes{% endif %}", "yes"),
         ("{{ table_columns|join(', ') }}", "a, b, c"),
         ("{{ time_grain == 'P1D' }} {{ time_column }}", "TRUE 'ts'"),

@@ -57,6 +57,33 @@ def reads_elsewhere(before: Dataset, after: Dataset) -> bool:
     return _source(before) != _source(after)
 
 
+def changes_sql(before: Dataset, after: Dataset) -> bool:
+    """Tell whether a dataset's own part of its statements changes: texts of SQL, parameters, formats and types.
+
+    What only goes away counts for a column or metric that stays, not for one that goes with it.
+    """
+    if any(getattr(before, name) != getattr(after, name) for name in _SQL_FIELDS):
+        return True
+    was, now = _sql_of_parts(before), _sql_of_parts(after)
+    return any(texts != was.get(name, _NO_SQL) for name, texts in now.items())
+
+
+_SQL_FIELDS = ("sql", "template_params", "fetch_values_predicate", "extra")
+_NO_SQL: tuple[Any, ...] = (None, None, None, None, None, False)
+
+
+def _sql_of_parts(dataset: Dataset) -> dict[tuple[str, str], tuple[Any, ...]]:
+    """Return what columns and metrics give to the SQL, by kind and name."""
+    columns = {
+        ("column", c.column_name): (
+            *(text or None for text in (c.expression, c.extra, c.type, c.python_date_format, c.advanced_data_type)),
+            c.is_dttm,
+        )
+        for c in dataset.columns
+    }
+    return columns | {("metric", m.metric_name): (m.expression, m.extra) for m in dataset.metrics}
+
+
 def _source(dataset: Dataset) -> tuple[int, str | None, str | None]:
     if dataset.sql:
         return (dataset.database_id, None, dataset.sql)

@@ -16,7 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.names import NamesQuery
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.dataset_answers import dataset_get, dataset_item
-from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
+from analytics_core._resources.dataset_changes import changed_dataset, changes_sql, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
     count_metric,
     first_temporal,
@@ -116,7 +116,8 @@ class Datasets:
 
         Raises:
             PayloadError: the payload breaks the shape.
-            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor.
+            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor; `template_params` take a grant
+                on the whole database.
             AlreadyExistsError: they may read the table, but not the dataset that there is of it.
             DatabaseError: the table does not exist, or the database cannot be reached.
         """
@@ -128,7 +129,9 @@ class Datasets:
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(asked.database_id)
         post = DatasetPost(database=asked.database_id, table_name=asked.table_name, schema=asked.schema_name)
-        record = replace(_new_record(post, (self._actor.id,)), template_params=asked.template_params)
+        plain = _new_record(post, (self._actor.id,))
+        record = replace(plain, template_params=asked.template_params)
+        self._require_sql_rights(plain, record, database)
         try:
             return self._stored_anew(record, database, act)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
@@ -193,7 +196,8 @@ class Datasets:
             PayloadError: the payload breaks the shape.
             OwnershipError: the actor does not own it.
             AccessError: row rules stand on its table, and only an administrator may take them elsewhere.
-            DatabaseAccessError: it would read from where the actor has no grant.
+            DatabaseAccessError: it would read from where the actor has no grant; or its SQL changes (also template
+                parameters, predicates, expressions, metrics, formats and types), without a grant on the database.
             StaleVersionError: somebody else changed it meanwhile.
         """
         act = begin_act(self._runtime, self._actor, "dataset.update")
@@ -204,6 +208,7 @@ class Datasets:
             refuse_later_change(before, unchanged_since)
             after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
             database = unit.databases.get(after.database_id)
+        self._require_sql_rights(before, after, database)
         if reads_elsewhere(before, after):
             found = self._columns_of(after, database)
             after = _with_facts(after, found) if put.columns is not None else _with_found(after, found)
@@ -305,11 +310,19 @@ class Datasets:
         def changed() -> tuple[Dataset, Database]:
             with self._runtime.store.unit_of_work() as unit:
                 before = self._writable(unit, dataset_id)
-                stored = unit.datasets.update(change(before), actor_id=self._actor.id)
+                after = change(before)
+                database = unit.databases.get(after.database_id)
+                self._require_sql_rights(before, after, database)
+                stored = unit.datasets.update(after, actor_id=self._actor.id)
                 act.log(unit, details=details)
-                return stored, unit.databases.get(stored.database_id)
+                return stored, database
 
         return self._answer(*until_accepted(changed))
+
+    def _require_sql_rights(self, before: Dataset, after: Dataset, database: Database) -> None:
+        """Raise DatabaseAccessError when the SQL of a dataset changes by somebody who may not write SQL there."""
+        if changes_sql(before, after):
+            self._runtime.policy.require_query_database(self._actor, database)
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""

@@ -35,7 +35,7 @@ class TemplateValues:
         spec: the engine, for the literals; None: standard SQL.
         user_id, username, email, roles: of the actor; None for a guest.
         url_params: of the query context.
-        template_params: of the dataset; they never hide a name of ours.
+        template_params: of the dataset, written as literals; they never hide a name of ours.
         filters: of the query.
         since, until: the query's time bounds, naive UTC.
         time_range: as the query wrote it.
@@ -101,7 +101,7 @@ class QueryMacros:
         """Return all names that a template may use; ours last, so that no parameter hides them."""
         values = self._values
         return {
-            **values.template_params,
+            **{name: user_value(value) for name, value in values.template_params.items()},
             "url_param": Macro(self._url_param),
             "current_user_id": Macro(self._identity("current_user_id", values.user_id)),
             "current_username": Macro(self._identity("current_username", values.username)),
