@@ -303,7 +303,8 @@ def test_an_explanation_has_every_clause_with_its_values_and_origin(engine: str)
     made = plan(query, view=view_of(engine), row_filters=[RowFilter(name="eu", clause="country = 'EU'")])
     clauses = explain_plan(made, spec_of(engine))
     parts = [clause.part for clause in clauses]
-    assert parts == ["select"] * 3 + ["from"] + ["where"] * 3 + ["having", "order by", "order by", "limit", "offset"]
+    after = ["fence", "having", "order by", "order by", "limit", "offset"]
+    assert parts == ["select"] * 3 + ["from"] + ["where"] * 3 + after
     assert all(clause.origin and MARK not in clause.sql for clause in clauses)
     assert "row rule: eu" in {clause.origin for clause in clauses}
 
