@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from typing import Any
@@ -135,10 +136,15 @@ def equal(_source: random.Random) -> list[float | None]:
     return [1e7, -3e6, *[0.1] * 10, None, *[0.7] * 10, 1e9, *[1 / 3] * 10]
 
 
+def far_from_zero(source: random.Random) -> list[float | None]:
+    return [1e8 + source.choice([0.0, 0.5, 0.75, 2.0]) for _ in range(40)]
+
+
 SHAPES: dict[str, Callable[[random.Random], list[float | None]]] = {
     "small": small,
     "behind huge values": behind_huge,
     "equal values": equal,
+    "far from zero": far_from_zero,
 }
 
 
@@ -169,6 +175,8 @@ def test_every_rolling_type_is_that_of_plain_python(kind: str, shape: str) -> No
 def same(ours: float, exact: Any) -> bool:
     if exact is None or pd.isna(ours):
         return exact is None and pd.isna(ours)
+    if abs(exact) > sys.float_info.max:
+        return math.isinf(ours)
     if exact == 0:
         return abs(ours) < 1e-12
     return math.isclose(ours, exact, rel_tol=1e-9, abs_tol=1e-12)

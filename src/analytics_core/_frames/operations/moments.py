@@ -1,4 +1,4 @@
-"""Means, variances, covariances, skewness and kurtosis of windows.
+"""Variances, covariances, skewness and kurtosis of windows.
 
 The moments of a window are merged from those of its parts (Chan, Golub and LeVeque; Pébay for the higher ones), never
 taken back: a huge value leaves no trace in the windows behind it, and equal values are exactly 0 away from their mean.
@@ -13,20 +13,6 @@ import numpy as np
 
 from analytics_core._frames.operations.checks import Array
 from analytics_core._frames.operations.sliding import Span, combined
-
-
-def sums(values: Array, span: Span) -> Array:
-    """Return the sum of each window; nulls count as 0."""
-    made: Array = combined(np.where(np.isnan(values), 0.0, values), span, np.add, empty=0.0)
-    return made
-
-
-def means(values: Array, span: Span) -> Array:
-    """Return the mean of each window; of equal values it is that value."""
-    held, mean, away = _moments(values, span, order=2)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        quotient: Array = sums(values, span) / held
-    return np.where((held > 0) & ((away == 0) | ~np.isfinite(quotient)), mean, quotient)
 
 
 def variances(values: Array, span: Span, *, ddof: int) -> Array:
@@ -76,52 +62,66 @@ def _divided(squares: Array, by: Array) -> Array:
 def _moments(values: Array, span: Span, *, order: int) -> Array:
     """Return the number of values of each window, their mean, and the sums of the powers of their distances from it."""
     present = ~np.isnan(values)
-    single = np.zeros((order + 1, *values.shape))
+    single = np.zeros((order + 2, *values.shape))
     single[0], single[1] = present, np.where(present, values, 0.0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return combined(single, span, _merged, empty=0.0)
+        made: Array = combined(single, span, _merged, empty=0.0)[:-1]
+    return made
 
 
 def _merged(older: Array, newer: Array) -> Array:
+    """Return the moments of both parts; the last entry is what the mean lacks to be exact."""
     a, b = older[0], newer[0]
-    n, apart = _sizes_and_distance(older, newer, 1)
+    n = np.maximum(a + b, 1.0)
+    apart = _apart(older, newer, 1, -1)
     made: Array = older + newer
-    made[1] = np.where(a > 0, older[1] + apart * (b / n), newer[1])
+    made[1], made[-1] = _mean(older, newer, apart * (b / n), 1, -1)
     square = apart * apart * (a * b / n)
     made[2] += square
-    if len(made) > 3:
-        made[3] += square * apart * ((a - b) / n) + 3 * apart * ((a * newer[2] - b * older[2]) / n)
     if len(made) > 4:
+        made[3] += square * apart * ((a - b) / n) + 3 * apart * ((a * newer[2] - b * older[2]) / n)
+    if len(made) > 5:
         made[4] += square * apart * apart * ((a * a - a * b + b * b) / (n * n))
         made[4] += 6 * apart * apart * ((a * a * newer[2] + b * b * older[2]) / (n * n))
         made[4] += 4 * apart * ((a * newer[3] - b * older[3]) / n)
     return made
 
 
-def _sizes_and_distance(older: Array, newer: Array, place: int) -> tuple[Array, Array]:
-    """Return how many values both hold, at least 1, and how far apart their means are, 0 where one holds none."""
-    both = (older[0] > 0) & (newer[0] > 0)
-    return np.maximum(older[0] + newer[0], 1.0), np.where(both, newer[place] - older[place], 0.0)
+def _apart(older: Array, newer: Array, mean: int, rest: int) -> Array:
+    """Return how far apart the means of both parts are, 0 where one holds nothing."""
+    distance = (newer[mean] - older[mean]) + (newer[rest] - older[rest])
+    return np.where((older[0] > 0) & (newer[0] > 0), distance, 0.0)
+
+
+def _mean(older: Array, newer: Array, step: Array, mean: int, rest: int) -> tuple[Array, Array]:
+    """Return the mean of both parts, `step` away from the older one's, and what it lacks to be exact."""
+    known = older[0] > 0
+    start, lacked = np.where(known, older[mean], newer[mean]), np.where(known, older[rest], newer[rest])
+    made = start + step
+    back = made - start
+    return made, lacked + ((start - (made - back)) + (step - back))
 
 
 def _paired_moments(values: Array, other: Array, span: Span) -> Array:
     """Return the number of pairs of each window, both means, both sums of squares, and the sum of products."""
     second = np.broadcast_to(other, values.shape)
     present = ~(np.isnan(values) | np.isnan(second))
-    single = np.zeros((6, *values.shape))
+    single = np.zeros((8, *values.shape))
     single[0] = present
     single[1], single[2] = np.where(present, values, 0.0), np.where(present, second, 0.0)
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return combined(single, span, _merged_pairs, empty=0.0)
+        made: Array = combined(single, span, _merged_pairs, empty=0.0)[:-2]
+    return made
 
 
 def _merged_pairs(older: Array, newer: Array) -> Array:
+    """Return the moments of both parts; the last two entries are what the means lack to be exact."""
     a, b = older[0], newer[0]
-    n, first = _sizes_and_distance(older, newer, 1)
-    _, second = _sizes_and_distance(older, newer, 2)
+    n = np.maximum(a + b, 1.0)
+    first, second = _apart(older, newer, 1, -2), _apart(older, newer, 2, -1)
     made: Array = older + newer
-    made[1] = np.where(a > 0, older[1] + first * (b / n), newer[1])
-    made[2] = np.where(a > 0, older[2] + second * (b / n), newer[2])
+    made[1], made[-2] = _mean(older, newer, first * (b / n), 1, -2)
+    made[2], made[-1] = _mean(older, newer, second * (b / n), 2, -1)
     part = a * b / n
     made[3] += first * first * part
     made[4] += second * second * part

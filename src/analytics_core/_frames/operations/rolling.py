@@ -102,8 +102,6 @@ _OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.Span], Array]]
 
 _OF_MOMENTS: Final[Mapping[RollingType, Callable[[Array, Any, sliding.Span, int], Array]]] = MappingProxyType(
     {
-        RollingType.SUM: lambda values, _other, span, _ddof: moments.sums(values, span),
-        RollingType.MEAN: lambda values, _other, span, _ddof: moments.means(values, span),
         RollingType.VAR: lambda values, _other, span, ddof: moments.variances(values, span, ddof=ddof),
         RollingType.STD: lambda values, _other, span, ddof: np.sqrt(moments.variances(values, span, ddof=ddof)),
         RollingType.SKEW: lambda values, _other, span, _ddof: moments.skews(values, span),
