@@ -85,3 +85,19 @@ def test_columns_deleted_in_many_sessions_are_all_gone(shop: SmallCore) -> None:
     calculated = [column.id for column in made.columns if column.column_name in names]
     assert _at_once(lambda n: shop.core.datasets.delete_column(1, calculated[n])) == []
     assert [column.id for column in shop.core.datasets.get(1).columns] == [column.id for column in columns]
+
+
+def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallCore) -> None:
+    core = shop.core
+    tag = core.tags.create({"name": "t"})
+    dashboard = core.dashboards.create({"dashboard_title": "d"})
+    acts: list[Callable[[int], Any]] = [
+        lambda n: core.charts.update(1, {"description": f"{n}"}),
+        lambda n: core.datasets.update(1, {"description": f"{n}"}),
+        lambda _: core.datasets.refresh(1),
+        lambda n: core.dashboards.update(dashboard.id, {"css": f"/* {n} */"}),
+        lambda n: core.tags.update(tag.id, {"description": f"{n}"}),
+        lambda n: core.databases.update(1, {"cache_timeout": n}),
+    ]
+    for act in acts:
+        assert [_at_once(act) for _ in range(3)] == [[], [], []]

@@ -15,6 +15,7 @@ from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
@@ -108,6 +109,7 @@ class AnnotationLayers:
         self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
         return self._choices.distinct(field, filter, page, page_size)
 
+    @repeated
     def update(
         self, layer_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
     ) -> AnnotationLayerGet:
@@ -131,6 +133,7 @@ class AnnotationLayers:
             act.log(unit, details={"layer": layer_id})
         return _answer(stored)
 
+    @repeated
     def delete(self, layer_id: int) -> None:
         """Remove a layer with its annotations; only its creator and administrators may.
 

@@ -16,6 +16,7 @@ from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
@@ -139,6 +140,7 @@ class Annotations:
         """
         return self._choices(layer_id).distinct(field, filter, page, page_size)
 
+    @repeated
     def update(
         self,
         layer_id: int,
@@ -167,6 +169,7 @@ class Annotations:
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
         return _answer(stored, layer)
 
+    @repeated
     def delete(self, layer_id: int, annotation_id: int) -> None:
         """Remove an annotation; its creator, the creator of its layer and administrators may."""
         act = begin_act(self._runtime, self._actor, "annotation.delete")

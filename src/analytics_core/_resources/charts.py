@@ -30,7 +30,7 @@ from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import DATASET_NAME, by_readable_dashboards, by_readable_dataset_names
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts, visible_named_charts
 from analytics_core._runtime import Runtime
@@ -191,6 +191,7 @@ class Charts:
         items = (chart_item(chart, around=around, people=people, readable=readable) for chart in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
+    @repeated
     def update(self, chart_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
 
@@ -221,6 +222,7 @@ class Charts:
 
         return self._answer(*until_accepted(change, stale="dashboard"))
 
+    @repeated
     def delete(self, chart_id: int) -> None:
         """Remove a chart, from its dashboards too; only owners and administrators may."""
         act = begin_act(self._runtime, self._actor, "chart.delete")

@@ -15,6 +15,7 @@ from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
@@ -103,6 +104,7 @@ class CssTemplates:
         self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
         return self._choices.distinct(field, filter, page, page_size)
 
+    @repeated
     def update(
         self, template_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
     ) -> CssTemplateGet:
@@ -127,6 +129,7 @@ class CssTemplates:
             act.log(unit, details={"css_template": template_id})
         return self._answer(stored)
 
+    @repeated
     def delete(self, template_id: int) -> None:
         """Remove a template; only its creator and administrators may. Dashboards have copies and stay as they are."""
         act = begin_act(self._runtime, self._actor, "css_template.delete")

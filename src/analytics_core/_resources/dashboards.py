@@ -37,7 +37,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.readable_items import by_readable_charts
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._resources.visibility import readable_charts, visible_dashboards
 from analytics_core._runtime import Runtime
@@ -159,6 +159,7 @@ class Dashboards:
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
+    @repeated
     def update(
         self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
     ) -> DashboardGet:
@@ -188,6 +189,7 @@ class Dashboards:
             act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
         return self._answer(stored)
 
+    @repeated
     def delete(self, dashboard_id: int) -> None:
         """Remove a dashboard, not its charts; only owners and administrators may."""
         act = begin_act(self._runtime, self._actor, "dashboard.delete")

@@ -22,6 +22,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import related_objects
+from analytics_core._resources.retrying import repeated
 from analytics_core._resources.visibility import every_id, visible_databases
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -136,6 +137,7 @@ class Databases:
         items = (database_item(d, spec=specs[d.engine], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
+    @repeated
     def update(
         self, database_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
     ) -> DatabaseGet:
@@ -163,6 +165,7 @@ class Databases:
         self._runtime.connector.dispose(database_id)
         return database_get(changed)
 
+    @repeated
     def delete(self, database_id: int) -> None:
         """Remove a database and close its connections; InUseError while datasets read from it."""
         act = begin_act(self._runtime, self._actor, "database.delete")

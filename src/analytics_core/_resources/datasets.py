@@ -35,7 +35,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_objects import charts_drawn_from, related_objects
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
 from analytics_core._resources.visibility import every, visible_datasets
 from analytics_core._runtime import Runtime
@@ -186,6 +186,7 @@ class Datasets:
         items = (dataset_item(d, database=databases[d.database_id], people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
+    @repeated
     def update(self, dataset_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> DatasetGet:
         """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
 
@@ -219,6 +220,7 @@ class Datasets:
             act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(stored, database)
 
+    @repeated
     def refresh(self, dataset_id: int) -> DatasetGet:
         """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
         act = begin_act(self._runtime, self._actor, "dataset.refresh")
@@ -261,6 +263,7 @@ class Datasets:
             dataset = self._readable(unit, dataset_id)
             return related_objects(unit, self._runtime.policy, self._actor, [dataset.id])
 
+    @repeated
     def delete(self, dataset_id: int) -> None:
         """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it."""
         act = begin_act(self._runtime, self._actor, "dataset.delete")

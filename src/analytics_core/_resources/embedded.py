@@ -18,7 +18,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DASHBOARDS, Choices, LookUps
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.visibility import every
 from analytics_core._runtime import Runtime
 from analytics_core._security import policy as rules
@@ -97,6 +97,7 @@ class Embedded:
         domains = _read_domains(payload)
         return self._answer(until_accepted(lambda: self._embedded(act, dashboard_id, domains)))
 
+    @repeated
     def update(
         self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
     ) -> EmbeddedDashboardGet:
@@ -156,6 +157,7 @@ class Embedded:
         """
         return self._choices.related(field, filter, page, page_size)
 
+    @repeated
     def delete(self, dashboard_id: int) -> None:
         """End the embedding of a dashboard: its tokens open it no longer, also when it is embedded anew."""
         act = begin_act(self._runtime, self._actor, "embedded.delete")

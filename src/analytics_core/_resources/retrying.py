@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+import random
+import time
 from collections.abc import Callable
-from typing import TypeVar
+from functools import wraps
+from typing import ParamSpec, TypeVar
 
 from analytics_core.errors import StaleVersionError
 
 Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 _ATTEMPTS = 10
+_LONGEST_PAUSE_S = 0.01
+"""Of the first pauses; later ones are longer, so that many writers of one record get out of each other's way."""
 
 
 def until_accepted(change: Callable[[], Result], *, stale: str | None = None) -> Result:
@@ -20,10 +26,26 @@ def until_accepted(change: Callable[[], Result], *, stale: str | None = None) ->
     Raises:
         StaleVersionError: somebody else was faster ten times in a row, or changed a record of another kind.
     """
-    for _ in range(_ATTEMPTS - 1):
+    for attempt in range(1, _ATTEMPTS):
         try:
             return change()
         except StaleVersionError as error:
             if stale not in (None, error.resource):
                 raise
+        time.sleep(random.uniform(0, _LONGEST_PAUSE_S * attempt))  # noqa: S311 - a pause is no secret
     return change()
+
+
+def repeated(change: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a method that repeats its change as `until_accepted` does, unless it is told `unchanged_since`.
+
+    A caller that says nothing of what they read gives values that hold whatever was stored in the meantime.
+    """
+
+    @wraps(change)
+    def repeating(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if named.get("unchanged_since") is not None:
+            return change(*args, **named)
+        return until_accepted(lambda: change(*args, **named))
+
+    return repeating

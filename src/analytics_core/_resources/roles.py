@@ -15,7 +15,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
 from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
@@ -86,6 +86,7 @@ class Roles:
         self._runtime.policy.require_manage_people(self._actor)
         return self._choices.related(field, filter, page, page_size)
 
+    @repeated
     def update(self, role_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RoleGet:
         """Change a role's name or rank; its grants stay.
 
@@ -113,6 +114,7 @@ class Roles:
             act.log(unit, details={"role_id": role_id})
         return _answer(stored)
 
+    @repeated
     def delete(self, role_id: int) -> None:
         """Remove a role.
 

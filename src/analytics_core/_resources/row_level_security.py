@@ -20,6 +20,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import DATASETS, ROLES, Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -149,6 +150,7 @@ class RowLevelSecurity:
         self._runtime.policy.require_manage_row_rules(self._actor)
         return self._choices.distinct(field, filter, page, page_size)
 
+    @repeated
     def update(self, rule_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).
 
@@ -171,6 +173,7 @@ class RowLevelSecurity:
             act.log(unit, details={"row_rule_id": stored.id})
             return _answer(stored, _named(unit, [stored]))
 
+    @repeated
     def delete(self, rule_id: int) -> None:
         """Remove a rule; whom it bound sees more from the next query on."""
         self._runtime.policy.require_manage_row_rules(self._actor)

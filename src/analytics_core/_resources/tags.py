@@ -20,7 +20,7 @@ from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
-from analytics_core._resources.retrying import until_accepted
+from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import tag_reference
 from analytics_core._resources.visibility import visible_charts, visible_dashboards
 from analytics_core._runtime import Runtime
@@ -102,6 +102,7 @@ class Tags:
         """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
         return self._choices.distinct(field, filter, page, page_size)
 
+    @repeated
     def update(self, tag_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> TagGet:
         """Rename or describe a tag; only who made it and administrators may.
 
@@ -123,6 +124,7 @@ class Tags:
             act.log(unit, details={"tag": tag_id})
         return self._answer(stored)
 
+    @repeated
     def delete(self, tag_id: int) -> None:
         """Remove a tag, from what carries it too; only who made it and administrators may."""
         act = begin_act(self._runtime, self._actor, "tag.delete")

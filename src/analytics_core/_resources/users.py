@@ -16,6 +16,7 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.look_ups import ROLES, Choices, LookUps
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
+from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act as PolicyAct
@@ -102,6 +103,7 @@ class Users:
         """
         return self._choices.related(field, filter, page, page_size)
 
+    @repeated
     def update(self, user_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones.
 
@@ -129,6 +131,7 @@ class Users:
             act.log(unit, details={"user_id": user_id})
             return _answer(unit, stored)
 
+    @repeated
     def delete(self, user_id: int) -> None:
         """Remove a user; what they made stays, without them as an owner.
 
