@@ -7,6 +7,7 @@ means there.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -67,7 +68,17 @@ def surplus_rows(plan: QueryPlan) -> int:
     return 0 if plan.count_rows else 1
 
 
-def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
+def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]:
+    """Return the tree of a plan's rows as a relation of another statement: all of them, in no order.
+
+    Where row rules bind it stands behind a fence, for nobody knows what stands around it.
+    """
+    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source))
+    select = _select(replace(plan, order=()), low, rows=None)
+    return (spec.fence(select) if plan.row_rules else select), low.binds
+
+
+def _select(plan: QueryPlan, low: Lowering, *, rows: int | None) -> exp.Select:
     fence = fence_of_plan(plan, low.spec)
     names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
     select = exp.Select(
@@ -84,7 +95,8 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
         select.set("where", exp.Where(this=where))
     _group(select, plan, low)
     _order(select, plan.order, low)
-    select.set("limit", exp.Limit(expression=exp.Literal(this=str(rows), is_string=False)))
+    if rows is not None:
+        select.set("limit", exp.Limit(expression=exp.Literal(this=str(rows), is_string=False)))
     if plan.limit.offset:
         select.set("offset", exp.Offset(expression=exp.Literal(this=str(plan.limit.offset), is_string=False)))
     return select

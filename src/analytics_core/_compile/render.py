@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.binds import MARK, Binds
-from analytics_core._compile.lower import lower, source_alias
+from analytics_core._compile.lower import lower, lower_relation, source_alias
 from analytics_core._compile.lower_source import bound_sql
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plain_query import is_plain_query
@@ -31,6 +31,12 @@ def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
         labels=tuple(output.label for output in plan.outputs),
         kinds=tuple(output.fetched_kind for output in plan.outputs),
     )
+
+
+def relation_sql(plan: QueryPlan, spec: EngineSpec) -> str:
+    """Return the rows of a plan as the query of a derived table, with its values written in it."""
+    tree, binds = lower_relation(plan, spec)
+    return render(tree, binds, spec, labels=(), kinds=()).display_sql
 
 
 def render(

@@ -17,6 +17,7 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.kept_names import KeptNames
+from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._querying.annotation_reader import AnnotationReader
@@ -25,6 +26,7 @@ from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import ChartLoader, DatasetLoader
+from analytics_core._querying.lookups import LookupFactory
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.rule_books import StoredRuleBooks
@@ -67,14 +69,18 @@ def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
     statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types()
-    templates = QueryTemplates(TemplateRenderer() if settings.enable_templates else None, _limits(settings))
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
+    gate = Gate(policy=policy, runner=statements, row_security=row_security)
+    partitions = _partitions(parts, statements, row_security)
+    lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
+    renderer = TemplateRenderer() if settings.enable_templates else None
+    templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
     queries = QueryRunner(
         loader=loader,
-        gate=Gate(policy=policy, runner=statements, row_security=row_security),
+        gate=gate,
         preparer=planning,
         templates=templates,
         results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
@@ -119,6 +125,16 @@ def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity
         runner=statements,
         row_security=row_security,
         timeout_s=limit_s,
+    )
+
+
+def _partitions(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Partitions:
+    return Partitions(
+        policy=parts.policy,
+        runner=statements,
+        books=StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s),
+        row_security=row_security,
+        timeout_s=parts.settings.statement_timeout_s,
     )
 
 

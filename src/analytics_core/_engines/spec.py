@@ -17,6 +17,7 @@ from sqlglot import exp
 
 from analytics_core._engines.fences import Fence, limited_by_bigint
 from analytics_core._engines.name_sets import NO_NAMES, NameSet
+from analytics_core._engines.partitions import PartitionReader
 from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
@@ -126,6 +127,7 @@ class EngineSpec:
             rows only, and what stands in SELECT, GROUP BY and ORDER BY is computed after WHERE.
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
+        partitions: how partitions of tables are told; None: not known.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
         denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session, catalog).
         allowed_functions: lower-case names of the functions and types that fragments of people without the right to
@@ -176,3 +178,4 @@ class EngineSpec:
     guards_by_case: bool = False
     casts_columns: bool = True
     compares_moments_as_text: bool = False
+    partitions: PartitionReader | None = None

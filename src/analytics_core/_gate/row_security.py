@@ -130,6 +130,10 @@ class RowSecurity:
                 rules.append(RelationRule(position=relation.position, relation=str(relation.table), clauses=clauses))
         return replace(source, rules=tuple(rules)) if rules else source
 
+    def on_table(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
+        """Return the conditions on a table that is read outside of a dataset's SQL, about `RELATION_ALIAS`."""
+        return self._on_relation(replace(ruled, book=self._book_of(ruled, frozenset({table_name(table)}))), table)
+
     def _on_relation(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
         """Return the conditions on a table that the SQL of a virtual dataset reads; `ruled` has its rules."""
         name = table_name(table)

@@ -70,6 +70,11 @@ class DatasetLoader:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
         return self._loaded.get(datasource.id, lambda: self._read(datasource.id))
 
+    def database(self, database_id: int) -> Database:
+        """Return a database; NotFoundError when there is none."""
+        with self._store.unit_of_work() as unit:
+            return unit.databases.get(database_id)
+
     def _read(self, dataset_id: int) -> LoadedDataset:
         with self._store.unit_of_work() as unit:
             dataset = unit.datasets.get(dataset_id)

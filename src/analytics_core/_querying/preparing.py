@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -19,11 +19,13 @@ from analytics_core.models.query import ChartDataQueryObject
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedQuery:
-    """A query ready to run: what was asked, the plan, and the statement."""
+    """A query ready to run: what was asked, the plan, and the statement; the rest as in `BoundTemplates`."""
 
     query: ChartDataQueryObject
     plan: QueryPlan
     statement: Statement
+    looks_up: bool = False
+    taken_in: tuple[Hashable, ...] = ()
 
 
 class Preparer:
@@ -56,7 +58,14 @@ class Preparer:
             only_listed=only_listed,
         )
         plan = plan_query(query, scope, request)
-        return PreparedQuery(query=query, plan=plan, statement=compile_plan(plan, view.spec))
+        statement = compile_plan(plan, view.spec)
+        return PreparedQuery(
+            query=query,
+            plan=plan,
+            statement=statement,
+            looks_up=templates.looks_up,
+            taken_in=tuple(templates.taken_in),
+        )
 
     def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> Scope:
         """Return the surroundings in which queries on a dataset are planned."""

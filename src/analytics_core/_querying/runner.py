@@ -194,7 +194,7 @@ class QueryRunner:
         ready = self._ready.get(key)
         if ready is None or self._gate.rules_on(where.admission, ready.tables) != ready.rules:
             ready = self._prepare(read.context, asked, where, call)
-            if not ready.main.plan.counts_seconds:
+            if not ready.main.plan.counts_seconds and not ready.main.looks_up:
                 self._ready.put(key, ready)
         return ready
 
@@ -226,7 +226,7 @@ class QueryRunner:
             shifted=shifted,
             steps=steps,
             timeout=timeout,
-            key=_key(where, plans, options=_options(context, asked, query)) if _keeps(asked, timeout) else None,
+            key=_key(where, plans, options=_options(context, asked, query, main)) if _keeps(asked, timeout) else None,
             notes=(*notes_of(asked.query), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(where.admission, tables),
@@ -414,7 +414,9 @@ def _key(where: Admitted, plans: list[QueryPlan], *, options: Mapping[str, str])
     return cache_key(plans, where.loaded, identity=where.admission.identity, options=options)
 
 
-def _options(context: ChartDataQueryContext, asked: AskedQuery, query: ChartDataQueryObject) -> dict[str, str]:
+def _options(
+    context: ChartDataQueryContext, asked: AskedQuery, query: ChartDataQueryObject, main: PreparedQuery
+) -> dict[str, str]:
     """Return what else a result depends on, beyond its plans."""
     options = {
         "result_type": asked.result_type.value,
@@ -422,6 +424,7 @@ def _options(context: ChartDataQueryContext, asked: AskedQuery, query: ChartData
         "operations": repr(query.post_processing),
         "time_extras": repr(query.applied_time_extras),
         "labels": repr(written_labels(query)),
+        **({"taken_in": repr(main.taken_in)} if main.taken_in else {}),
     }
     if asked.result_type is ResultType.POST_PROCESSED:
         options["form_data"] = repr(context.form_data)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -11,7 +11,7 @@ from analytics_core._compile.columns import axis_name, column_label, time_grain
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.planner import PlanRequest, plan_limit
 from analytics_core._compile.scope import PlanLimits
-from analytics_core._compile.templates import TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
+from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
 from analytics_core._compile.time_bounds import NO_FILTER, naive, range_text, resolve_range, split_temporal
 from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
@@ -71,7 +71,8 @@ class QueryRanges:
 class BoundTemplates:
     """The templates of one query on one dataset; it remembers which filters the templates took over.
 
-    The values are made when the first template needs them.
+    The values are made when the first template needs them. `looks_up`: what was rendered so far took in what others
+    store or a database knows, which changes apart from the dataset; `taken_in` has the versions of other datasets.
     """
 
     def __init__(
@@ -81,6 +82,7 @@ class BoundTemplates:
         *,
         dataset: Dataset,
         ranges: QueryRanges,
+        taken_in: list[Hashable],
     ) -> None:
         self._renderer = renderer
         self._make_values = values
@@ -89,6 +91,8 @@ class BoundTemplates:
         self._ranges = ranges
         self._removed: set[str] = set()
         self._reads_range = False
+        self.looks_up = False
+        self.taken_in = taken_in
 
     @property
     def counts_seconds(self) -> bool:
@@ -104,6 +108,7 @@ class BoundTemplates:
         rendered = self._renderer.render(text, self._values)
         self._removed.update(rendered.removed_filters)
         self._reads_range |= rendered.reads_range
+        self.looks_up |= rendered.looks_up
         return rendered.text
 
     def range_read(self) -> TimeRange | None:
@@ -133,28 +138,44 @@ class BoundTemplates:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class TemplateRequest:
+    """For what templates are rendered: a query on a dataset, and what is being rendered already.
+
+    `path` names datasets and metrics that take each other in, `taken_in` gets the versions of other datasets.
+    `is_sample`: nobody asks yet.
+    """
+
     query: ChartDataQueryObject
     dataset: Dataset
     spec: EngineSpec
     call: Call
+    plan_request: PlanRequest
+    is_sample: bool
+    path: tuple[str, ...]
+    taken_in: list[Hashable]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Asked:
+    request: TemplateRequest
     ranges: QueryRanges
     axis: str | None
     row_limit: int
-    is_sample: bool
+    lookups: Lookups | None
 
     def values(self) -> TemplateValues:
         """Return what the templates of the query may use."""
-        query, user, ranges = self.query, self.call.actor.user, self.ranges
+        request, ranges = self.request, self.ranges
+        query, actor, dataset = request.query, request.call.actor, request.dataset
         since, until = ranges.bounds(ranges.own_text)
         return TemplateValues(
-            spec=self.spec,
-            user_id=self.call.actor.stored_id,
-            username=user.username,
-            email=user.email,
-            roles=tuple(sorted(role.name for role in self.call.actor.roles)),
+            spec=request.spec,
+            user_id=actor.stored_id,
+            username=actor.user.username,
+            email=actor.user.email,
+            roles=tuple(sorted(role.name for role in actor.roles)),
             url_params=dict(query.url_params or {}),
-            template_params=_parameters(self.dataset),
+            template_params=_parameters(dataset),
             filters=tuple(
                 TemplateFilter(col=column_label(item.col), op=item.op.value, val=ranges.filter_text(item))
                 for item in query.filters
@@ -166,20 +187,28 @@ class _Asked:
             metrics=tuple(metric_label(metric) for metric in query.metrics or ()),
             row_limit=self.row_limit,
             row_offset=query.row_offset,
-            table_columns=tuple(column.column_name for column in self.dataset.columns),
-            time_column=query.granularity or self.axis or self.dataset.main_dttm_col,
+            table_columns=tuple(column.column_name for column in dataset.columns),
+            time_column=query.granularity or self.axis or dataset.main_dttm_col,
             time_grain=time_grain(query),
             resolve_range=ranges.bounds,
-            is_sample=self.is_sample,
+            is_sample=request.is_sample,
+            lookups=self.lookups,
         )
 
 
 class QueryTemplates:
     """Makes the templates of queries."""
 
-    def __init__(self, renderer: TemplateRenderer | None, limits: PlanLimits) -> None:
+    def __init__(
+        self,
+        renderer: TemplateRenderer | None,
+        limits: PlanLimits,
+        *,
+        lookups: Callable[[QueryTemplates, TemplateRequest], Lookups] | None = None,
+    ) -> None:
         self._renderer = renderer
         self._limits = limits
+        self._lookups = lookups
 
     def for_query(
         self,
@@ -190,25 +219,37 @@ class QueryTemplates:
         *,
         request: PlanRequest | None = None,
         is_sample: bool = False,
+        path: tuple[str, ...] = (),
+        taken_in: list[Hashable] | None = None,
     ) -> BoundTemplates:
-        """Return the templates of a query with the values that they may use; in a comparison they see its range."""
+        """Return the templates of a query with the values that they may use; in a comparison they see its range.
+
+        `path` and `taken_in` are those of what is rendered around them, see `TemplateRequest`.
+        """
         request = request or PlanRequest()
         axis = axis_name((request.axis,) if request.axis else query.columns)
         own_text = own_range_text(query, axis)
         ranges = QueryRanges(
             query, own_text=own_text, now=call.now, limits=self._limits, moved_to=request.range_override
         )
-        asked = _Asked(
+        asked = TemplateRequest(
             query=query,
             dataset=dataset,
             spec=spec,
             call=call,
+            plan_request=request,
+            is_sample=is_sample,
+            path=path or ((f"dataset {dataset.id}",) if dataset.sql else ()),
+            taken_in=[] if taken_in is None else taken_in,
+        )
+        values = _Asked(
+            request=asked,
             ranges=ranges,
             axis=axis,
             row_limit=plan_limit(query, self._limits, samples=request.samples).rows,
-            is_sample=is_sample,
-        )
-        return BoundTemplates(self._renderer, asked.values, dataset=dataset, ranges=ranges)
+            lookups=self._lookups(self, asked) if self._lookups else None,
+        ).values
+        return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=asked.taken_in)
 
     def sample_source(self, dataset: Dataset, spec: EngineSpec, call: Call) -> str | None:
         """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.

@@ -6,7 +6,10 @@ A holder is a text in quotes that no clause holds; after the clause was parsed, 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from typing import Final
+
+from sqlglot import exp
 
 from analytics_core._compile.templates.text import MARKED, NUMBER_KIND, Placement, UserText, unused_stem
 from analytics_core._records.row_filter import HeldValue, Holder
@@ -52,6 +55,15 @@ def hold_values(text: str, dialect: str | None) -> tuple[str, tuple[Holder, ...]
         if f"{stem}{number}q" in written
     )
     return written, holders
+
+
+def written_clause(clause: str, holders: Iterable[Holder], dialect: str | None) -> str:
+    """Return a clause with its values written in it, for a template that takes it into its own SQL."""
+    for holder in holders:
+        literal = exp.convert(holder.value).sql(dialect)
+        text = exp.Literal(this=str(holder.value), is_string=True).sql(dialect)
+        clause = clause.replace(f"'{holder.mark}'", literal).replace(holder.mark, text[text.index("'") + 1 : -1])
+    return clause
 
 
 def _typed(kind: str, raw: str) -> HeldValue:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
+from analytics_core._compile.templates.lookups import LOOKUP_NAMES, Lookups, lookup_macros
 from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, check_format
 from analytics_core._compile.templates.text import MomentLiteral, MomentText, raw_text, shortest_text, user_value
 from analytics_core._engines.spec import EngineSpec
@@ -40,6 +41,7 @@ class TemplateValues:
         since, until: the query's time bounds, naive UTC.
         time_range: as the query wrote it.
         resolve_range: a time range's text -> its bounds; for `get_time_filter` on other columns and its default.
+        lookups: what the macros ask that look beyond the query.
         is_sample: nobody asks yet, for example while columns are looked up: parameters of the address stand as NULL,
             and the range counts for every column.
     """
@@ -64,6 +66,7 @@ class TemplateValues:
     time_column: str | None = None
     time_grain: str | None = None
     resolve_range: Callable[[str], TimeBounds] | None = None
+    lookups: Lookups | None = None
     is_sample: bool = False
 
     @property
@@ -77,7 +80,7 @@ OWN_NAMES: Final = frozenset(
         "url_param", "current_user_id", "current_username", "current_user_email", "current_user_roles",
         "cache_key_wrapper", "filter_values", "get_filters", "get_time_filter", "range", "from_dttm", "to_dttm",
         "columns", "groupby", "metrics", "filter", "row_limit", "row_offset", "table_columns", "time_column",
-        "time_grain",
+        "time_grain", *LOOKUP_NAMES,
     }
 )  # fmt: skip
 """What templates and their parameters cannot give another meaning."""
@@ -112,6 +115,7 @@ class QueryMacros:
             "get_filters": Macro(self._get_filters),
             "get_time_filter": Macro(self._get_time_filter),
             "range": Macro(_range),
+            **lookup_macros(values.lookups),
             "from_dttm": self._moment(values.since),
             "to_dttm": self._moment(values.until),
             "columns": user_value(values.columns),

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from analytics_core._compile.templates.actor_macros import ActorFacts, actor_macros
 from analytics_core._compile.templates.held import hold_values
 from analytics_core._compile.templates.language import STATE, make_environment, names_in
+from analytics_core._compile.templates.lookups import LOOKUP_NAMES
 from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
@@ -43,19 +44,20 @@ class Rendered:
     """Rendered SQL, the values of users and addresses that went into it, and the filters that it took over.
 
     `used_values` are pairs of a name (`url_param:region`) and its text, for the cache key. `reads_range`: the template
-    names the range of the query.
+    names the range of the query, `looks_up`: it takes in what others store or a database knows.
     """
 
     text: str
     used_values: tuple[tuple[str, str], ...] = ()
     removed_filters: tuple[str, ...] = ()
     reads_range: bool = False
+    looks_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class _Compiled:
     template: Template
-    reads_range: bool
+    names: frozenset[str]
 
 
 class TemplateRenderer:
@@ -108,7 +110,11 @@ class TemplateRenderer:
             raise TemplateError(f"it makes a text of more than {MAX_TEXT} characters")
         placed = place_values(written, values.dialect)
         return Rendered(
-            placed, tuple(dict.fromkeys(state.used)), tuple(dict.fromkeys(state.removed)), compiled.reads_range
+            placed,
+            tuple(dict.fromkeys(state.used)),
+            tuple(dict.fromkeys(state.removed)),
+            reads_range=not RANGE_NAMES.isdisjoint(compiled.names),
+            looks_up=not LOOKUP_NAMES.isdisjoint(compiled.names),
         )
 
     def _template(self, text: str) -> _Compiled:
@@ -132,7 +138,7 @@ class TemplateRenderer:
             raise TemplateError("it holds control characters; remove them")
         tree = _guarded(lambda: environment.parse(text))
         template: Template = _guarded(lambda: environment.from_string(tree))
-        return _Compiled(template, reads_range=not RANGE_NAMES.isdisjoint(names_in(tree)))
+        return _Compiled(template, names=frozenset(names_in(tree)))
 
 
 def _guarded(work: Any) -> Any:

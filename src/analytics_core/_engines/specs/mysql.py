@@ -20,6 +20,7 @@ from analytics_core._engines.grains import EPOCH, SECONDS
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
+from analytics_core._engines.partitions import MYSQL_PARTITIONS
 from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import MYSQL, write_tokens
@@ -261,6 +262,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
         fence=fences.limited(2**64 - 1),
+        partitions=MYSQL_PARTITIONS,
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("mysql", ()),
         denied_functions=DENIED_FUNCTIONS["mysql"],

@@ -16,6 +16,7 @@ from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_tr
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
+from analytics_core._engines.partitions import POSTGRES_PARTITIONS
 from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import POSTGRES, write_tokens
@@ -154,6 +155,7 @@ def postgresql_spec() -> EngineSpec:
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
         fence=fences.joined_with_nothing,
+        partitions=POSTGRES_PARTITIONS,
         guards_by_case=True,
         casts_columns=False,
         error_patterns=ERROR_PATTERNS.get("postgresql", ()),

@@ -1,0 +1,132 @@
+"""Which partition of a table is the newest one that has rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Final
+
+from sqlglot import exp
+
+from analytics_core._compile.binds import Binds
+from analytics_core._compile.lower_predicate import conjunction
+from analytics_core._compile.lower_source import RELATION_ALIAS
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import Clause, Statement
+from analytics_core._compile.render import render
+from analytics_core._engines.partitions import Partition, PartitionReader, in_order
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
+from analytics_core._error_texts import short_repr
+from analytics_core._execution.statements import FetchLimits, StatementRunner
+from analytics_core._gate.relations import TableRef
+from analytics_core._gate.revealing import refuse_revealing
+from analytics_core._gate.row_security import RowSecurity, RuleBooks
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core._security.row_rules import TableName
+from analytics_core.errors import QueryError, UnsupportedByEngineError
+
+_MOST: Final = 2_000
+_TRIED: Final = 200
+"""How many partitions are asked for rows, from the newest on."""
+
+
+class Partitions:
+    """Asks databases for the partitions of tables that an actor may read."""
+
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        runner: StatementRunner,
+        books: RuleBooks,
+        row_security: RowSecurity,
+        timeout_s: float,
+    ) -> None:
+        self._policy = policy
+        self._runner = runner
+        self._books = books
+        self._row_security = row_security
+        self._limits = FetchLimits(max_rows=_MOST, max_bytes=4_000_000, timeout_s=timeout_s)
+
+    def latest(self, actor: Actor, dataset: Dataset, database: Database, spec: EngineSpec, name: str) -> str:
+        """Return the value by which the newest partition is found that has rows for the actor.
+
+        `dataset` asks, on `database`; `name` is that of a table and may name its schema.
+
+        Raises:
+            DatabaseAccessError: neither the tables of its schema nor a dataset over the table are for the actor.
+            UnsupportedByEngineError: the engine's partitions are not known.
+            QueryError: no such partitioned table, no order of its partitions, or no rows in it.
+        """
+        schema, _, table = name.rpartition(".")
+        self._require_read(actor, database, TableName(table=table, schema=schema or None))
+        reader = spec.partitions
+        if reader is None:
+            raise UnsupportedByEngineError(f"latest_partition: partitions of {spec.label} are not known; write a MAX")
+        refuse_revealing(table, spec, schema=schema)
+        ruled = self._row_security.ruled(actor, dataset, spec)
+        rules = self._row_security.on_table(ruled, TableRef(table=table, schema=schema or None))
+        run = partial(self._run, actor, database, spec)
+        node = exp.Table(this=_quoted(table), db=_quoted(schema) if schema else None)
+        partitions = in_order(reader.read(node, run(_listing(reader, spec, table, schema))))
+        if not partitions:
+            raise QueryError(f"latest_partition: {short_repr(name)} has no partitions by range or list")
+        for start in range(0, len(partitions), _TRIED):
+            tried = partitions[start : start + _TRIED]
+            ((place,),) = run(_first_with_rows(tried, rules, spec))
+            if place is not None:
+                return tried[int(place)].value
+        raise QueryError(f"latest_partition: no partition of {short_repr(name)} has rows")
+
+    def _require_read(self, actor: Actor, database: Database, name: TableName) -> None:
+        """Let pass who may read the tables of the schema, or a dataset over this one."""
+        if self._policy.can_read_tables(actor, database, schema=name.schema):
+            return
+        over = self._books.tables(database.id, name)
+        if any(dataset.schema == name.schema and self._policy.can_read_dataset(actor, dataset) for dataset in over):
+            return
+        self._policy.require_read_table(actor, database, schema=name.schema)
+
+    def _run(
+        self, actor: Actor, database: Database, spec: EngineSpec, statement: Statement
+    ) -> list[tuple[str | None, ...]]:
+        identity = actor.identity_on(database)
+        done = self._runner.run(database, spec, statement, limits=self._limits, identity=identity)
+        return [tuple(row) for row in done.frame.rows()]
+
+
+def _listing(reader: PartitionReader, spec: EngineSpec, table: str, schema: str) -> Statement:
+    """Return the statement that lists the partitions of a table."""
+    sql = reader.sql.format(table=spec.literal(table), schema=spec.literal(schema or None))
+    escaped = sql.replace("%", "%%")  # both engines that have a listing take marks of `%(name)s`
+    return Statement(sql=escaped, parameters={}, display_sql=sql, labels=("a", "b", "c"), kinds=(ValueKind.TEXT,) * 3)
+
+
+def _first_with_rows(partitions: Sequence[Partition], rules: Sequence[Clause], spec: EngineSpec) -> Statement:
+    """Return the statement for the place of the first partition with rows; the engine looks into none after it."""
+    low = Lowering(spec=spec, binds=Binds(), alias=RELATION_ALIAS)
+    arms = [exp.If(this=_has_rows(item.table, rules, low), true=_number(i)) for i, item in enumerate(partitions)]
+    chosen = exp.Select(expressions=[exp.Alias(this=exp.Case(ifs=arms), alias=_quoted("a"))])
+    return render(chosen, low.binds, spec, labels=("a",), kinds=(ValueKind.INTEGER,))
+
+
+def _has_rows(table: exp.Table, rules: Sequence[Clause], low: Lowering) -> exp.Exists:
+    read = table.copy()
+    read.set("alias", exp.TableAlias(this=_quoted(RELATION_ALIAS)))
+    select = exp.Select(expressions=[_number(1)], from_=exp.From(this=read))
+    where = conjunction([clause.predicate for clause in rules], low)
+    if where is not None:
+        select.set("where", exp.Where(this=where))
+    return exp.Exists(this=select)
+
+
+def _number(value: int) -> exp.Literal:
+    return exp.Literal(this=str(value), is_string=False)
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)

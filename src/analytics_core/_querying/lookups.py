@@ -1,0 +1,138 @@
+"""What templates take in from elsewhere: metrics and rows of other datasets, row rules, partitions of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from analytics_core._compile.dataset_view import make_view
+from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.render import relation_sql
+from analytics_core._compile.templates import written_clause
+from analytics_core._gate.gate import Gate
+from analytics_core._gate.partitions import Partitions
+from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.preparing import Preparer
+from analytics_core._querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.row_filter import RowFilter
+from analytics_core._security.policy import Policy
+from analytics_core.errors import TemplateError, UnknownMetricError
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.query import ChartDataDatasource, ChartDataQueryObject
+
+_DEEPEST = 5
+
+
+class LookupFactory:
+    """Binds what templates look up to the query that they belong to."""
+
+    def __init__(
+        self, *, loader: DatasetLoader, gate: Gate, policy: Policy, preparer: Preparer, partitions: Partitions
+    ) -> None:
+        self.loader = loader
+        self.gate = gate
+        self.policy = policy
+        self.preparer = preparer
+        self.partitions = partitions
+
+    def __call__(self, templates: QueryTemplates, request: TemplateRequest) -> QueryLookups:
+        """Return the look-ups of one query; `templates` render what they find."""
+        return QueryLookups(parts=self, templates=templates, request=request)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueryLookups:
+    """The look-ups of one query, within what its actor may read."""
+
+    parts: LookupFactory
+    templates: QueryTemplates
+    request: TemplateRequest
+
+    def metric(self, name: str, dataset_id: int | None) -> str:
+        """Return the SQL of a saved metric, its template rendered.
+
+        Raises:
+            NotFoundError, DatasetAccessError: the dataset is not there, or not for this actor.
+            UnknownMetricError: it has no such metric.
+            TemplateError: metrics take each other in.
+        """
+        own, filters = self.request.dataset, self.request.plan_request.row_filters
+        dataset = own
+        if dataset_id is not None and dataset_id != own.id:
+            loaded = self._readable(dataset_id)
+            dataset = loaded.dataset
+            admission = self.parts.gate.admit(self.request.call.actor, dataset, loaded.database, loaded.spec)
+            filters = admission.row_filters
+        found = next((metric for metric in dataset.metrics if metric.metric_name == name), None)
+        if found is None:
+            known = [metric.metric_name for metric in dataset.metrics]
+            raise UnknownMetricError(name, dataset=dataset.table_name, known=known)
+        path = self._path(f"metric {name!r} of dataset {dataset.id}")
+        return self._nested(dataset, path, filters).render(found.expression)
+
+    def relation(self, dataset_id: int, columns: Sequence[str] | None, *, with_metrics: bool) -> str:
+        """Return the query of another dataset's rows that the actor may see.
+
+        Raises:
+            NotFoundError, DatasetAccessError: the dataset is not there, or not for this actor.
+            QueryError: it has no such column, or stands in another database.
+            TemplateError: datasets take each other in.
+        """
+        request, parts = self.request, self.parts
+        loaded = self._readable(dataset_id)
+        dataset = loaded.dataset
+        if dataset.database_id != request.dataset.database_id:
+            raise TemplateError(f"dataset({dataset_id}): it stands in another database; join what one database holds")
+        path = self._path(f"dataset {dataset_id}")
+        admission = parts.gate.admit(request.call.actor, dataset, loaded.database, loaded.spec)
+        templates = self._nested(dataset, path, admission.row_filters)
+        view = make_view(dataset, loaded.spec, parts.gate.source(admission, templates.render_source()))
+        scope = parts.preparer.scope(view, now=request.call.now, render=templates.render)
+        metrics = tuple(metric.metric_name for metric in dataset.metrics) if with_metrics else None
+        names = tuple(columns) if columns is not None else tuple(c.column_name for c in dataset.columns)
+        query = ChartDataQueryObject(columns=names, metrics=metrics)
+        return relation_sql(plan_query(query, scope, PlanRequest(row_filters=admission.row_filters)), loaded.spec)
+
+    def row_rules(self) -> tuple[str, ...]:
+        """Return the conditions that bind the actor on the dataset, with their values written in them, sorted."""
+        dialect, filters = self.request.spec.dialect, self.request.plan_request.row_filters
+        return tuple(sorted(written_clause(item.clause, item.holders, dialect) for item in filters))
+
+    def latest_partition(self, table: str) -> str:
+        """Return the value by which the newest partition of a table that has rows is found.
+
+        Raises:
+            DatabaseAccessError: the actor may not read the tables of its schema.
+            UnsupportedByEngineError: the engine's partitions are not known.
+            QueryError: the table has no partitions, or none in an order.
+        """
+        request = self.request
+        database = self.parts.loader.database(request.dataset.database_id)
+        return self.parts.partitions.latest(request.call.actor, request.dataset, database, request.spec, table)
+
+    def _readable(self, dataset_id: int) -> LoadedDataset:
+        loaded = self.parts.loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE))
+        self.parts.policy.require_read_dataset(self.request.call.actor, loaded.dataset)
+        self.request.taken_in.append(loaded.versions)
+        return loaded
+
+    def _path(self, name: str) -> tuple[str, ...]:
+        path = self.request.path
+        if name in path or len(path) >= _DEEPEST:
+            how = "in a circle" if name in path else "too deeply"
+            raise TemplateError(f"templates take each other in {how}: {' > '.join((*path, name))}")
+        return (*path, name)
+
+    def _nested(self, dataset: Dataset, path: tuple[str, ...], row_filters: Sequence[RowFilter]) -> BoundTemplates:
+        request = self.request
+        return self.templates.for_query(
+            request.query,
+            dataset,
+            request.spec,
+            request.call,
+            request=replace(request.plan_request, row_filters=row_filters),
+            is_sample=request.is_sample,
+            path=path,
+            taken_in=request.taken_in,
+        )
