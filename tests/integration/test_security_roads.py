@@ -63,6 +63,9 @@ NO_EXPRESSIONS = (
     "1 = 1 UNION SELECT secret FROM vault",
     "id, secret FROM vault --",
 )
+DEEP = "DATE(" * 20 + "id" + ")" * 20
+"""The SQL parser would read the innermost name a million times."""
+
 STATEMENTS: Mapping[str, tuple[str, ...]] = {
     "all": (
         "DELETE FROM orders",
@@ -164,12 +167,20 @@ HARMLESS = (
 
 def hostile_fragments(world: World) -> list[str]:
     engine = world.engine
-    texts = [*RELATIONS, *NO_EXPRESSIONS, *STATEMENTS["all"], *STATEMENTS[engine], *FUNCTIONS[engine], *READERS[engine]]
+    texts = [DEEP]
+    texts += [
+        *RELATIONS,
+        *NO_EXPRESSIONS,
+        *STATEMENTS["all"],
+        *STATEMENTS[engine],
+        *FUNCTIONS[engine],
+        *READERS[engine],
+    ]
     return [text.format(folder=world.folder) for text in texts]
 
 
 def hostile_statements(world: World) -> list[str]:
-    called = [f"SELECT {text} AS id FROM orders" for text in FUNCTIONS[world.engine]]
+    called = [f"SELECT {text} AS id FROM orders" for text in (DEEP, *FUNCTIONS[world.engine])]
     texts = [*STATEMENTS["all"], *STATEMENTS[world.engine], *called]
     return [text.format(folder=world.folder) for text in texts]
 

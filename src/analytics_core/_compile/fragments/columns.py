@@ -42,9 +42,17 @@ def qualify_columns(tree: exp.Expr, names: FragmentNames, *, dialect: str, place
         replacement = _resolved(column, names, dialect=dialect, place=place)
         if column is tree:
             tree = replacement
+        elif type(replacement) is exp.Column:
+            _become(column, replacement)
         else:
             column.replace(replacement)
     return tree
+
+
+def _become(column: exp.Column, other: exp.Column) -> None:
+    """Change a column in its place: replacing thousands in one list would walk through the list for each."""
+    for key in {**column.args, **other.args}:
+        column.set(key, other.args.get(key))
 
 
 def _own_columns(tree: exp.Expr) -> Iterator[exp.Column]:

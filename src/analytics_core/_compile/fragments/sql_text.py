@@ -12,6 +12,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
+from analytics_core._compile.fragments.parse_cost import is_too_deep
 from analytics_core.errors import QueryError
 
 Refuse = Callable[[str], QueryError]
@@ -37,7 +38,10 @@ def check_characters(text: str, *, max_length: int, refuse: Refuse) -> None:
 
 
 def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
-    """Return the tokens of `text`, refusing what a parser would not see: executable comments, unrendered templates."""
+    """Return the tokens of `text`, which a parser may read.
+
+    Refused is what it would not see (executable comments, unrendered templates), and nesting that takes it long.
+    """
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(text)
     except FAULTS:
@@ -46,6 +50,8 @@ def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
         raise refuse("comments that some servers execute (/*! ... */) are not allowed")
     if _has_template(tokens):
         raise refuse("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
+    if is_too_deep(tokens, dialect):
+        raise refuse(_TOO_DEEP)
     return tokens
 
 
