@@ -55,9 +55,9 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
     """Return the view of `dataset` on its engine; `source` is its table or its checked SELECT.
 
     Raises:
-        QueryError: a name holds the control character that marks bound values.
+        QueryError: a name holds the control character that marks bound values, or the engine takes two for one.
     """
-    _check_names(dataset, source)
+    _check_names(dataset, source, spec)
     columns = {column.column_name: column for column in dataset.columns}
     kinds = {
         name: spec.value_kind(column.type) if column.type else ValueKind.UNKNOWN for name, column in columns.items()
@@ -95,10 +95,16 @@ def _length(type_text: str | None) -> int | None:
     return int(found.group(1)) if found else None
 
 
-def _check_names(dataset: Dataset, source: TableSource | SqlSource) -> None:
+def _check_names(dataset: Dataset, source: TableSource | SqlSource, spec: EngineSpec) -> None:
     names = [column.column_name for column in dataset.columns]
     if isinstance(source, TableSource):
         names += [source.table, source.schema or "", source.catalog or ""]
+    stored = [column.column_name.casefold() for column in dataset.columns if not column.expression]
+    if spec.folds_names and isinstance(source, SqlSource) and len(set(stored)) < len(stored):
+        raise QueryError(
+            f"dataset {dataset.table_name!r}: columns whose names differ by case alone are one for {spec.label}; "
+            "give each an alias of its own in the SQL"
+        )
     if any(MARK in name for name in names):
         raise QueryError(f"dataset {dataset.id}: a name of a table or column holds a control character; rename it")
 

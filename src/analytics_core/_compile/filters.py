@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -53,7 +54,7 @@ class Target:
     """The left side of a filter: what is compared, under which name, and the kind that values must have.
 
     `numbers` are those that a physical column can hold, where its type tells. Moments of filters are `hours` later than
-    those that are stored.
+    those that are stored. `nested`: the column holds lists or structs.
     """
 
     expr: PlanExpr
@@ -63,6 +64,7 @@ class Target:
     max_in_values: int
     numbers: NumberRange | None = None
     hours: int = 0
+    nested: bool = False
 
     def moment(self, value: Any) -> ShownMoment:
         """Return the stored moments that are shown as `value`; FilterValueError when it is none."""
@@ -137,6 +139,7 @@ def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target
         max_in_values=scope.limits.max_in_values,
         numbers=scope.view.numbers.get(expr.name) if isinstance(expr, ColumnExpr) else None,
         hours=hours,
+        nested=isinstance(expr, ColumnExpr) and bool(_NESTED.search(scope.view.columns[expr.name].type or "")),
     )
 
 
@@ -152,6 +155,11 @@ def _metric_target(scope: Scope, name: str) -> Target:
 
 
 def _predicate(target: Target, item: ChartDataFilter) -> Predicate:
+    if target.nested and (item.op in _COMPARISONS or item.op in (FilterOperator.IN, FilterOperator.NOT_IN)):
+        raise FilterValueError(
+            f"filter on {target.label!r}: the column holds lists or structs, which no single value equals; "
+            "filter by an ad-hoc column of SQL, or with LIKE"
+        )
     return _BUILDERS[item.op](target, item.op, item.val)
 
 
@@ -246,6 +254,7 @@ def _refuse_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate
     raise FilterValueError(f"filter on {target.label!r}: TEMPORAL_RANGE is for time columns of the dataset")
 
 
+_NESTED = re.compile(r"\[\d*\]$|^(?:STRUCT|MAP|LIST|ARRAY|UNION|ROW|TUPLE|NESTED)\b", re.IGNORECASE)
 _LARGEST_INTEGER = 2**63 - 1
 _NEVER_TRANSLATED = frozenset(
     {FilterOperator.IS_NULL, FilterOperator.IS_NOT_NULL, FilterOperator.IS_TRUE, FilterOperator.IS_FALSE}

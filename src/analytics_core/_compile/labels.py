@@ -29,17 +29,19 @@ def check_labels(outputs: Sequence[Output]) -> None:
             )
 
 
-def aliases(labels: Sequence[str], *, max_bytes: int | None) -> list[str]:
+def aliases(labels: Sequence[str], *, max_bytes: int | None, largest: str = "\U0010ffff") -> list[str]:
     """Return an SQL alias for each label: the label itself, or cut and hashed where it is too long or not unique.
 
     Aliases differ also when case is ignored, as some engines do; results are matched by position, never by alias.
+    Characters beyond `largest` become underscores.
     """
     seen: set[str] = set()
     result = []
     for position, label in enumerate(labels):
-        alias = _shortened(label.strip(), max_bytes)
+        known = "".join("_" if letter > largest else letter for letter in label) if max(label) > largest else label
+        alias = _shortened(known.strip(), max_bytes)
         if alias.casefold() in seen or alias != label:
-            alias = _free(label, position, seen, max_bytes)
+            alias = _free(known, position, seen, max_bytes)
         seen.add(alias.casefold())
         result.append(alias)
     return result

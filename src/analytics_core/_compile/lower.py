@@ -31,6 +31,7 @@ from analytics_core._compile.plan import (
     TableSource,
 )
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import ValueKind
 
 ROWCOUNT_ALIAS = "rowcount_qry"
 
@@ -80,10 +81,14 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
 
 def _select(plan: QueryPlan, low: Lowering, *, rows: int | None) -> exp.Select:
     fence = fence_of_plan(plan, low.spec)
-    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
+    names = aliases(
+        [output.label for output in plan.outputs],
+        max_bytes=low.spec.max_identifier_bytes,
+        largest=low.spec.largest_identifier_character,
+    )
     select = exp.Select(
         expressions=[
-            exp.Alias(this=lower_expr(output.expr, low), alias=quoted(name))
+            exp.Alias(this=_shown(output, low), alias=quoted(name))
             for output, name in zip(plan.outputs, names, strict=True)
         ],
         from_=exp.From(this=lower_source(plan.source, fence, low)),
@@ -100,6 +105,11 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int | None) -> exp.Select:
     if plan.limit.offset:
         select.set("offset", exp.Offset(expression=exp.Literal(this=str(plan.limit.offset), is_string=False)))
     return select
+
+
+def _shown(output: Output, low: Lowering) -> exp.Expr:
+    node = lower_expr(output.expr, low)
+    return low.spec.all_digits(node) if output.fetched_kind is ValueKind.FLOAT else node
 
 
 def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:

@@ -111,7 +111,10 @@ def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
 def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tuple[exp.Expr, ValueKind]:
     if isinstance(source, BucketExpr):
         return bucket(source, low), ValueKind.TIMESTAMP
-    return raw(source, low), source.kind
+    node = raw(source, low)
+    if isinstance(source, ColumnExpr) and source.numbers is not None and source.numbers.bits:
+        node = exp.Paren(this=exp.Add(this=node, expression=exp.Literal(this="0", is_string=False)))
+    return node, source.kind
 
 
 def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:

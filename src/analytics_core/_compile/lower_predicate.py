@@ -133,6 +133,8 @@ def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
         member = _moment_members(predicate, moments, low)
     elif predicate.values:
         left = _operand(predicate.left, low)
+        if _kind(predicate.left) is ValueKind.OTHER and isinstance(predicate.values[0], str):
+            left = low.spec.as_text(left)
         member = low.spec.in_list(left, predicate.values, _kind(predicate.left), low.binds)
     else:
         member = None

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
 from analytics_core._engines.spec import BindValue
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import ValueKind, bytes_text
 from analytics_core.errors import FilterValueError
 
 NULL_TOKEN = "<NULL>"  # noqa: S105 - the text by which filter boxes mean NULL
 EMPTY_TOKEN = "<empty string>"  # noqa: S105 - likewise for ''
+_HEXADECIMAL = re.compile("0x(?:[0-9a-f]{2})+")
 _LARGEST_MS = 253_402_300_799_999
 _LARGEST_NUMBER = 10**300
 _FINE_FLOATS = 2**50
@@ -152,6 +154,19 @@ def _boolean(value: Any, column: str) -> BindValue:
     raise _misfit(value, column, "true or false")
 
 
+def _bytes(value: Any, column: str) -> BindValue:
+    """Return the bytes that answers show as this text: UTF-8, or `0x` and the digits of what is not."""
+    if isinstance(value, bytes):
+        return value
+    if not isinstance(value, str):
+        raise _misfit(value, column, "text, or 0x and hexadecimal digits")
+    if _HEXADECIMAL.fullmatch(value):
+        held = bytes.fromhex(value[2:])
+        if bytes_text(held) == value:
+            return held
+    return value.encode()
+
+
 def _plain(value: Any, column: str) -> BindValue:
     if isinstance(value, bool | int | float | str | Decimal):
         return value
@@ -170,4 +185,5 @@ _CONVERTERS: Mapping[ValueKind, Callable[[Any, str], BindValue]] = {
     ValueKind.DECIMAL: _number,
     ValueKind.TEXT: _text,
     ValueKind.BOOLEAN: _boolean,
+    ValueKind.BYTES: _bytes,
 }

@@ -11,7 +11,7 @@ from analytics_core._engines.types import NumberRange, ValueKind
 _KINDS: Mapping[ValueKind, str] = MappingProxyType(
     {
         ValueKind.INTEGER: (
-            "INT INTEGER BIGINT SMALLINT TINYINT MEDIUMINT HUGEINT UHUGEINT UINT UINTEGER UBIGINT USMALLINT "
+            "INT INTEGER BIGINT SMALLINT TINYINT MEDIUMINT HUGEINT UHUGEINT BIGNUM UINT UINTEGER UBIGINT USMALLINT "
             "UTINYINT INT1 INT2 INT4 INT8 INT16 INT32 INT64 INT128 INT256 UINT8 UINT16 UINT32 UINT64 UINT128 "
             "UINT256 BYTEINT BYTE SHORT LONG LONGLONG INT24 TINY YEAR SERIAL SERIAL4 SERIAL8 BIGSERIAL "
             "SMALLSERIAL SIGNED UNSIGNED"
@@ -58,6 +58,7 @@ _WRAPPERS = re.compile(r"^(?:NULLABLE|LOWCARDINALITY)\((.*)\)$", re.DOTALL)
 _WORD = re.compile(r"[A-Z_][A-Z0-9_]*")
 _ZONED = re.compile(r"WITH (?:LOCAL )?TIME ZONE")
 
+_BIT = re.compile(r"BIT\((\d+)\)")
 _DECIMAL = re.compile(r"(?:DECIMAL|NUMERIC|DEC|FIXED)\((\d+)(?:, ?(\d+))?\)")
 
 Overrides = Mapping[str, ValueKind]
@@ -93,11 +94,12 @@ def _general_kind(written: str, overrides: Overrides) -> ValueKind:
     return overrides.get(word.group()) or _BY_WORD.get(word.group(), ValueKind.UNKNOWN)
 
 
-def range_reader(bits: Mapping[str, int]) -> Callable[[str], NumberRange | None]:
+def range_reader(bits: Mapping[str, int], *, bit_fields: bool = False) -> Callable[[str], NumberRange | None]:
     """Return a function from type text to the numbers that such a column can hold; None where the text does not tell.
 
     Args:
         bits: the size of the engine's whole numbers by first word; negative where they have no sign.
+        bit_fields: whether `BIT(8)` holds numbers.
     """
 
     def number_range(type_text: str) -> NumberRange | None:
@@ -107,6 +109,8 @@ def range_reader(bits: Mapping[str, int]) -> Callable[[str], NumberRange | None]
         if found := _DECIMAL.match(written):
             most = 10 ** int(found[1]) - 1
             return NumberRange(low=-most, high=most, scale=int(found[2] or 0))
+        if bit_fields and (found := _BIT.match(written)):
+            return NumberRange(low=0, high=2 ** int(found[1]) - 1, bits=True)
         word = _WORD.match(written)
         size = bits.get(word.group()) if word else None
         if size is None:

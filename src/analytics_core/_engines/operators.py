@@ -49,7 +49,7 @@ def sum_(node: exp.Expr, kind: ValueKind) -> exp.Expr:
     return exp.Sum(this=as_number(node) if kind is ValueKind.BOOLEAN else node)
 
 
-def extreme_by(text_key: ToNode) -> Callable[[exp.Expr, ValueKind, bool], exp.Expr]:
+def extreme_by(text_key: ToNode, *, all_digits: ToNode = unchanged) -> Callable[[exp.Expr, ValueKind, bool], exp.Expr]:
     """Return MIN and MAX, text by code point, Booleans as 0 and 1."""
 
     def extreme(node: exp.Expr, kind: ValueKind, is_max: bool) -> exp.Expr:
@@ -57,6 +57,8 @@ def extreme_by(text_key: ToNode) -> Callable[[exp.Expr, ValueKind, bool], exp.Ex
             node = as_number(node)
         elif kind is ValueKind.TEXT:
             node = text_key(node)
+        elif kind is ValueKind.FLOAT:
+            node = all_digits(node)
         return exp.Max(this=node) if is_max else exp.Min(this=node)
 
     return extreme

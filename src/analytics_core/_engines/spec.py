@@ -45,6 +45,10 @@ def _nulls_are_small(descending: bool) -> bool:
     return not descending
 
 
+def _node_as_it_is(node: exp.Expr) -> exp.Expr:
+    return node
+
+
 def _range_not_told(_type_text: str) -> NumberRange | None:
     return None
 
@@ -93,6 +97,8 @@ class EngineSpec:
         paramstyle: how `exec_driver_sql` takes bound values.
         extra_name: the extra of this package that installs the driver; None when nothing is needed.
         max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
+        largest_identifier_character: letters of labels beyond it are replaced in names.
+        folds_names: whether columns whose names differ by case alone are one.
         moment: column node + its `TimeFormat` -> node of a naive UTC moment (step 1 of SQL_TRAPS.md 3).
         bucket: moment node + grain -> node of the bucket's label (step 2); every grain on every engine.
         shift: moment node + whole hours -> node of the moved moment.
@@ -100,6 +106,7 @@ class EngineSpec:
             (a bound inside the column's resolution is rounded up).
         time_equal: like `time_bound`, for `=` and IN; None as value when no stored value can equal the moment.
         text_key: text node -> node that selects, groups, counts distinct and orders by code point.
+        all_digits: node of a FLOAT -> node that selects it with all its digits.
         text_equal: bound text -> node for the right side of `=`, `<>` and IN.
         text_order: bound text -> node for the right side of `<`, `<=`, `>`, `>=`.
         like: (left text node, pattern, fold_case, bind) -> condition; a backslash escapes in patterns everywhere.
@@ -142,6 +149,7 @@ class EngineSpec:
     paramstyle: ParamStyle = ParamStyle.PYFORMAT
     extra_name: str | None = None
     max_identifier_bytes: int | None = None
+    largest_identifier_character: str = "\U0010ffff"
     moment: Callable[[exp.Expr, TimeFormat], exp.Expr]
     bucket: Callable[[exp.Expr, TimeGrain], exp.Expr]
     shift: Callable[[exp.Expr, int], exp.Expr]
@@ -161,6 +169,7 @@ class EngineSpec:
     literal: Callable[[BindValue], str]
     value_kind: Callable[[str], ValueKind]
     null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
+    all_digits: Callable[[exp.Expr], exp.Expr] = _node_as_it_is
     number_range: Callable[[str], NumberRange | None] = _range_not_told
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})
@@ -174,6 +183,7 @@ class EngineSpec:
     allows_cte_in_subquery: bool = True
     allows_cost_estimate: bool = False
     closes_group_keys: bool = False
+    folds_names: bool = False
     fence: Fence = limited_by_bigint
     guards_by_case: bool = False
     casts_columns: bool = True

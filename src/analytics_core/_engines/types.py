@@ -96,9 +96,21 @@ class TimeFormat:
 class NumberRange:
     """The exact numbers that a column can hold: from `low` to `high`, counted in units of `scale` decimal places.
 
-    `DECIMAL(5, 2)` counts hundredths: from -99999 to 99999 at scale 2.
+    `DECIMAL(5, 2)` counts hundredths: from -99999 to 99999 at scale 2. `bits`: the column is one of bits, which become
+    numbers by adding 0.
     """
 
     low: int
     high: int
     scale: int = 0
+    bits: bool = False
+
+
+def bytes_text(value: bytes | bytearray | memoryview) -> str:
+    """Return what answers show for bytes: their UTF-8 text, or `0x` and digits where it is none or holds a NUL."""
+    held = bytes(value)
+    try:
+        text = held.decode()
+    except UnicodeDecodeError:
+        text = "\0"
+    return "0x" + held.hex() if "\0" in text else text

@@ -71,6 +71,7 @@ def cast_array(array: Any, kind: ValueKind) -> Any | None:
     Raises:
         pyarrow.ArrowInvalid: a value does not fit (too large, not whole, not a moment).
     """
+    array = _in_calendar(array)
     given, wanted = array.type, ARROW_TYPES.get(kind)
     if pa.types.is_null(given):
         return array
@@ -90,11 +91,12 @@ def _cast_between(array: Any, kind: ValueKind, wanted: pa.DataType) -> Any | Non
     if kind is ValueKind.INTEGER and _is_number(given):
         return array.cast(wanted)
     if kind is ValueKind.BOOLEAN and pa.types.is_integer(given):
-        return array.cast(wanted)
+        bounds = pc.min_max(array).as_py()
+        return array.cast(wanted) if bounds["min"] is None or {*bounds.values()} <= {0, 1} else None
     if kind in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ):
         return _cast_moment(array, kind, wanted)
     if kind is ValueKind.TIME and pa.types.is_time(given):
-        return array.cast(wanted, safe=False)
+        return array.cast(wanted, safe=False) if _is_within_a_day(array) else None
     if kind is ValueKind.TEXT and (pa.types.is_large_string(given) or pa.types.is_dictionary(given)):
         return array.cast(wanted)
     return array.cast(wanted) if kind is ValueKind.BYTES and pa.types.is_large_binary(given) else None
@@ -109,6 +111,54 @@ def _cast_moment(array: Any, kind: ValueKind, wanted: pa.DataType) -> Any | None
         moved = array.cast(wanted, safe=False)  # finer than a microsecond is cut
         return moved if kind is not ValueKind.DATE or _is_midnight(array, moved) else None
     return array.cast(wanted) if pa.types.is_date(given) else None
+
+
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_799
+_PER_SECOND = {"s": 1, "ms": 1_000, "us": 1_000_000}
+_MOST = 2**63 - 2
+
+
+def _in_calendar(array: Any) -> Any:
+    """Return moments or days with null where they are infinite or outside the years 1 to 9999."""
+    given = array.type
+    if pa.types.is_date32(given):
+        first, last, counts = _FIRST_SECOND // 86_400, _LAST_SECOND // 86_400, array.cast(pa.int32())
+    elif pa.types.is_timestamp(given):
+        size = _PER_SECOND.get(given.unit)
+        first, last = (-_MOST, _MOST) if size is None else (_FIRST_SECOND * size, (_LAST_SECOND + 1) * size - 1)
+        counts = array.cast(pa.int64())
+    else:
+        return array
+    bounds = pc.min_max(counts).as_py()
+    if bounds["min"] is None or (bounds["min"] >= first and bounds["max"] <= last):
+        return array
+    inside = pc.and_(pc.greater_equal(counts, first), pc.less_equal(counts, last))
+    return pc.if_else(inside, array, pa.scalar(None, given))
+
+
+def notes_of_cut_moments(labels: Sequence[str], columns: Sequence[Any]) -> tuple[str, ...]:
+    """Return a note on each column with moments finer than a microsecond, which are cut."""
+    fine = [
+        label
+        for label, data in zip(labels, columns, strict=True)
+        if pa.types.is_timestamp(data.type) and data.type.unit == "ns" and _has_nanoseconds(data)
+    ]
+    return tuple(f"column {label!r}: moments are cut to microseconds" for label in fine)
+
+
+def _has_nanoseconds(data: Any) -> bool:
+    counts = data.cast(pa.int64())
+    cut = pc.multiply(pc.divide(counts, 1_000), 1_000)
+    return pc.all(pc.equal(counts, cut), skip_nulls=True).as_py() is False
+
+
+_TICKS_PER_DAY = {"s": 86_400, "ms": 86_400_000, "us": 86_400_000_000, "ns": 86_400_000_000_000}
+
+
+def _is_within_a_day(times: Any) -> bool:
+    """Tell whether all are times of day: 24:00 is none that Python has."""
+    most = pc.max(times.cast(pa.int32() if pa.types.is_time32(times.type) else pa.int64())).as_py()
+    return most is None or most < _TICKS_PER_DAY[times.type.unit]
 
 
 def _is_midnight(moments: Any, dates: Any) -> bool:
@@ -152,6 +202,12 @@ _KIND_TESTS = (
 def column_of_arrow(name: str, kind: ValueKind, data: Any) -> FrameColumn:
     """Return a column from a chunked array of any type: as `kind` where it fits, else as what it is."""
     natural = kind_of_arrow(data.type)
+    if natural is ValueKind.TIME and not _is_within_a_day(data):
+        return FrameColumn(
+            name=name, kind=ValueKind.TEXT, values=[*map(_clock_text, data.cast(pa.int64()).to_pylist())]
+        )
+    if natural is ValueKind.TEXT and kind is ValueKind.INTEGER:
+        return FrameColumn(name=name, kind=kind, values=_whole_numbers(data))
     for candidate in dict.fromkeys((kind, natural)):
         try:
             fitting = cast_array(data, candidate)
@@ -161,6 +217,19 @@ def column_of_arrow(name: str, kind: ValueKind, data: Any) -> FrameColumn:
             return FrameColumn(name=name, kind=candidate, values=fitting)
     settled, values = values_by_kind(kind if kind is natural else natural, data.to_pylist())
     return FrameColumn(name=name, kind=settled, values=values)
+
+
+def _clock_text(micros: int | None) -> str | None:
+    if micros is None:
+        return None
+    seconds, rest = divmod(micros, 1_000_000)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return f"{text}.{rest:06}" if rest else text
+
+
+def _whole_numbers(data: Any) -> list[int | None]:
+    """Return whole numbers that came as text: Arrow has none beyond 38 digits."""
+    return [None if text is None else int(text) for text in data.to_pylist()]
 
 
 def joined(chunks: Sequence[Any], kind: ValueKind) -> Any:

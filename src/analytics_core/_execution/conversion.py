@@ -7,6 +7,7 @@ early; a batch that does not fit its kind gives None and its column falls back t
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
@@ -16,7 +17,9 @@ from uuid import UUID
 from analytics_core._engines.types import ValueKind
 
 _NONE = type(None)
-_ZERO_DATES = frozenset({"0000-00-00", "0000-00-00 00:00:00", "0000-00-00 00:00:00.000000"})
+_NO_DAY = re.compile(r"-?infinity|\d{4}-(?:00-\d\d|\d\d-00)(?: .*)?|\d{5,}-.*|.* BC", re.DOTALL)
+"""What PostgreSQL writes for infinity and for years beyond 9999 and before 1, MariaDB for days known in part."""
+
 _READABLE = (str, int, float, bool, Decimal, date, datetime, time, bytes, list, dict, tuple)
 
 
@@ -44,6 +47,8 @@ def values_by_kind(kind: ValueKind, values: Sequence[Any]) -> tuple[ValueKind, l
             # ArithmeticError: Decimal and float limits. What does not fit keeps its own kind below.
             pass
     inferred = kind_of_types(types, values)
+    if kind is ValueKind.DATE and inferred is ValueKind.TEXT:
+        inferred = ValueKind.TIMESTAMP  # SQLite keeps days with times of day in columns of days
     try:
         return inferred, _CONVERTERS[inferred](types, values)
     except (MisfitError, ValueError, ArithmeticError):
@@ -113,9 +118,12 @@ def _as_texts(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
 
 
 def _as_booleans(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
-    if types == {bytes}:  # BIT(1) of MariaDB
-        return _each(values, lambda bits: int.from_bytes(bits, "big") != 0)
-    _require(types, bool, int, Decimal)
+    if types == {bytes}:  # b'1' of MariaDB
+        values = _each(values, lambda bits: int.from_bytes(bits, "big"))
+    else:
+        _require(types, bool, int, Decimal)
+    if not set(values) <= {0, 1, None}:
+        raise MisfitError  # a TINYINT(1) that counts
     return _each(values, bool)
 
 
@@ -141,15 +149,18 @@ def _as_aware_timestamps(types: frozenset[type], values: Sequence[Any]) -> list[
 
 
 def _naive_moment(value: Any) -> datetime | None:
-    """Return the moment as naive UTC; MariaDB's zero dates are no moment."""
+    """Return the moment as naive UTC; None for what no calendar from 1 to 9999 has."""
     if isinstance(value, str):
-        if value in _ZERO_DATES:
+        if _NO_DAY.fullmatch(value):
             return None
         value = datetime.fromisoformat(value)
     elif not isinstance(value, datetime):
         return datetime.combine(value, time.min)
     moment: datetime = value
-    return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    try:
+        return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
+    except OverflowError:  # a zone that leads out of the calendar
+        return None
 
 
 def _as_times(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
@@ -158,19 +169,28 @@ def _as_times(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
 
 
 def _time_of_day(value: Any) -> time:
-    if isinstance(value, str):
-        return time.fromisoformat(value)
-    if isinstance(value, timedelta):  # MariaDB's TIME is a span; only a time of day is one here
-        if not timedelta(0) <= value < timedelta(days=1):
+    found = time.fromisoformat(value) if isinstance(value, str) else value
+    if isinstance(found, timedelta):  # a span; only a time of day is one here
+        if not timedelta(0) <= found < timedelta(days=1):
             raise MisfitError
-        return (datetime.combine(date.min, time.min) + value).time()
-    assert isinstance(value, time)  # noqa: S101 - the only type left
-    return value
+        found = (datetime.combine(date.min, time.min) + found).time()
+    assert isinstance(found, time)  # noqa: S101 - the only type left
+    if found.tzinfo is not None:
+        raise MisfitError  # as text: a time of day with a zone is no moment, and Arrow would drop the zone
+    return found
 
 
 def _as_bytes(types: frozenset[type], values: Sequence[Any]) -> list[Any]:
     _require(types, bytes, bytearray, memoryview)
     return _each(values, bytes)
+
+
+def _span_text(span: timedelta) -> str:
+    """Return a span as MariaDB and SQL write it: hours, minutes and seconds, a minus before all of them."""
+    micros = abs(span) // timedelta(microseconds=1)
+    seconds, rest = divmod(micros, 1_000_000)
+    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
+    return ("-" if span < timedelta(0) else "") + text + (f".{rest:06}" if rest else "")
 
 
 def _as_other(_types: frozenset[type], values: Sequence[Any]) -> list[Any]:
@@ -183,6 +203,10 @@ def _readable(value: Any) -> Any:
         return value if math.isfinite(value) else None
     if isinstance(value, memoryview | bytearray):
         return bytes(value)
+    if isinstance(value, timedelta):
+        return _span_text(value)
+    if isinstance(value, time) and value.tzinfo is not None:
+        return value.isoformat()
     return value if isinstance(value, _READABLE) else str(value)
 
 

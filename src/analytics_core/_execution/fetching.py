@@ -37,11 +37,12 @@ class FetchLimits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """What was read: `has_more` says that rows beyond the limit existed."""
+    """What was read: `has_more` says that rows beyond the limit existed, `notes` which values cannot be shown."""
 
     frame: Frame
     has_more: bool
     fetched_bytes: int
+    notes: tuple[str, ...] = ()
 
 
 def too_large(limits: FetchLimits, rows: int) -> ResultTooLargeError:
@@ -90,7 +91,22 @@ def fetch_rows(
         size = _next_size(size, rows=rows, spent=spent, limits=limits)
         check()
     frame = Frame(columns=tuple(column.finish() for column in columns))
-    return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent)
+    notes = notes_of_nulls(frame, [column.nulls for column in columns])
+    return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
+
+
+def notes_of_nulls(frame: Frame, before: Sequence[int]) -> tuple[str, ...]:
+    """Return a note on each column that has more nulls than came: for values that no answer can show."""
+    lost = {
+        column.name: column.null_count - nulls
+        for column, nulls in zip(frame.columns, before, strict=True)
+        if column.null_count > nulls
+    }
+    return tuple(
+        f"column {name!r}: {count} values cannot be shown and are null here: they are infinite or not a number, "
+        "or no day of the years 1 to 9999"
+        for name, count in lost.items()
+    )
 
 
 def _next_size(size: int, *, rows: int, spent: int, limits: FetchLimits) -> int:
@@ -116,7 +132,7 @@ def fetch_arrow(
     """
     import pyarrow as pa
 
-    from analytics_core._execution.arrow_columns import column_of_arrow
+    from analytics_core._execution.arrow_columns import column_of_arrow, notes_of_cut_moments
 
     batches: list[Any] = []
     rows, spent, has_more = 0, 0, False
@@ -132,7 +148,12 @@ def fetch_arrow(
         check()
     table = pa.Table.from_batches(batches, schema)
     columns = (column_of_arrow(*item) for item in zip(labels, kinds, table.columns, strict=True))
-    return Fetched(frame=Frame(columns=tuple(columns)), has_more=has_more, fetched_bytes=spent)
+    frame = Frame(columns=tuple(columns))
+    notes = (
+        *notes_of_nulls(frame, [data.null_count for data in table.columns]),
+        *notes_of_cut_moments(labels, table.columns),
+    )
+    return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
 
 
 class _ColumnCollector:
@@ -144,9 +165,11 @@ class _ColumnCollector:
         self._values: list[Any] | None = []
         self._chunks: list[Any] = []
         self._stays_plain = kind is ValueKind.OTHER
+        self.nulls = 0
 
     def add(self, values: tuple[Any, ...]) -> int:
         """Take one batch and return the bytes that it needs."""
+        self.nulls += values.count(None)
         if self._values is not None:
             weight = _weight(values)
             self._values.extend(values)

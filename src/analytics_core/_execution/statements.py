@@ -83,4 +83,5 @@ class StatementRunner:
             has_more=fetched.has_more,
             duration_s=time.perf_counter() - started,
             fetched_bytes=fetched.fetched_bytes,
+            notes=fetched.notes,
         )

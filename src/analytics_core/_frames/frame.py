@@ -28,6 +28,12 @@ class FrameColumn:
             return values
         return list(values.to_pylist()) if hasattr(values, "to_pylist") else list(values)
 
+    @property
+    def null_count(self) -> int:
+        """How many values are null."""
+        values: Any = self.values
+        return int(values.null_count) if hasattr(values, "null_count") else int(values.count(None))
+
     def __len__(self) -> int:
         return len(self.values)
 

@@ -6,7 +6,7 @@ floats                        a number; NaN and the infinities are null
 decimals                      a number where a double holds them; else text with all digits, but for those up to 2^53-1
                               with more than 9 decimal places, as quotients have: the nearest number
 dates and moments             milliseconds since 1970-01-01 00:00 UTC, rounded down; naive ones are UTC
-bytes                         their UTF-8 text, or `0x` and hexadecimal digits when they are not UTF-8
+bytes                         their UTF-8 text, or `0x` and hexadecimal digits when they are not UTF-8 or hold a NUL
 lists, maps, sets             their JSON text; moments inside are ISO 8601 text
 lists of numbers that         an array of numbers (columns of kind NUMBERS)
     post-processing made
@@ -19,6 +19,8 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
+
+from analytics_core._engines.types import bytes_text
 
 LARGEST_NUMBER: Final = 2**53 - 1
 """The largest whole number that every JSON reader keeps exactly."""
@@ -43,15 +45,6 @@ def clean_text(text: str) -> str:
     except UnicodeEncodeError:
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return text
-
-
-def bytes_text(value: bytes | bytearray | memoryview) -> str:
-    """Return the UTF-8 text of `value`, or `0x` and its hexadecimal digits when it is not UTF-8."""
-    held = bytes(value)
-    try:
-        return held.decode()
-    except UnicodeDecodeError:
-        return "0x" + held.hex()
 
 
 def epoch_ms(moment: datetime) -> int | None:

@@ -7,7 +7,8 @@ from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any, Final
 
-from analytics_core._frames.json_values import bytes_text, clean_text, decimal_text, nested_value
+from analytics_core._engines.types import bytes_text
+from analytics_core._frames.json_values import clean_text, decimal_text, nested_value
 
 
 def _nothing(_value: None) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -97,11 +96,11 @@ class Probes:
         checked = check_select(sql, spec=spec, place=place)
         source = self._row_security.in_source(self._row_security.ruled(actor, dataset, spec), checked)
         if isinstance(source.tree, exp.Query):
-            _refuse_twins(source.tree.named_selects, place)
+            _refuse_twins(source.tree.named_selects, place, spec)
         permitted = render_source(source, spec) if source.rules else None
         found = self._reflector.columns_of_select(database, spec, source.sql, permitted=permitted, identity=identity)
         columns = _with_kinds(found, spec)
-        _refuse_twins((column.name for column in columns), place)
+        _refuse_twins((column.name for column in columns), place, spec)
         return columns
 
     def schemas_of(self, actor: Actor, database: Database, *, force: bool = False) -> tuple[str, ...]:
@@ -162,9 +161,12 @@ def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[F
     )
 
 
-def _refuse_twins(names: Iterable[str], place: str) -> None:
-    """Refuse two columns of one name: engines disagree on what to call the second."""
-    counted = Counter(name for name in names if name not in ("", "*"))
-    twins = [name for name, times in counted.items() if times > 1]
-    if twins:
-        raise VirtualDatasetError(f"{place}: two columns are called {twins[0]!r}; give each an alias of its own")
+def _refuse_twins(names: Iterable[str], place: str, spec: EngineSpec) -> None:
+    """Refuse two columns of one name: engines disagree on what to call the second, or give the first for both."""
+    known: set[str] = set()
+    for name in names:
+        folded = name.casefold() if spec.folds_names else name
+        if folded in known:
+            raise VirtualDatasetError(f"{place}: two columns are called {name!r}; give each an alias of its own")
+        if name not in ("", "*"):
+            known.add(folded)

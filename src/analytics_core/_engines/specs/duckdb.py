@@ -122,6 +122,7 @@ def duckdb_spec() -> EngineSpec:
         drivers=("duckdb_sqlalchemy", "duckdb_engine"),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
         extra_name="duckdb",
+        folds_names=True,
         moment=_moment,
         bucket=_bucket,
         shift=_shift,

@@ -196,6 +196,11 @@ def _as_utf8(node: exp.Expr) -> exp.Expr:
     return exp.Cast(this=node, to=character_set)
 
 
+def _as_double(node: exp.Expr) -> exp.Expr:
+    """The server writes FLOAT with six digits, and compares it with all that it has."""
+    return nodes.cast(node, Type.DOUBLE)
+
+
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     value = bind(escaped_like(pattern))
     if fold_case:
@@ -215,7 +220,9 @@ _SORTED_WHOLE = 256
 _LONG_KINDS = (ValueKind.TEXT, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
 _COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
 _LITERALS = LiteralStyle(dialect="mysql")
-_KINDS: Mapping[str, ValueKind] = MappingProxyType({"TINYINT(1)": ValueKind.BOOLEAN})
+_KINDS: Mapping[str, ValueKind] = MappingProxyType(
+    {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}
+)
 _BITS: Mapping[str, int] = MappingProxyType(
     {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
 )
@@ -238,20 +245,23 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         drivers=("pymysql",),
         paramstyle=ParamStyle.PYFORMAT,
         extra_name="mysql",
+        folds_names=True,
         max_identifier_bytes=256,
+        largest_identifier_character="\uffff",
         moment=_moment,
         bucket=_bucket,
         shift=_shift,
         time_bound=_COMPARISON.bound,
         time_equal=_COMPARISON.equal,
         text_key=text_key,
+        all_digits=_as_double,
         text_equal=text_value,
         text_order=text_value,
         like=_like,
         as_text=_as_utf8,
         average=operators.average_of_cast(),
         sum_=operators.sum_,
-        extreme=operators.extreme_by(text_key),
+        extreme=operators.extreme_by(text_key, all_digits=_as_double),
         count_distinct=operators.count_distinct_by(text_key),
         is_true=operators.is_true,
         in_list=operators.in_list_of(text_value),
@@ -260,7 +270,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
         null_safe_equal=operators.null_safe_equal,
-        number_range=range_reader(_BITS),
+        number_range=range_reader(_BITS, bit_fields=True),
         fence=fences.limited(2**64 - 1),
         partitions=MYSQL_PARTITIONS,
         casts_columns=False,

@@ -6,6 +6,7 @@ of kind SELECT or EXPLAIN runs per call, so that a connection goes back as it ca
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from typing import Any
@@ -91,6 +92,8 @@ class DuckdbSession(Session):
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
                 native.execute(statement.sql, statement.parameters or None)
+                if written := _written_out(native.description, statement.sql):
+                    native.execute(written, statement.parameters or None)
                 return _read(native, request)
         finally:
             native.rollback()
@@ -131,6 +134,30 @@ def _refuse_unless_one_query(native: Any, sql: str) -> None:
     statements = native.extract_statements(sql)
     if len(statements) != 1 or statements[0].type not in _READING_TYPES:
         raise no_rows()
+
+
+_CHANGED_BY_ARROW = re.compile(
+    r"\b(?:TIME WITH TIME ZONE|TIMETZ|TIME_NS|INTERVAL|BIT|UHUGEINT|BIGNUM)\b|\b(?:DATE|TIMESTAMP|TIME)\b.*[\])]"
+)
+"""Types whose values Arrow has no like of, alone or in lists and structs, and dates in those: they come as text."""
+
+
+def _written_out(description: Any, sql: str) -> str | None:
+    """Return the statement with columns of such types written as text by DuckDB; None where there are none."""
+    changed = [bool(_CHANGED_BY_ARROW.search(str(column[1]))) for column in description]
+    if not any(changed):
+        return None
+    names = [f"c{position}" for position in range(len(changed))]
+    shown = [
+        f"CAST({name} AS VARCHAR)" if is_changed else name for name, is_changed in zip(names, changed, strict=True)
+    ]
+    aliases = [_quoted(column[0]) for column in description]
+    selected = ", ".join(f"{value} AS {alias}" for value, alias in zip(shown, aliases, strict=True))
+    return f"SELECT {selected} FROM (\n{sql}\n) AS shown({', '.join(names)})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
 
 
 def _read(native: Any, request: RunRequest) -> Fetched:

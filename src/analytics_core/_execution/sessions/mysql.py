@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
 from analytics_core._execution.fetching import Fetched, fetch_rows
@@ -56,6 +58,8 @@ class MysqlSession(Session):
         """Return an engine of read-only sessions in UTC; local files are never sent."""
         patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), CONNECT_TIMEOUT_S)
         arguments = {**patience, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
+        if request.url.get_driver_name() == "pymysql":
+            arguments["conv"] = _converters()
         engine = sa.create_engine(
             request.url,
             connect_args=arguments,
@@ -92,6 +96,17 @@ class MysqlSession(Session):
         stopper.arm(_killer(connection), after_s=timeout_s + BACKSTOP_S, repeat_s=self.repeat_s)
         connection.exec_driver_sql(_session_settings(connection, timeout_s))
         yield
+
+
+def _converters() -> dict[Any, Any]:
+    """Return the driver's conversions, but times as the text that the server writes.
+
+    They are spans of up to 838 hours and may be negative, which no time of day says.
+    """
+    from pymysql.constants import FIELD_TYPE
+    from pymysql.converters import conversions, through
+
+    return {**conversions, FIELD_TYPE.TIME: through}
 
 
 def refuse_file_writing(sql: str) -> None:
@@ -177,10 +192,48 @@ def _read(cursor: Any, request: RunRequest) -> Fetched:
     if cursor.description is None:
         raise no_rows()
     labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
-    fetched = fetch_rows(cursor.fetchmany, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = fetch_rows(_fetching(cursor), labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = replace(fetched, notes=(*fetched.notes, *_notes_of_types(labels, kinds, cursor.description)))
     if fetched.has_more and len(cursor.fetchmany(_FEW_ROWS)) == _FEW_ROWS:
         _stop_on_server(request.connection)
     return fetched
+
+
+def _fetching(cursor: Any) -> Callable[[int], Sequence[tuple[Any, ...]]]:
+    """Return what fetches rows, with the bits among them as numbers."""
+    from pymysql.constants import FIELD_TYPE
+
+    sizes = {place: (item[3] + 7) // 8 for place, item in enumerate(cursor.description) if item[1] == FIELD_TYPE.BIT}
+    if not sizes:
+        fetch: Callable[[int], Sequence[tuple[Any, ...]]] = cursor.fetchmany
+        return fetch
+
+    def fetch_with_bits(rows: int) -> list[tuple[Any, ...]]:
+        batch = map(list, cursor.fetchmany(rows))
+        return [tuple(_with_bits(row, sizes)) for row in batch]
+
+    return fetch_with_bits
+
+
+def _with_bits(row: list[Any], sizes: Mapping[int, int]) -> list[Any]:
+    for place, size in sizes.items():
+        held = row[place]
+        if held is not None:  # aggregates send digits
+            row[place] = int.from_bytes(held, "big") if len(held) == size else int(held)
+    return row
+
+
+def _notes_of_types(
+    labels: Sequence[str], kinds: Sequence[ValueKind], description: Sequence[Sequence[Any]]
+) -> Iterator[str]:
+    """Yield what the server writes so that something of the values is lost."""
+    from pymysql.constants import FIELD_TYPE
+
+    for label, kind, item in zip(labels, kinds, description, strict=True):
+        if item[1] == FIELD_TYPE.FLOAT:
+            yield f"column {label!r}: the server writes FLOAT with six digits; CAST(... AS DOUBLE) has all of them"
+        if item[1] == FIELD_TYPE.BIT and kind is ValueKind.UNKNOWN:
+            yield f"column {label!r}: the server writes bits as bytes or digits and does not say which; add 0 to them"
 
 
 def _stop_on_server(connection: sa.Connection) -> None:

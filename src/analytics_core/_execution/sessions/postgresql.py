@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
@@ -11,6 +12,7 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
 from analytics_core._execution.fetching import Fetched, fetch_rows
@@ -25,7 +27,24 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
 )
 
-_SESSION_OPTIONS = "-c default_transaction_read_only=on -c TimeZone=UTC -c standard_conforming_strings=on"
+_SESSION_OPTIONS = (
+    "-c default_transaction_read_only=on -c TimeZone=UTC -c standard_conforming_strings=on "
+    "-c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=1"
+)
+_AS_TEXT = (
+    *("date", "timestamp", "timestamptz", "time", "timetz", "interval", "json", "jsonb"),
+    *("int4range", "int8range", "numrange", "daterange", "tsrange", "tstzrange"),
+    *("int4multirange", "int8multirange", "nummultirange", "datemultirange", "tsmultirange", "tstzmultirange"),
+)
+"""Types that come as the server writes them. The driver would fail on infinity, on years beyond 9999 and before 1 and
+on 24:00, take a month for 30 days, and make doubles of the numbers in JSON."""
+
+_KINDS_OF_TEXTS = {
+    "date": ValueKind.DATE,
+    "timestamp": ValueKind.TIMESTAMP,
+    "timestamptz": ValueKind.TIMESTAMPTZ,
+    "time": ValueKind.TIME,
+}
 _FEW_ROWS = 1_000
 _ROWS_PER_CHUNK = 256
 _CANCEL_TIMEOUT_S = 2.0
@@ -46,6 +65,7 @@ class PostgresqlSession(Session):
             pool_reset_on_return=None,
             **request.pool_options,
         )
+        event.listen(engine, "connect", _register_loaders)
         event.listen(engine.pool, "reset", _discard_session)
         bound_waits(engine, answer_s=request.answer_s)
         return engine
@@ -96,6 +116,7 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
         # A stream without rows does not tell its columns; a plain run of the statement (again without rows) does.
         cursor.execute(statement.sql, statement.parameters or {})
     labels, kinds = columns_of(statement, [column.name for column in cursor.description or ()])
+    kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
 
     def fetch(size: int) -> list[tuple[Any, ...]]:
         batch = [*first, *islice(rows, size - len(first))]
@@ -106,6 +127,30 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
     # A stream that is closed before its end is cancelled through a second connection; few rows are cheaper to read.
     deque(islice(rows, _FEW_ROWS), maxlen=0)
     return fetched
+
+
+def _known_kind(kind: ValueKind, column: Any) -> ValueKind:
+    """Return the kind of a column; dates and times that the plan does not know are told by their type."""
+    if kind is not ValueKind.UNKNOWN:
+        return kind
+    return _KINDS_OF_TEXTS.get(column.type_display.partition("(")[0], kind)
+
+
+def _register_loaders(raw: Any, _record: Any) -> None:
+    from psycopg.adapt import Loader
+    from psycopg.types.string import TextLoader
+
+    class SingleLoader(Loader):
+        """Reads `real` as the double that it is; its shortest text means another one."""
+
+        def load(self, data: Any) -> float:
+            number: float = struct.unpack("f", struct.pack("f", float(bytes(data))))[0]
+            return number
+
+    for name in _AS_TEXT:
+        if raw.adapters.types.get(name) is not None:
+            raw.adapters.register_loader(name, TextLoader)
+    raw.adapters.register_loader("float4", SingleLoader)
 
 
 def _discard_session(raw: Any, _record: Any, state: Any) -> None:
