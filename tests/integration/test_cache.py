@@ -7,12 +7,14 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy
 from tests.support.many_records import statements_of
 from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, column_put, context, hosted_core, shop_url
 
@@ -490,3 +492,23 @@ def test_no_answer_needs_the_cache(tmp_path: Path, caplog: pytest.LogCaptureFixt
         cache.over.set()
     assert "hunter2" not in caplog.text
     assert "the cache" in caplog.text
+
+
+def test_one_cold_question_of_many_callers_is_one_statement(tmp_path: Path) -> None:
+    with hosted_core(shop_url(tmp_path)) as host:
+        core = host.as_user("admin")
+        reader = add_reader(host, "reader")
+        endless = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 1000000) SELECT x FROM n"
+        slow = core.datasets.create({"database": 1, "table_name": "slow", "sql": endless})
+        with host._runtime.store.unit_of_work() as unit:
+            engine = host._runtime.connector.engine(unit.databases.get(1))
+        sent: list[str] = []
+        sqlalchemy.event.listen(engine, "before_cursor_execute", lambda _c, _u, sql, *_: sent.append(sql))
+        with ThreadPoolExecutor(32) as pool:
+            question = context({"metrics": ["count"]}, dataset=slow.id)
+            asked = [pool.submit((core, reader)[n % 2].charts.data, question) for n in range(32)]
+            counts = {answer.result().raise_for_error().results[0].data[0]["count"] for answer in asked}
+        assert counts == {1_000_000}
+        assert len(sent) == 1
+        core.charts.data(question, force=True).raise_for_error()
+        assert len(sent) == 2

@@ -28,6 +28,7 @@ from analytics_core._querying.payloads import AskedQuery, asked_queries, effecti
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
+from analytics_core._querying.shared_runs import SharedRuns
 from analytics_core._querying.stored_moments import with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
@@ -94,6 +95,7 @@ class QueryRunner:
         self._operations = operations
         self._annotator = annotator
         self._ready: Memo[Hashable, Ready] = Memo()
+        self._shared: SharedRuns[QueryResult] = SharedRuns()
         self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
 
     # ------------------------------------------------------------------------------------------------------- public
@@ -290,13 +292,18 @@ class QueryRunner:
     def _stored_or_run(
         self, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
     ) -> QueryResult:
-        if ready.key is not None and not context.force:
-            kept = self._results.find(ready.key, ready.timeout)
-            if kept is not None:
-                return _with_notes(kept, ready)
-        result = shaped(self._run(ready, call), context=context, asked=asked, prepared=ready.main, view=ready.view)
-        if ready.key is not None:
-            result = self._results.keep(ready.key, ready.timeout, result)
+        key, timeout = ready.key, ready.timeout
+
+        def run() -> QueryResult:
+            answered = self._run(ready, call)
+            result = shaped(answered, context=context, asked=asked, prepared=ready.main, view=ready.view)
+            return result if key is None else self._results.keep(key, timeout, result)
+
+        if key is None or context.force:
+            return _with_notes(run(), ready)
+        result = self._shared.answer(
+            key.text, find=lambda: self._results.find(key, timeout), run=run, cancel=call.cancel
+        )
         return _with_notes(result, ready)
 
     def _annotated(
