@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations import moments, sliding
+from analytics_core._frames.operations import sliding
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.operations.checks import Array
 from analytics_core._frames.operations.column_maps import map_columns, numeric_column, only_place, with_results
@@ -18,9 +18,7 @@ from analytics_core._frames.operations.window_weights import window_weights
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import RollingOptions, RollingType, WindowType
 
-_STEP_CELLS: Final = 2**20
-"""How many cells are combined at a time, where there are many columns."""
-
+_STEP_CELLS: Final = 2**17
 MOST_WEIGHTS: Final = 100_000
 MOST_WEIGHED_CELLS: Final = 1_000_000_000
 
@@ -62,27 +60,28 @@ def _rolled(
     if made_of.kind in _OWN_KERNELS:
         kernel = _OWN_KERNELS[made_of.kind]
         return [_where_enough(column, kernel(column, span), span, needed) for column in values]
-    if made_of.kind in _OF_MOMENTS:
-        other = _second_column(frame, made_of.other) if made_of.other else None
-        return [made for part in _parts(values) for made in _from_moments(part, other, span, made_of, needed)]
+    if made_of.kind in (RollingType.VAR, RollingType.STD):
+        return [
+            made for part in _parts(values) for made in _where_enough(part, _spread(part, span, made_of), span, needed)
+        ]
     table = pd.DataFrame(dict(enumerate(values)), index=range(len(frame)), copy=False)
     windows = table.rolling(span.window, min_periods=min(needed, span.window), center=options.center)
-    made = _of_each(windows, made_of)
-    return [made.iloc[:, place].to_numpy(copy=True) for place in range(len(values))]
+    if made_of.kind in (RollingType.CORR, RollingType.COV):
+        table = _paired(windows, _second_column(frame, made_of.other), made_of)
+    else:
+        table = _of_each(windows, made_of)
+    return [table.iloc[:, place].to_numpy(copy=True) for place in range(len(values))]
 
 
 def _parts(values: Sequence[Array]) -> Iterator[Array]:
-    """Yield the columns one beside the other, some at a time: many short ones cost little more than one."""
+    """Yield the columns as rows of arrays, some at a time: many short ones cost little more than one."""
     step = max(_STEP_CELLS // max(len(values[0]), 1), 1) if values else 1
     return (np.stack(values[start : start + step]) for start in range(0, len(values), step))
 
 
-def _from_moments(
-    values: Array, other: Array | None, span: sliding.Span, made_of: TypeOptions, needed: int
-) -> Sequence[Array]:
-    if other is not None:
-        values = np.where(np.isnan(other), np.nan, values)  # rows count where both have a value
-    return list(_where_enough(values, _OF_MOMENTS[made_of.kind](values, other, span, made_of.ddof), span, needed))
+def _spread(values: Array, span: sliding.Span, made_of: TypeOptions) -> Array:
+    variances = sliding.variances(values, span, ddof=made_of.ddof)
+    return variances if made_of.kind is RollingType.VAR else np.sqrt(variances)
 
 
 def _values_needed(options: RollingOptions, kind: RollingType) -> int:
@@ -96,18 +95,6 @@ _OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.Span], Array]]
         RollingType.PROD: sliding.products,
         RollingType.ARGMIN: sliding.places_of_least,
         RollingType.ARGMAX: lambda values, span: sliding.places_of_least(-values, span),
-    }
-)
-
-
-_OF_MOMENTS: Final[Mapping[RollingType, Callable[[Array, Any, sliding.Span, int], Array]]] = MappingProxyType(
-    {
-        RollingType.VAR: lambda values, _other, span, ddof: moments.variances(values, span, ddof=ddof),
-        RollingType.STD: lambda values, _other, span, ddof: np.sqrt(moments.variances(values, span, ddof=ddof)),
-        RollingType.SKEW: lambda values, _other, span, _ddof: moments.skews(values, span),
-        RollingType.KURT: lambda values, _other, span, _ddof: moments.kurtoses(values, span),
-        RollingType.COV: lambda values, other, span, ddof: moments.covariances(values, other, span, ddof=ddof),
-        RollingType.CORR: lambda values, other, span, _ddof: moments.correlations(values, other, span),
     }
 )
 
@@ -126,10 +113,18 @@ def _of_each(windows: Any, made_of: TypeOptions) -> pd.DataFrame:
     return made
 
 
-def _second_column(frame: pd.DataFrame, name: str) -> Array:
+def _second_column(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
     option = "rolling_type_options.other"
     place = only_place(frame, name, option=option)
-    return _finite(numeric_column(frame, place, option=option))
+    return pd.Series(_finite(numeric_column(frame, place, option=option)))
+
+
+def _paired(windows: Any, other: pd.Series[Any], made_of: TypeOptions) -> pd.DataFrame:
+    """Return the covariances or correlations of each column with the other."""
+    made: pd.DataFrame = (
+        windows.corr(other) if made_of.kind is RollingType.CORR else windows.cov(other, ddof=made_of.ddof)
+    )
+    return made
 
 
 def _weighed(

@@ -1,4 +1,4 @@
-"""Windows of rows, what is combined over them, and what pandas has no function for: products, places, weights.
+"""Windows that pandas has no function for, or none that holds: products, places, variances, and weighted ones.
 
 Each kernel takes one column of float64 with NaN for null, and returns a value for each row; where a window holds fewer
 values than needed, the caller puts null.
@@ -56,7 +56,7 @@ def counts(values: Array, span: Span) -> Array:
 def products(values: Array, span: Span) -> Array:
     """Return the product of each window; nulls count as 1."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
-        return combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
+        return _combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
 
 
 def places_of_least(values: Array, span: Span) -> Array:
@@ -71,12 +71,40 @@ def places_of_least(values: Array, span: Span) -> Array:
     def lesser(older: Array, newer: Array) -> Array:
         return np.where(held[newer] < held[older], newer, older)
 
-    rows = combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
+    rows = _combined(np.where(missing, nowhere, np.arange(len(values))), span, lesser, empty=nowhere)
     starts, _ = span.bounds()
     return np.where(rows < nowhere, (rows - starts).astype(np.float64), np.nan)
 
 
-def combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
+def variances(values: Array, span: Span, *, ddof: int) -> Array:
+    """Return the variance of each window, of columns that lie in rows; no more than `ddof` values give null.
+
+    It is merged from the parts of a window (Chan, Golub and LeVeque) and nothing is taken back: a huge value leaves no
+    trace in the windows behind it, and equal values are exactly 0 away from their mean.
+    """
+    present = ~np.isnan(values)
+    single = np.zeros((4, *values.shape))
+    single[0], single[1] = present, np.where(present, values, 0.0)
+    with np.errstate(over="ignore", under="ignore", divide="ignore", invalid="ignore"):
+        held, _, _, squares = _combined(single, span, _merged, empty=0.0)
+        return np.where(held > ddof, squares / (held - ddof), np.nan)
+
+
+def _merged(older: Array, newer: Array) -> Array:
+    """Return of both parts how many values they hold, their mean, what it lacks to be exact, the squares around it."""
+    a, b = older[0], newer[0]
+    n = np.maximum(a + b, 1.0)
+    distance = (newer[1] - older[1]) + (newer[2] - older[2])
+    apart = np.where((a > 0) & (b > 0), distance, 0.0)
+    start, lacked = np.where(a > 0, older[1:3], newer[1:3])
+    step = apart * (b / n)
+    mean = start + step
+    back = mean - start
+    lacks = lacked + ((start - (mean - back)) + (step - back))
+    return np.stack((a + b, mean, lacks, older[3] + newer[3] + apart * apart * (a * b / n)))
+
+
+def _combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
     """Return `combine` over each window, in as many steps as the window's length has binary digits.
 
     Args:
