@@ -91,6 +91,7 @@ class Settings:
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
         job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
+        jobs_max_bytes: what the answers of finished jobs may take in memory, roughly; the oldest go first.
         pool_size: connections kept open for each database and identity.
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
@@ -132,6 +133,7 @@ class Settings:
     max_annotations: int = 10_000
     job_workers: int = 8
     job_workers_per_database: int | None = None
+    jobs_max_bytes: int = 256 * 1024 * 1024
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
     form_data_keep_s: int = 7 * 86_400

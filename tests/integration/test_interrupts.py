@@ -28,6 +28,12 @@ def test_a_write_that_is_interrupted_leaves_the_store_unlocked(tmp_path: Path) -
     assert run("write", tmp_path, "sqlite", ROUNDS) == {"interrupts": ROUNDS, "other": 0, "locked": 0, "lost": 0}
 
 
+def test_no_place_of_a_write_is_a_bad_one_for_an_interrupt(tmp_path: Path) -> None:
+    counted = run("everywhere", tmp_path, "sqlite", 150)
+    assert (counted["locked"], counted["lost"]) == (0, 0)
+    assert counted["interrupts"] > 100
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_a_query_that_is_interrupted_is_no_failed_answer(tmp_path: Path, engine: str) -> None:
     assert run("query", tmp_path, engine, ROUNDS) == {"interrupts": ROUNDS, "other": 0, "failed": 0}

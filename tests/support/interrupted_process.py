@@ -1,4 +1,4 @@
-"""Presses Ctrl-C on itself at random moments: `python interrupted_process.py write|query FOLDER ENGINE ROUNDS`.
+"""Presses Ctrl-C on itself: `python interrupted_process.py write|query|everywhere FOLDER ENGINE ROUNDS`.
 
 Prints what it counted as JSON. Exceptions are kept, as a notebook keeps them: what their tracebacks hold stays open.
 """
@@ -60,16 +60,69 @@ def writes(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
         for _ in range(rounds):
             kept.append(interrupted(write, rolls))
             counted["interrupts" if isinstance(kept[-1], KeyboardInterrupt) else "other"] += 1
-            other = sqlite3.connect(folder / "meta.db", timeout=1.0, isolation_level=None)
-            try:
-                other.execute("BEGIN IMMEDIATE").close()
-                other.execute("ROLLBACK").close()
-            except sqlite3.OperationalError:
-                counted["locked"] += 1
-            stored = {row[0] for row in other.execute("SELECT name FROM ac_tags")}
-            other.close()
+            locked, stored = look(folder / "meta.db")
+            counted["locked"] += locked
             counted["lost"] += len(set(acknowledged) - stored)
     return counted
+
+
+def look(file: Path) -> tuple[bool, set[str]]:
+    """Tell whether somebody keeps the store locked, and which tags are in it."""
+    locked = False
+    other = sqlite3.connect(file, timeout=0.1, isolation_level=None)
+    try:
+        other.execute("BEGIN IMMEDIATE").close()
+        other.execute("ROLLBACK").close()
+    except sqlite3.OperationalError:
+        locked = True
+    stored = {row[0] for row in other.execute("SELECT name FROM ac_tags")}
+    other.close()
+    return locked, stored
+
+
+def everywhere(folder: Path, _engine: str, rounds: int) -> dict[str, int]:
+    """Count what is wrong after an interrupt at one of so many places, evenly spread over all lines of a write."""
+    kept: list[BaseException] = []
+    counted = {"interrupts": 0, "locked": 0, "lost": 0}
+    with hosted_core(shop_url(folder), metadata_url=f"sqlite:///{folder}/meta.db") as host:
+        core = host.as_user("admin")
+        core.tags.create({"name": "warm"})
+        steps = Steps(at=-1)
+        steps.run(lambda: core.tags.create({"name": "counted"}))
+        for number in range(rounds):
+            name = f"tag {number}"
+            try:
+                Steps(at=steps.done * number // rounds).run(lambda name=name: core.tags.create({"name": name}))
+                acknowledged = True
+            except KeyboardInterrupt as error:
+                kept.append(error)
+                acknowledged = False
+            locked, stored = look(folder / "meta.db")
+            counted["locked"] += locked
+            counted["lost"] += acknowledged and name not in stored
+        counted["interrupts"] = len(kept)
+    return counted
+
+
+class Steps:
+    """Counts the lines and calls of some work, and presses Ctrl-C at one of them."""
+
+    def __init__(self, at: int) -> None:
+        self.at = at
+        self.done = 0
+
+    def run(self, work: Callable[[], Any]) -> None:
+        sys.settrace(self._step)
+        try:
+            work()
+        finally:
+            sys.settrace(None)
+
+    def _step(self, *_event: Any) -> Any:
+        self.done += 1
+        if self.done == self.at:
+            os.kill(os.getpid(), signal.SIGINT)
+        return self._step
 
 
 def queries(folder: Path, engine: str, rounds: int) -> dict[str, int]:
@@ -93,4 +146,6 @@ FILTERS = [{"col": "country", "op": "ILIKE", "val": "%a%"}]  # on SQLite this ca
 
 if __name__ == "__main__":
     kind, where, named, times = sys.argv[1:5]
-    print(json.dumps({"write": writes, "query": queries}[kind](Path(where), named, int(times))))
+    print(
+        json.dumps({"write": writes, "query": queries, "everywhere": everywhere}[kind](Path(where), named, int(times)))
+    )

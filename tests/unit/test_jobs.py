@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from typing import Any
 
+import pyarrow
 import pytest
 
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.jobs import Job, JobBook
+from analytics_core._querying.result_rows import ResultRows
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
@@ -246,3 +251,33 @@ def test_queues_take_turns_on_the_workers() -> None:
     held.set()
     runner.close()
     assert order.index("other") <= 2
+
+
+def answer_of(rows: int) -> ChartData:
+    column = FrameColumn(name="x", kind=ValueKind.TEXT, values=["x" * 1_000 for _ in range(rows)])
+    return ChartData(results=(QueryResult(held=ResultRows(Frame(columns=(column,)))),))
+
+
+def test_finished_jobs_are_kept_by_bytes_the_oldest_go_first() -> None:
+    book = JobBook(runner=InlineJobRunner(), max_bytes=1_000_000)
+    jobs = [book.submit(lambda: answer_of(300), user_id=7, cancel=Token()) for _ in range(6)]
+    small = book.submit(lambda: ANSWER, user_id=7, cancel=Token())
+
+    def is_kept(job: Job) -> bool:
+        try:
+            return book.get(job.job_id, user_id=7) is job
+        except JobNotFoundError:
+            return False
+
+    assert [is_kept(job) for job in jobs] == [False, False, False, True, True, True]
+    huge = book.submit(lambda: answer_of(3_000), user_id=7, cancel=Token())
+    assert [is_kept(job) for job in (*jobs, small, huge)] == [False] * 7 + [True]
+
+
+@pytest.mark.parametrize(
+    "values", [["x" * 1_000] * 5_000, [b"x" * 1_000] * 5_000, pyarrow.chunked_array([["x" * 1_000] * 5_000])]
+)
+def test_what_an_answer_takes_is_judged_well(values: Any) -> None:
+    column = FrameColumn(name="x", kind=ValueKind.TEXT, values=values)
+    held = ChartData(results=(QueryResult(held=ResultRows(Frame(columns=(column,)))),)).held_bytes
+    assert 5_000_000 <= held < 5_500_000

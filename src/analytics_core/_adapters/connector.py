@@ -108,12 +108,12 @@ class SqlAlchemyConnector:
     def before_fork(self) -> None:
         """Close files: a child that inherits an open one of SQLite or DuckDB shares its locks and its threads."""
         with self._lock:
-            for opened in self._opened.values():
-                if opened.request.file is not None:
-                    is_idle = opened.engine.pool.checkedout() == 0  # type: ignore[attr-defined]  # a QueuePool
-                    opened.engine.dispose()
-                    if is_idle:
-                        opened.session.release(opened.request)
+            on_files = [opened for opened in self._opened.values() if opened.request.file is not None]
+            for opened in on_files:
+                is_idle = opened.engine.pool.checkedout() == 0  # type: ignore[attr-defined]  # a QueuePool
+                opened.engine.dispose()
+                if is_idle:
+                    opened.session.release(opened.request)
 
     def after_fork(self) -> None:
         """Start pools anew; connections of the parent are neither used nor closed, memories are lost."""

@@ -108,7 +108,7 @@ def build_runtime(parts: Parts) -> Runtime:
         contexts=ContextReader(most_queries=settings.max_queries_per_context),
         queries=queries,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
-        job_book=JobBook(runner=parts.jobs),
+        job_book=JobBook(runner=parts.jobs, max_bytes=settings.jobs_max_bytes),
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )

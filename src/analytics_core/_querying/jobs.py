@@ -108,6 +108,12 @@ class Job:
         }
 
     @property
+    def held_bytes(self) -> int:
+        """Roughly how many bytes of memory the answer takes; 0 without one."""
+        answer = self._answer
+        return answer.held_bytes if answer is not None else 0
+
+    @property
     def is_over(self) -> bool:
         """Whether the job has ended, well or not."""
         return self._status in _OVER
@@ -157,19 +163,26 @@ def _status_of_answer(answer: ChartData) -> QueryStatus:
 
 
 class JobBook:
-    """The jobs of one core, in memory: at most `max_jobs`, the oldest finished ones go first.
+    """The jobs of one core, in memory: at most `max_jobs` and `max_bytes`, the oldest finished ones go first.
 
     Args:
         runner: does the work.
         max_jobs: jobs that are remembered.
+        max_bytes: what the answers of finished jobs may take together; the latest is kept however large it is.
         result_url: makes the address of a job's answer from its id.
     """
 
     def __init__(
-        self, *, runner: JobRunner, max_jobs: int = 1_000, result_url: Callable[[str], str] | None = None
+        self,
+        *,
+        runner: JobRunner,
+        max_jobs: int = 1_000,
+        max_bytes: int = 256 * 1024 * 1024,
+        result_url: Callable[[str], str] | None = None,
     ) -> None:
         self._runner = runner
         self._max_jobs = max_jobs
+        self._max_bytes = max_bytes
         self._result_url = result_url or "/api/v1/chart/data/{}".format
         self._channel_id = secrets.token_urlsafe(16)
         self._lock = forkable_lock()
@@ -208,7 +221,7 @@ class JobBook:
         )
         self._add(job)
         try:
-            self._runner.submit(job_id, lambda: job.run(work), queue=queue)
+            self._runner.submit(job_id, lambda: self._run(job, work), queue=queue)
         except JobError as error:
             job.refuse(error)
             raise
@@ -232,6 +245,17 @@ class JobBook:
             if not job.is_over:
                 job.cancel()
         self._runner.close()
+
+    def _run(self, job: Job, work: Callable[[], ChartData]) -> None:
+        job.run(work)
+        with self._lock:
+            finished = [held for held in self._jobs.values() if held.is_over and held is not job]
+            excess = sum(held.held_bytes for held in finished) + job.held_bytes - self._max_bytes
+            for oldest in finished:
+                if excess <= 0:
+                    break
+                excess -= oldest.held_bytes
+                del self._jobs[oldest.job_id]
 
     def before_fork(self) -> None:
         """Go on: jobs run in the process that they were submitted to."""
