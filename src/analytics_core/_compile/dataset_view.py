@@ -43,8 +43,16 @@ class DatasetView:
     def physical(self, name: str) -> ColumnExpr:
         """Return the physical column `name` as an expression; the caller knows that it exists."""
         column = self.columns[name]
-        time, length, numbers = self.times.get(name), _length(column.type), self.numbers.get(name)
-        return ColumnExpr(name, self.kinds[name], column.nullable, time, length, numbers)
+        return ColumnExpr(
+            name,
+            self.kinds[name],
+            column.nullable,
+            self.times.get(name),
+            length=_length(column.type),
+            numbers=self.numbers.get(name),
+            leads_index=bool(column.leads_index),
+            is_by_code_point=column.collation in self.spec.code_point_collations,
+        )
 
     def find_column(self, name: str) -> str | None:
         """Return the column's own name for a name or verbose name, or None."""

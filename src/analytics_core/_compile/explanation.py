@@ -10,8 +10,9 @@ from sqlglot import exp
 
 from analytics_core._compile.binds import MARK, Binds
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
-from analytics_core._compile.lower import sort_keys, source_alias, surplus_rows
+from analytics_core._compile.lower import source_alias, surplus_rows
 from analytics_core._compile.lower_expr import is_constant, lower_expr, raw
+from analytics_core._compile.lower_order import sort_keys
 from analytics_core._compile.lower_predicate import lower_predicate
 from analytics_core._compile.lower_source import guard, lower_source
 from analytics_core._compile.lowering import Lowering

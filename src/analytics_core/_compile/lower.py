@@ -6,7 +6,7 @@ means there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -16,13 +16,11 @@ from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fence import fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.labels import aliases
 from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
+from analytics_core._compile.lower_order import order_keys, set_limit, split_select, splits_nulls
 from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lower_source import lower_source, lower_where
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
-    ColumnExpr,
-    FragmentExpr,
-    OrderTerm,
     Output,
     OutputRole,
     QueryPlan,
@@ -57,7 +55,12 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
     )
-    select = _select(plan, low, rows=plan.limit.rows + surplus_rows(plan))
+    rows = plan.limit.rows + surplus_rows(plan)
+    if not plan.count_rows and splits_nulls(plan, low, rows=rows):
+        select = split_select(plan, low, _select, rows=rows)
+    else:
+        select = _select(plan, low)
+        set_limit(select, rows=rows, offset=plan.limit.offset)
     if plan.count_rows:
         select = _counted(select)
     _hoist_ctes(select, spec)
@@ -75,11 +78,12 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
     Where row rules bind it stands behind a fence, for nobody knows what stands around it.
     """
     low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source))
-    select = _select(replace(plan, order=()), low, rows=None)
+    select = _select(replace(plan, order=()), low)
     return (spec.fence(select) if plan.row_rules else select), low.binds
 
 
-def _select(plan: QueryPlan, low: Lowering, *, rows: int | None) -> exp.Select:
+def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
+    """Return the statement of a plan without its limit."""
     fence = fence_of_plan(plan, low.spec)
     names = aliases(
         [output.label for output in plan.outputs],
@@ -99,11 +103,9 @@ def _select(plan: QueryPlan, low: Lowering, *, rows: int | None) -> exp.Select:
     if where:
         select.set("where", exp.Where(this=where))
     _group(select, plan, low)
-    _order(select, plan.order, low)
-    if rows is not None:
-        select.set("limit", exp.Limit(expression=exp.Literal(this=str(rows), is_string=False)))
-    if plan.limit.offset:
-        select.set("offset", exp.Offset(expression=exp.Literal(this=str(plan.limit.offset), is_string=False)))
+    keys = order_keys(plan.order, low)
+    if keys:
+        select.set("order", exp.Order(expressions=keys))
     return select
 
 
@@ -129,23 +131,6 @@ def _grouped(keys: list[exp.Expr], spec: EngineSpec) -> exp.Group:
         zero, one = (exp.Literal(this=digit, is_string=False) for digit in "01")
         keys = [exp.Add(this=one, expression=zero)]
     return exp.Group(expressions=[exp.Paren(this=key) for key in keys] if spec.closes_group_keys else keys)
-
-
-def _order(select: exp.Select, terms: Sequence[OrderTerm], low: Lowering) -> None:
-    ordered = [key for term in terms if not is_constant(term.expr) for key in sort_keys(term, low)]
-    if ordered:
-        select.set("order", exp.Order(expressions=ordered))
-
-
-def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
-    """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
-    nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
-    keys: tuple[exp.Expr, ...] = (lower_expr(term.expr, low),)
-    if term.breaks_ties and isinstance(term.expr, ColumnExpr | FragmentExpr):
-        length = term.expr.length if isinstance(term.expr, ColumnExpr) else None
-        keys = low.spec.tie_keys(keys[0], term.expr.kind, length)
-    for key in keys:
-        yield exp.Ordered(this=key, desc=term.descending, nulls_first=nulls_first)
 
 
 def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join:
@@ -184,7 +169,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
         ordered.insert(0, exp.Ordered(this=lower_expr(limit.metric, low), desc=limit.descending, nulls_first=False))
     if ordered:
         select.set("order", exp.Order(expressions=ordered))
-    select.set("limit", exp.Limit(expression=exp.Literal(this=str(limit.limit), is_string=False)))
+    set_limit(select, rows=limit.limit)
     return select
 
 

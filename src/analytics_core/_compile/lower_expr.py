@@ -79,7 +79,12 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
             return lower_expr(expr, low)
     node = raw(expr, low)
     is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
-    return low.spec.text_key(node) if expr.kind is ValueKind.TEXT and not is_date else node
+    return low.spec.text_key(node) if _sorted_kind(expr) is ValueKind.TEXT and not is_date else node
+
+
+def _sorted_kind(expr: ColumnExpr | FragmentExpr) -> ValueKind:
+    """Return the kind of an expression; UNKNOWN for text that the engine compares by code point without being told."""
+    return ValueKind.UNKNOWN if isinstance(expr, ColumnExpr) and expr.is_by_code_point else expr.kind
 
 
 def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:
@@ -114,7 +119,7 @@ def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tu
     node = raw(source, low)
     if isinstance(source, ColumnExpr) and source.numbers is not None and source.numbers.bits:
         node = exp.Paren(this=exp.Add(this=node, expression=exp.Literal(this="0", is_string=False)))
-    return node, source.kind
+    return node, _sorted_kind(source)
 
 
 def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:

@@ -29,16 +29,21 @@ from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQuery
 
 
 def plan_order(
-    query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], *, grouped: bool
+    query: ChartDataQueryObject,
+    scope: Scope,
+    outputs: Sequence[Output],
+    *,
+    grouped: bool,
+    not_null: frozenset[str] = frozenset(),
 ) -> tuple[OrderTerm, ...]:
-    """Return the sort keys of a query, completed by tie-breakers.
+    """Return the sort keys of a query, completed by tie-breakers; columns of `not_null` hold no NULL in its rows.
 
     Grouped rows are also ordered by all their columns. Raw rows that are ordered or read by pages are also ordered by
     the primary key, else by all that is selected, in the direction of the last key that was asked for: so one index may
     serve all keys.
     """
     asked = [
-        _term(item, ascending, scope, outputs, place=f"orderby[{position}]", grouped=grouped)
+        _known(_term(item, ascending, scope, outputs, place=f"orderby[{position}]", grouped=grouped), not_null)
         for position, (item, ascending) in enumerate(query.orderby)
     ]
     terms = {term.expr: term for term in reversed(asked)}  # some engines refuse a key given twice: the first decides
@@ -71,6 +76,11 @@ def _as_time(expr: PlanExpr, scope: Scope) -> PlanExpr:
     except UnsupportedByEngineError:
         return expr
     return BucketExpr(expr, None)
+
+
+def _known(term: OrderTerm, not_null: frozenset[str]) -> OrderTerm:
+    is_known = isinstance(term.expr, ColumnExpr) and term.expr.name in not_null
+    return replace(term, nullable=False) if is_known else term
 
 
 def _is_paged(query: ChartDataQueryObject) -> bool:

@@ -46,7 +46,8 @@ class ColumnExpr:
     """A physical column; `nullable` None means unknown; `time` is set for temporal columns.
 
     `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
-    that it holds, None: any, or not known.
+    that it holds, None: any, or not known. `leads_index` tells that an index begins with it, `is_by_code_point`
+    that its text sorts and compares by code point without being told to.
     """
 
     name: str
@@ -55,6 +56,8 @@ class ColumnExpr:
     time: TimeFormat | None = None
     length: int | None = field(default=None, compare=False)
     numbers: NumberRange | None = field(default=None, compare=False, repr=False)
+    leads_index: bool = field(default=False, compare=False)
+    is_by_code_point: bool = field(default=False, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

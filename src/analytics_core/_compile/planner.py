@@ -18,6 +18,7 @@ from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.labels import check_labels
 from analytics_core._compile.metrics import resolve_metric
+from analytics_core._compile.nulls import columns_without_null, without_nulls
 from analytics_core._compile.ordering import notes_of_order, plan_order
 from analytics_core._compile.plan import (
     BucketExpr,
@@ -85,17 +86,16 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
     filters = plan_filters(scope, others)
     rules = plan_row_filters(scope, request.row_filters)
-    # Rules come first: engines that test conditions in order try none of the others on a forbidden row, where it could
-    # fail and tell of the row.
     others_where = (*filters.where, *_fixed_conditions(query, scope))
-    where = (*rules, *bounds.clauses, *others_where)
+    where = _rules_first(rules, bounds.clauses, others_where)
+    # Conditions on metrics choose the rows of the main range; each of those finds its partner, whatever its metrics.
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)
-    inner = (*rules, *inner_bounds, *others_where)
-    series_limit = plan_series_limit(query, scope, plain, where=inner)
+    plain = without_nulls(plain, where)
+    series_limit = plan_series_limit(query, scope, plain, where=_rules_first(rules, inner_bounds, others_where))
     outputs = with_others(plain, series_limit)
-    order = plan_order(query, scope, outputs, grouped=grouped)
+    order = plan_order(query, scope, outputs, grouped=grouped, not_null=columns_without_null(where))
     reported = _reported(scope, bounds)
     return QueryPlan(
         engine=scope.view.spec.name,
@@ -126,6 +126,14 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
 def _reported(scope: Scope, bounds: TimeBounds) -> TimeRange:
     """Return the range that the rows are bounded by: by a clause, or by a template that reads it."""
     return bounds.range if bounds.clauses else scope.template_range() or TimeRange()
+
+
+def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequence[Clause]) -> tuple[Clause, ...]:
+    """Return all conditions: engines that test them in order try none of the others on a row that a rule forbids.
+
+    There it could fail and tell of the row.
+    """
+    return (*rules, *bounds, *others)
 
 
 def _time_notes(

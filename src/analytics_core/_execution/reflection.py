@@ -38,13 +38,16 @@ class ReflectedColumn:
     """A column with its type as the engine writes it; `nullable` None: not known (views, query results).
 
     `key_position` is its place in the primary key, from 1; None: it is no part of it, or the engine does not hold to
-    its keys.
+    its keys. `leads_index` tells whether an index over all rows begins with it, `collation` how its text is compared;
+    both None: not asked of this engine.
     """
 
     name: str
     type_text: str
     nullable: bool | None = None
     key_position: int | None = None
+    leads_index: bool | None = None
+    collation: str | None = None
 
 
 class Reflector:
@@ -223,6 +226,8 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
         found = inspector.get_columns(table, schema)
         is_view = table in inspector.get_view_names(schema)
         key = _primary_key(inspector, table, schema)
+        leading = None if is_view else _leading_columns(inspector, table, schema)
+        collations = _collations(connection, table, schema)
     except NoSuchTableError:
         return ()
     return tuple(
@@ -231,6 +236,8 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
             type_text=_type_text(column["type"], connection.dialect),
             nullable=None if is_view else bool(column["nullable"]),
             key_position=_position(column["name"], key),
+            leads_index=None if leading is None else column["name"] in leading or column["name"] in key[:1],
+            collation=collations.get(column["name"]),
         )
         for column in found
     )
@@ -241,6 +248,37 @@ def _primary_key(inspector: sa.Inspector, table: str, schema: str | None) -> Seq
     if inspector.dialect.name not in _KEEPS_KEYS:
         return ()
     return inspector.get_pk_constraint(table, schema)["constrained_columns"]
+
+
+def _leading_columns(inspector: sa.Inspector, table: str, schema: str | None) -> set[str | None] | None:
+    """Return the first columns of the indexes that hold every row in order; None where nobody uses the answer."""
+    if inspector.dialect.name not in _KEEPS_KEYS:
+        return None
+    found = [index for index in inspector.get_indexes(table, schema) if not index.keys() & {"type", "expressions"}]
+    options = [(index["column_names"][:1], index.get("dialect_options", {})) for index in found]
+    return {
+        name
+        for names, option in options
+        for name in names
+        if option.get("postgresql_using", "btree") == "btree"
+        and not option.get("postgresql_where")
+        and not option.get("mysql_length")
+        and not option.get("mariadb_length")
+    }
+
+
+def _collations(connection: sa.Connection, table: str, schema: str | None) -> dict[str, str]:
+    """Return the collations of the columns that have one, the database's by its own name."""
+    dialect = connection.dialect
+    if dialect.name in ("mysql", "mariadb"):
+        found = connection.exec_driver_sql(_MYSQL_COLLATIONS, (schema, table))
+    elif dialect.name == "postgresql":
+        quote = dialect.identifier_preparer.quote_identifier
+        name = ".".join(quote(part) for part in (schema, table) if part)
+        found = connection.exec_driver_sql(_POSTGRES_COLLATIONS, (name,))
+    else:
+        return {}
+    return {name: collation for name, collation in found if collation is not None}
 
 
 def _position(name: str, key: Sequence[str]) -> int | None:
@@ -268,6 +306,19 @@ def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -
 
 
 _KEEPS_KEYS = frozenset({"postgresql", "mysql", "mariadb"})  # beside SQLite and DuckDB, which are asked their own way
+_MYSQL_COLLATIONS = """
+SELECT column_name, collation_name FROM information_schema.columns
+WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s
+"""
+_POSTGRES_COLLATIONS = """
+SELECT a.attname, CASE
+  WHEN c.collname <> 'default' THEN c.collname
+  WHEN COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c') = 'c' THEN d.datcollate
+  ELSE 'of the database' END
+FROM pg_catalog.pg_attribute AS a JOIN pg_catalog.pg_collation AS c ON c.oid = a.attcollation
+CROSS JOIN pg_catalog.pg_database AS d
+WHERE a.attrelid = pg_catalog.to_regclass(%s) AND a.attnum > 0 AND d.datname = pg_catalog.current_database()
+"""
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
 _FUNCTIONS: Mapping[str, str] = {
     "sqlite": "SELECT DISTINCT name FROM pragma_function_list WHERE name <> 'ac_lower'",

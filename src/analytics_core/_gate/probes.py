@@ -31,7 +31,7 @@ _LONGEST_TRIAL_S = 15.0
 class FoundColumn:
     """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown.
 
-    `key_position` is its place in the primary key, from 1.
+    `key_position` is its place in the primary key, from 1; `leads_index` and `collation` are as reflected.
     """
 
     name: str
@@ -39,6 +39,8 @@ class FoundColumn:
     kind: ValueKind
     nullable: bool | None = None
     key_position: int | None = None
+    leads_index: bool | None = None
+    collation: str | None = None
 
 
 class Probes:
@@ -156,6 +158,8 @@ def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[F
             kind=spec.value_kind(column.type_text),
             nullable=column.nullable,
             key_position=column.key_position,
+            leads_index=column.leads_index,
+            collation=column.collation,
         )
         for column in columns
     )

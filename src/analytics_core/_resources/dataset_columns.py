@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from analytics_core._gate.probes import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
@@ -29,10 +29,15 @@ def reflected_columns(found: Sequence[FoundColumn], new_uuid: NewUuid) -> tuple[
             column_name=column.name,
             type=column.type,
             is_dttm=column.kind.is_temporal,
-            nullable=column.nullable,
+            **_facts(column),
         )
         for column in found
     )
+
+
+def _facts(found: FoundColumn | None) -> dict[str, Any]:
+    """Return what the database alone knows of a column; without one nothing is known."""
+    return {name: getattr(found, name, None) for name in ("nullable", "leads_index", "collation")}
 
 
 def count_metric(new_uuid: NewUuid) -> DatasetMetric:
@@ -54,10 +59,10 @@ def primary_key(found: Sequence[FoundColumn]) -> tuple[str, ...]:
 
 
 def with_facts(columns: Sequence[DatasetColumn], found: Sequence[FoundColumn]) -> tuple[DatasetColumn, ...]:
-    """Return the columns with what the database says of nulls in them; nothing is known of those that it lacks."""
-    nullable = {column.name: column.nullable for column in found}
+    """Return the columns with what the database says of them; nothing is known of those that it lacks."""
+    by_name = {column.name: column for column in found}
     return tuple(
-        replace(column, nullable=None if column.expression else nullable.get(column.column_name)) for column in columns
+        replace(column, **_facts(None if column.expression else by_name.get(column.column_name))) for column in columns
     )
 
 
@@ -80,7 +85,14 @@ def _refreshed(stored: DatasetColumn | None, fresh: DatasetColumn) -> DatasetCol
     if stored is None:
         return fresh
     is_dttm = fresh.is_dttm if stored.type != fresh.type else stored.is_dttm
-    return replace(stored, type=fresh.type, nullable=fresh.nullable, is_dttm=is_dttm)
+    return replace(
+        stored,
+        type=fresh.type,
+        nullable=fresh.nullable,
+        leads_index=fresh.leads_index,
+        collation=fresh.collation,
+        is_dttm=is_dttm,
+    )
 
 
 def changed_columns(dataset: Dataset, items: Sequence[ColumnPut], new_uuid: NewUuid) -> tuple[DatasetColumn, ...]:
@@ -144,7 +156,7 @@ def _changed_column(item: ColumnPut, stored: DatasetColumn | None, new_uuid: New
     changes = {k: v for k, v in item.given().items() if k != "id" and (v is not None or k in _COLUMN_NULLS)}
     changed = replace(base, **changes)
     is_the_same = (changed.column_name, changed.expression or None) == (base.column_name, base.expression or None)
-    return changed if is_the_same else replace(changed, nullable=None)  # what was known was known of another column
+    return changed if is_the_same else replace(changed, **_facts(None))  # what was known was known of another column
 
 
 def _changed_metric(item: MetricPut, stored: DatasetMetric | None, new_uuid: NewUuid) -> DatasetMetric:

@@ -269,6 +269,8 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         value_kind=kind_reader(_KINDS),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
+        code_point_collations=frozenset({collation}),
+        splits_nulls=True,
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS, bit_fields=True),
         fence=fences.limited(2**64 - 1),

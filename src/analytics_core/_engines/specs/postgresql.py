@@ -152,6 +152,8 @@ def postgresql_spec() -> EngineSpec:
         number_range=range_reader(_BITS),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
+        code_point_collations=frozenset({"C", "POSIX"}),
+        splits_nulls=True,
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,
         fence=fences.joined_with_nothing,

@@ -240,11 +240,11 @@ SELECT DATETIME_TRUNC(DATETIME_ADD(DATETIME(`orders`.`ordered_at`, 'UTC'), INTER
 
 -- ==== a virtual dataset ====
 -- bound
-SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> %(p0)s GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC NULLS LAST LIMIT 50001
+SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> %(p0)s GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC LIMIT 50001
 -- parameters
 -- {'p0': 'x'}
 -- display
-SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> 'x' GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC NULLS LAST LIMIT 50001
+SELECT `virtual_table`.`city` AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> 'x' GROUP BY (`virtual_table`.`city`) ORDER BY `virtual_table`.`city` ASC LIMIT 50001
 
 -- ==== a virtual dataset with a series limit ====
 -- bound

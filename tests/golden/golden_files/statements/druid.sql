@@ -216,11 +216,11 @@ SELECT TIME_FLOOR(TIME_SHIFT("orders"."ordered_at", 'PT1H', -5, 'UTC'), 'P1M', N
 
 -- ==== a virtual dataset ====
 -- bound
-SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> %(p0)s GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> %(p0)s GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC LIMIT 50001
 -- parameters
 -- {'p0': 'x'}
 -- display
-SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> 'x' GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> 'x' GROUP BY "virtual_table"."city" ORDER BY "virtual_table"."city" ASC LIMIT 50001
 
 -- ==== a virtual dataset with a series limit ====
 -- refused: series_limit: Apache Druid cannot join the best series; use row_limit

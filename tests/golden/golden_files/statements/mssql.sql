@@ -241,11 +241,11 @@ SELECT TOP 50001 CAST(DATEFROMPARTS(YEAR(DATEADD(HOUR, -5, [orders].[ordered_at]
 
 -- ==== a virtual dataset ====
 -- bound
-WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT TOP 50001 CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM (SELECT * FROM recent) AS [virtual_table] WHERE [virtual_table].[city] <> ? COLLATE Latin1_General_100_BIN2 GROUP BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
+WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT TOP 50001 CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM (SELECT * FROM recent) AS [virtual_table] WHERE [virtual_table].[city] <> ? COLLATE Latin1_General_100_BIN2 GROUP BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
 -- parameters
 -- ('x',)
 -- display
-WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT TOP 50001 CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM (SELECT * FROM recent) AS [virtual_table] WHERE [virtual_table].[city] <> N'x' COLLATE Latin1_General_100_BIN2 GROUP BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CASE WHEN CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 IS NULL THEN 1 ELSE 0 END, CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
+WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT TOP 50001 CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], COUNT(*) AS [orders] FROM (SELECT * FROM recent) AS [virtual_table] WHERE [virtual_table].[city] <> N'x' COLLATE Latin1_General_100_BIN2 GROUP BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ORDER BY CAST([virtual_table].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 ASC
 
 -- ==== a virtual dataset with a series limit ====
 -- bound

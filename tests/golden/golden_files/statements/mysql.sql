@@ -240,11 +240,11 @@ SELECT TIMESTAMP(DATE((`orders`.`ordered_at` + INTERVAL -5 HOUR)) + INTERVAL (1 
 
 -- ==== a virtual dataset ====
 -- bound
-SELECT CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> %(p0)s COLLATE utf8mb4_nopad_bin GROUP BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
+SELECT CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> %(p0)s COLLATE utf8mb4_nopad_bin GROUP BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
 -- parameters
 -- {'p0': 'x'}
 -- display
-SELECT CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> 'x' COLLATE utf8mb4_nopad_bin GROUP BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CASE WHEN CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin IS NULL THEN 1 ELSE 0 END, CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
+SELECT CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, COUNT(*) AS `orders` FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS `virtual_table` WHERE `virtual_table`.`city` <> 'x' COLLATE utf8mb4_nopad_bin GROUP BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ORDER BY CAST(`virtual_table`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin ASC LIMIT 50001
 
 -- ==== a virtual dataset with a series limit ====
 -- bound

@@ -241,11 +241,11 @@ SELECT DATETIME(DATETIME(SUBSTR("orders"."ordered_at", 1, 19), '-5 hours'), 'sta
 
 -- ==== a virtual dataset ====
 -- bound
-SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> ? COLLATE BINARY GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> ? COLLATE BINARY GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC LIMIT 50001
 -- parameters
 -- ('x',)
 -- display
-SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> 'x' COLLATE BINARY GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE "virtual_table"."city" <> 'x' COLLATE BINARY GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC LIMIT 50001
 
 -- ==== a virtual dataset with a series limit ====
 -- bound

@@ -1,0 +1,148 @@
+"""Lowers ORDER BY and LIMIT: NULLs last on every engine, and still by an index where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from sqlglot import exp
+
+from analytics_core._compile.fence import FenceForm, fence_of_plan
+from analytics_core._compile.labels import aliases
+from analytics_core._compile.lower_expr import is_constant, lower_expr
+from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.plan import (
+    Clause,
+    ColumnExpr,
+    FragmentExpr,
+    IsNull,
+    OrderTerm,
+    Origin,
+    OriginKind,
+    QueryPlan,
+    TableSource,
+)
+from analytics_core._engines.types import ValueKind
+
+MOST_SPLIT_ROWS = 10_000
+"""Rows up to the end of a page that are read in two parts and sorted again; beyond, an index saves less."""
+
+_PAGE = "page"
+_ORIGIN = Origin(OriginKind.ENGINE, "rows with a key before those without")
+
+Select = Callable[[QueryPlan, Lowering], exp.Select]
+"""Lowers a plan without its limit."""
+
+
+def order_keys(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
+    """Return the sort keys of all terms that are not constants."""
+    return [key for term in terms if not is_constant(term.expr) for key in sort_keys(term, low)]
+
+
+def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
+    """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
+    nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
+    keys: tuple[exp.Expr, ...] = (lower_expr(term.expr, low),)
+    if term.breaks_ties and isinstance(term.expr, ColumnExpr | FragmentExpr):
+        length = term.expr.length if isinstance(term.expr, ColumnExpr) else None
+        keys = low.spec.tie_keys(keys[0], term.expr.kind, length)
+    for key in keys:
+        yield exp.Ordered(this=key, desc=term.descending, nulls_first=nulls_first)
+
+
+def set_limit(select: exp.Select, *, rows: int, offset: int = 0) -> None:
+    """Give a SELECT its LIMIT, and its OFFSET where rows are skipped."""
+    select.set("limit", exp.Limit(expression=_number(rows)))
+    if offset:
+        select.set("offset", exp.Offset(expression=_number(offset)))
+
+
+def splits_nulls(plan: QueryPlan, low: Lowering, *, rows: int) -> bool:
+    """Tell whether a page of raw rows is read in two parts, those with a first key before those without.
+
+    Where NULLs last must be said, no index gives the order. Each part has it from the index of the key.
+    """
+    if not low.spec.splits_nulls or plan.grouped or not plan.order or not isinstance(plan.source, TableSource):
+        return False
+    first = plan.order[0]
+    key = first.expr
+    return (
+        isinstance(key, ColumnExpr)
+        and key.leads_index
+        and (key.kind is not ValueKind.TEXT or key.is_by_code_point)
+        and first.nullable
+        and low.spec.nulls_first_by_default(first.descending)
+        and rows + plan.limit.offset <= MOST_SPLIT_ROWS
+        and fence_of_plan(plan, low.spec).form is not FenceForm.TABLE  # it is read whole, without an index's order
+    )
+
+
+def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -> exp.Select:
+    """Return the statement of a page in two parts; the second is not run where the first fills the page.
+
+    `select` gives the SELECT of a part.
+    """
+    name = "not_null" if low.alias.casefold() != "not_null" else "not_null_"
+    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
+    end = rows + plan.limit.offset
+    known = replace(plan.order[0], nullable=False)
+    full = _part(plan, low, select, (known, *plan.order[1:]), is_null=False)
+    set_limit(full, rows=end)
+    rest = _part(plan, low, select, plan.order[1:], is_null=True)
+    rest.set("where", exp.Where(this=exp.And(this=rest.args["where"].this, expression=_has_fewer(name, end))))
+    set_limit(rest, rows=end)
+    parts = exp.Union(
+        this=exp.Select(expressions=[exp.Star()], from_=exp.From(this=_table(name))),
+        expression=exp.Subquery(this=rest),
+        distinct=False,
+    )
+    whole = exp.Select(
+        expressions=[
+            exp.Alias(this=_column(f"c{position}"), alias=_quoted(alias)) for position, alias in enumerate(names)
+        ],
+        from_=exp.From(this=exp.Subquery(this=parts, alias=exp.TableAlias(this=_quoted(_PAGE)))),
+        order=exp.Order(expressions=_order_of_page(plan.order, low)),
+        with_=exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=_quoted(name)))]),
+    )
+    set_limit(whole, rows=rows, offset=plan.limit.offset)
+    return whole
+
+
+def _part(plan: QueryPlan, low: Lowering, select: Select, order: Sequence[OrderTerm], *, is_null: bool) -> exp.Select:
+    """Return the rows with or without a first key, in their order; their sort keys are columns too."""
+    condition = Clause(IsNull(plan.order[0].expr, negated=not is_null), _ORIGIN)
+    part = select(replace(plan, where=(*plan.where, condition), order=tuple(order)), low)
+    for position, column in enumerate(part.expressions):
+        column.set("alias", _quoted(f"c{position}"))
+    for position, key in enumerate(order_keys(plan.order, low)):
+        part.append("expressions", exp.Alias(this=key.this, alias=_quoted(f"k{position}")))
+    return part
+
+
+def _order_of_page(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
+    ordered = order_keys(terms, low)
+    for position, key in enumerate(ordered):
+        key.set("this", _column(f"k{position}"))
+    return ordered
+
+
+def _has_fewer(name: str, rows: int) -> exp.Expr:
+    """Return the condition that the first part has fewer rows than a page needs: tested once, before any row."""
+    counted = exp.Select(expressions=[exp.Count(this=exp.Star(), big_int=True)], from_=exp.From(this=_table(name)))
+    return exp.LT(this=exp.Subquery(this=counted), expression=_number(rows))
+
+
+def _table(name: str) -> exp.Table:
+    return exp.Table(this=_quoted(name))
+
+
+def _column(name: str) -> exp.Column:
+    return exp.Column(this=_quoted(name), table=_quoted(_PAGE))
+
+
+def _quoted(name: str) -> exp.Identifier:
+    return exp.Identifier(this=name, quoted=True)
+
+
+def _number(value: int) -> exp.Literal:
+    return exp.Literal(this=str(value), is_string=False)
