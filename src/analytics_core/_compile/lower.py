@@ -21,8 +21,13 @@ from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lower_source import lower_source, lower_where
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
+    BucketExpr,
+    ColumnExpr,
+    FragmentExpr,
+    OthersExpr,
     Output,
     OutputRole,
+    PlanExpr,
     QueryPlan,
     SeriesLimit,
     SqlSource,
@@ -148,7 +153,22 @@ def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
     right = exp.Column(this=quoted(f"s{position}"), table=quoted(low.series_alias))
     if column.nullable is False:
         return exp.EQ(this=left, expression=right)
-    return low.spec.null_safe_equal(left, right)
+    equal = low.spec.null_safe_equal(left, right)
+    if low.spec.hashed_equal is None:
+        return equal
+    kind = _kind(column.expr)
+    return exp.And(this=low.spec.hashed_equal(left.copy(), right.copy(), kind), expression=equal)
+
+
+def _kind(expr: PlanExpr) -> ValueKind:
+    match expr:
+        case ColumnExpr():
+            return expr.kind
+        case FragmentExpr():
+            return ValueKind.UNKNOWN if expr.kind.is_temporal else expr.kind  # declared by people, it may be wrong
+        case OthersExpr():
+            return _kind(expr.source)
+    return ValueKind.TIMESTAMP if isinstance(expr, BucketExpr) else ValueKind.UNKNOWN
 
 
 def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:

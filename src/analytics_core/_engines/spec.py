@@ -123,6 +123,8 @@ class EngineSpec:
         number_range: type text -> the exact numbers that such a column holds; None: any, or not known.
         number: whole number or decimal -> what the driver takes for it.
         null_safe_equal: left, right -> equality in which NULL equals NULL.
+        hashed_equal: (left, right, kind) -> a condition that null-safe equality implies and that a join can hash, for
+            engines that cannot hash null-safe equality itself.
         code_point_collations: those of columns whose text needs no `text_key`: it compares by code point as it is.
         splits_nulls: whether an order that needs NULLs last cannot be read off an index, and two branches can.
         unsortable_kinds: of these kinds some types have no order at all on the engine.
@@ -174,6 +176,7 @@ class EngineSpec:
     all_digits: Callable[[exp.Expr], exp.Expr] = _node_as_it_is
     number_range: Callable[[str], NumberRange | None] = _range_not_told
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
+    hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
     code_point_collations: frozenset[str] = frozenset()
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})

@@ -97,6 +97,24 @@ def _average(node: exp.Expr) -> exp.Expr:
     return nodes.cast(exp.Avg(this=node), Type.DOUBLE)
 
 
+def _hashed_equal(left: exp.Expr, right: exp.Expr, kind: ValueKind) -> exp.Expr:
+    """Give NULL a value of the type; where the type is not known, compare arrays, in which NULLs are equal."""
+    if kind not in _STAND_INS:
+        return nodes.equal(exp.Array(expressions=[left]), exp.Array(expressions=[right]))
+    sides = [exp.Coalesce(this=side, expressions=[nodes.text(_STAND_INS[kind])]) for side in (left, right)]
+    return nodes.equal(*sides)
+
+
+_STAND_INS: Mapping[ValueKind, str] = MappingProxyType(
+    {
+        **dict.fromkeys((ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DECIMAL, ValueKind.BOOLEAN), "0"),
+        **dict.fromkeys((ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ), "1970-01-01"),
+        ValueKind.TEXT: "",
+    }
+)
+"""A literal without a type takes that of the column."""
+
+
 def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
     """Sort as text what may have no order of its own: json, xml, point; every type can be written as text."""
     if kind not in (ValueKind.OTHER, ValueKind.UNKNOWN):
@@ -151,6 +169,7 @@ def postgresql_spec() -> EngineSpec:
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS),
         unsortable_kinds=frozenset(),
+        hashed_equal=_hashed_equal,
         tie_keys=_tie_keys,
         code_point_collations=frozenset({"C", "POSIX"}),
         splits_nulls=True,
