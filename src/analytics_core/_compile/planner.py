@@ -88,7 +88,6 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     rules = plan_row_filters(scope, request.row_filters)
     others_where = (*filters.where, *_fixed_conditions(query, scope))
     where = _rules_first(rules, bounds.clauses, others_where)
-    # Conditions on metrics choose the rows of the main range; each of those finds its partner, whatever its metrics.
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)

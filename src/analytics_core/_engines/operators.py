@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from sqlglot import exp
 
 from analytics_core._engines import nodes
-from analytics_core._engines.patterns import ESCAPE, escaped_like
+from analytics_core._engines.patterns import ESCAPE, bare_like, escaped_like
 from analytics_core._engines.spec import Bind, BindValue
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import FilterValueError
@@ -143,8 +143,12 @@ def in_array() -> InList:
     return in_list
 
 
-def escaped(match: exp.Expr) -> exp.Expr:
-    """Return `match ESCAPE '!'`."""
+def matching(write: ToNode, pattern: str, bind: Bind, *, also_wild: str = "") -> exp.Expr:
+    """Return the match that `write` makes of a bound pattern, with `ESCAPE '!'` where something is escaped in it."""
+    bare = bare_like(pattern, also_wild=also_wild)
+    if bare is not None:
+        return write(bind(bare))
+    match = write(bind(escaped_like(pattern, also_wild=also_wild)))
     return exp.Escape(this=match, expression=nodes.text(ESCAPE))
 
 
@@ -154,12 +158,14 @@ def like_where_case_counts(
     """Return LIKE of an engine whose LIKE minds case; case is folded by its ILIKE, or by `lower` on both sides."""
 
     def like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
-        value = bind(escaped_like(pattern, also_wild=also_wild))
-        if not fold_case:
-            return escaped(exp.Like(this=nodes.operand(left), expression=value))
-        if has_ilike:
-            return escaped(exp.ILike(this=nodes.operand(left), expression=value))
-        return escaped(exp.Like(this=nodes.call(lower, left), expression=nodes.call(lower, value)))
+        def match(value: exp.Expr) -> exp.Expr:
+            if not fold_case:
+                return exp.Like(this=nodes.operand(left), expression=value)
+            if has_ilike:
+                return exp.ILike(this=nodes.operand(left), expression=value)
+            return exp.Like(this=nodes.call(lower, left), expression=nodes.call(lower, value))
+
+        return matching(match, pattern, bind, also_wild=also_wild)
 
     return like
 

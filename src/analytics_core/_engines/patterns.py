@@ -18,6 +18,17 @@ def escaped_like(pattern: str, *, also_wild: str = "") -> str:
     )
 
 
+def bare_like(pattern: str, *, also_wild: str = "") -> str | None:
+    """Return the pattern for `LIKE` without ESCAPE; None where a character needs one, or is an escape on some engine.
+
+    Engines read a bare pattern as what it begins with (DuckDB, and indexes of PostgreSQL).
+    """
+    characters = list(_characters(pattern))
+    if any(not is_wild and char in "%_\\" + also_wild for char, is_wild in characters):
+        return None
+    return "".join(char for char, _ in characters)
+
+
 def glob(pattern: str) -> str:
     """Return the pattern for SQLite's GLOB, which minds case."""
     return _translated(

@@ -21,7 +21,6 @@ from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
-from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.positions import iso_text
 from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
@@ -157,10 +156,11 @@ def _text_value(node: exp.Expr) -> exp.Expr:
 
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
-    value = bind(escaped_like(pattern, also_wild="["))
-    if fold_case:
-        left, value = call("LOWER", left), call("LOWER", value)
-    return operators.escaped(exp.Like(this=nodes.operand(left), expression=_text_value(value)))
+    def match(value: exp.Expr) -> exp.Expr:
+        sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
+        return exp.Like(this=nodes.operand(sides[0]), expression=_text_value(sides[1]))
+
+    return operators.matching(match, pattern, bind, also_wild="[")
 
 
 def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:

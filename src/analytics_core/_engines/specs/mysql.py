@@ -21,7 +21,6 @@ from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engines.partitions import MYSQL_PARTITIONS
-from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import MYSQL, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
@@ -202,10 +201,11 @@ def _as_double(node: exp.Expr) -> exp.Expr:
 
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
-    value = bind(escaped_like(pattern))
-    if fold_case:
-        left, value = call("LOWER", left), call("LOWER", value)
-    return operators.escaped(exp.Like(this=nodes.operand(left), expression=nodes.collate(value, _PATTERN_COLLATION)))
+    def match(value: exp.Expr) -> exp.Expr:
+        sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
+        return exp.Like(this=nodes.operand(sides[0]), expression=nodes.collate(sides[1], _PATTERN_COLLATION))
+
+    return operators.matching(match, pattern, bind)
 
 
 def _tie_keys(node: exp.Expr, kind: ValueKind, length: int | None) -> tuple[exp.Expr, ...]:

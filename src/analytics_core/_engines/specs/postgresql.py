@@ -17,7 +17,6 @@ from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.partitions import POSTGRES_PARTITIONS
-from analytics_core._engines.patterns import escaped_like
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import POSTGRES, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
@@ -85,12 +84,13 @@ def _by_code_point(node: exp.Expr) -> exp.Expr:
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """Fold case by ICU always: a database of locale C would fold ASCII letters only."""
-    value = bind(escaped_like(pattern))
-    if fold_case:
-        return operators.escaped(
-            exp.ILike(this=nodes.operand(left), expression=nodes.collate(value, "und-x-icu", quoted=True))
-        )
-    return operators.escaped(exp.Like(this=nodes.operand(left), expression=value))
+
+    def match(value: exp.Expr) -> exp.Expr:
+        if not fold_case:
+            return exp.Like(this=nodes.operand(left), expression=value)
+        return exp.ILike(this=nodes.operand(left), expression=nodes.collate(value, "und-x-icu", quoted=True))
+
+    return operators.matching(match, pattern, bind)
 
 
 def _average(node: exp.Expr) -> exp.Expr:

@@ -17,7 +17,7 @@ from analytics_core._engines.denied import DENIED_FUNCTIONS
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.patterns import escaped_like, glob
+from analytics_core._engines.patterns import glob
 from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
 from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift
@@ -31,10 +31,11 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     """GLOB minds case, LIKE folds ASCII letters; for others Python folds both sides."""
     if not fold_case:
         return exp.Glob(this=nodes.operand(left), expression=bind(glob(pattern)))
-    if pattern.isascii():
-        return operators.escaped(exp.Like(this=nodes.operand(left), expression=bind(escaped_like(pattern))))
-    value = bind(escaped_like(pattern.lower()))
-    return operators.escaped(exp.Like(this=nodes.call(UNICODE_LOWER, left), expression=value))
+    is_ascii = pattern.isascii()
+    folded = nodes.operand(left) if is_ascii else nodes.call(UNICODE_LOWER, left)
+    return operators.matching(
+        lambda value: exp.Like(this=folded, expression=value), pattern if is_ascii else pattern.lower(), bind
+    )
 
 
 def _by_code_point(node: exp.Expr) -> exp.Expr:

@@ -88,11 +88,11 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."city" IS NULL OR "ord
 
 -- ==== patterns ====
 -- bound
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" LIKE :p0 ESCAPE '!' AND NOT ("orders"."city" LIKE :p1 ESCAPE '!') AND LOWER("orders"."city") LIKE LOWER(:p2) ESCAPE '!' AND NOT (LOWER(TO_CHAR("orders"."quantity")) LIKE LOWER(:p3) ESCAPE '!') FETCH FIRST 50001 ROWS ONLY
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" LIKE :p0 AND NOT ("orders"."city" LIKE :p1 ESCAPE '!') AND LOWER("orders"."city") LIKE LOWER(:p2) AND NOT (LOWER(TO_CHAR("orders"."quantity")) LIKE LOWER(:p3)) FETCH FIRST 50001 ROWS ONLY
 -- parameters
 -- {'p0': 'B%_n', 'p1': '50!%', 'p2': '%ö%', 'p3': '1%'}
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" LIKE 'B%_n' ESCAPE '!' AND NOT ("orders"."city" LIKE '50!%' ESCAPE '!') AND LOWER("orders"."city") LIKE LOWER('%ö%') ESCAPE '!' AND NOT (LOWER(TO_CHAR("orders"."quantity")) LIKE LOWER('1%') ESCAPE '!') FETCH FIRST 50001 ROWS ONLY
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" LIKE 'B%_n' AND NOT ("orders"."city" LIKE '50!%' ESCAPE '!') AND LOWER("orders"."city") LIKE LOWER('%ö%') AND NOT (LOWER(TO_CHAR("orders"."quantity")) LIKE LOWER('1%')) FETCH FIRST 50001 ROWS ONLY
 
 -- ==== null and truth ====
 -- bound
@@ -193,11 +193,11 @@ SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELE
 
 -- ==== row rules beside safe conditions ====
 -- bound
-SELECT TRUNC("orders"."ordered_at", 'MM') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= :p0 AND "orders"."ordered_at" < :p1 AND "orders"."city" LIKE :p2 ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (:p3, :p4)) GROUP BY TRUNC("orders"."ordered_at", 'MM'), "orders"."city" COLLATE BINARY ORDER BY TRUNC("orders"."ordered_at", 'MM') ASC, "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
+SELECT TRUNC("orders"."ordered_at", 'MM') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= :p0 AND "orders"."ordered_at" < :p1 AND "orders"."city" LIKE :p2 AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (:p3, :p4)) GROUP BY TRUNC("orders"."ordered_at", 'MM'), "orders"."city" COLLATE BINARY ORDER BY TRUNC("orders"."ordered_at", 'MM') ASC, "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
 -- parameters
 -- {'p0': datetime.datetime(2024, 6, 1, 0, 0), 'p1': datetime.datetime(2024, 7, 1, 0, 0), 'p2': 'B%', 'p3': 1, 'p4': 2}
 -- display
-SELECT TRUNC("orders"."ordered_at", 'MM') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= TIMESTAMP '2024-06-01 00:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-07-01 00:00:00' AND "orders"."city" LIKE 'B%' ESCAPE '!' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY TRUNC("orders"."ordered_at", 'MM'), "orders"."city" COLLATE BINARY ORDER BY TRUNC("orders"."ordered_at", 'MM') ASC, "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
+SELECT TRUNC("orders"."ordered_at", 'MM') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= TIMESTAMP '2024-06-01 00:00:00' AND "orders"."ordered_at" < TIMESTAMP '2024-07-01 00:00:00' AND "orders"."city" LIKE 'B%' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY TRUNC("orders"."ordered_at", 'MM'), "orders"."city" COLLATE BINARY ORDER BY TRUNC("orders"."ordered_at", 'MM') ASC, "orders"."city" COLLATE BINARY ASC FETCH FIRST 50001 ROWS ONLY
 
 -- ==== row rules and what may fail ====
 -- bound

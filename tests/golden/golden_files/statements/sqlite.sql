@@ -88,11 +88,11 @@ SELECT COUNT(*) AS "orders" FROM "orders" WHERE ("orders"."city" IS NULL OR ("or
 
 -- ==== patterns ====
 -- bound
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" GLOB ? AND NOT ("orders"."city" GLOB ?) AND AC_LOWER("orders"."city") LIKE ? ESCAPE '!' AND NOT (CAST("orders"."quantity" AS TEXT) LIKE ? ESCAPE '!') LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" GLOB ? AND NOT ("orders"."city" GLOB ?) AND AC_LOWER("orders"."city") LIKE ? AND NOT (CAST("orders"."quantity" AS TEXT) LIKE ?) LIMIT 50001
 -- parameters
 -- ('B*?n', '50%', '%ö%', '1%')
 -- display
-SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" GLOB 'B*?n' AND NOT ("orders"."city" GLOB '50%') AND AC_LOWER("orders"."city") LIKE '%ö%' ESCAPE '!' AND NOT (CAST("orders"."quantity" AS TEXT) LIKE '1%' ESCAPE '!') LIMIT 50001
+SELECT COUNT(*) AS "orders" FROM "orders" WHERE "orders"."city" GLOB 'B*?n' AND NOT ("orders"."city" GLOB '50%') AND AC_LOWER("orders"."city") LIKE '%ö%' AND NOT (CAST("orders"."quantity" AS TEXT) LIKE '1%') LIMIT 50001
 
 -- ==== null and truth ====
 -- bound
@@ -193,11 +193,11 @@ SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELE
 
 -- ==== row rules beside safe conditions ====
 -- bound
-SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= ? AND "orders"."ordered_at" < ? AND "orders"."city" GLOB ? AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (?, ?)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= ? AND "orders"."ordered_at" < ? AND "orders"."city" GLOB ? AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (?, ?)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC LIMIT 50001
 -- parameters
 -- ('2024-06-01', '2024-07-01', 'B*', 1, 2)
 -- display
-SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= '2024-06-01' AND "orders"."ordered_at" < '2024-07-01' AND "orders"."city" GLOB 'B*' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') AS "ordered_at", "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders", SUM("orders"."quantity") AS "SUM(quantity)", COUNT(DISTINCT "orders"."city" COLLATE BINARY) AS "COUNT_DISTINCT(city)" FROM "orders" WHERE ("orders"."country" = 'DE' OR "orders"."city" IS NULL) AND (("orders"."quantity" > 1) OR ("orders"."quantity" < 0)) AND "orders"."ordered_at" >= '2024-06-01' AND "orders"."ordered_at" < '2024-07-01' AND "orders"."city" GLOB 'B*' AND ("orders"."quantity" IS NULL OR "orders"."quantity" IN (1, 2)) GROUP BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month'), "orders"."city" COLLATE BINARY ORDER BY DATETIME(SUBSTR("orders"."ordered_at", 1, 19), 'start of month') ASC, "orders"."city" COLLATE BINARY ASC LIMIT 50001
 
 -- ==== row rules and what may fail ====
 -- bound
@@ -225,11 +225,11 @@ SELECT COUNT(*) AS "rowcount" FROM (SELECT "orders"."id" AS "id" FROM (SELECT "o
 
 -- ==== a virtual dataset with rules of its own ====
 -- bound
-SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> ? COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> ? COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC LIMIT 50001
 -- parameters
 -- ('x',)
 -- display
-SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> 'x' COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC NULLS LAST LIMIT 50001
+SELECT "virtual_table"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM (SELECT "virtual_table"."city", "virtual_table"."id" FROM (WITH recent AS (SELECT * FROM orders WHERE quantity > 0) SELECT * FROM recent) AS "virtual_table" WHERE ("virtual_table"."country" = 'DE' OR "virtual_table"."city" IS NULL) AND (("virtual_table"."quantity" > 1) OR ("virtual_table"."quantity" < 0)) AND "virtual_table"."city" <> 'x' COLLATE BINARY LIMIT -1) AS "virtual_table" WHERE (1 / "virtual_table"."id" > 0) GROUP BY "virtual_table"."city" COLLATE BINARY ORDER BY "virtual_table"."city" COLLATE BINARY ASC LIMIT 50001
 
 -- ==== an offset dataset ====
 -- bound
