@@ -84,6 +84,13 @@ def differential(session: nox.Session) -> None:
 
 
 @nox.session
+def plans(session: nox.Session) -> None:
+    """Check the plans of our statements by property at 2 million rows, and print what an expert's cost beside them."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "benchmarks.plans", *session.posargs)
+
+
+@nox.session
 def bench(session: nox.Session) -> None:
     """Measure the ratios that the project promises; `-- --peer FOLDER` measures the peer beside it."""
     _install(session, ENGINES)

@@ -1,6 +1,7 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans]
+        [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
 
@@ -18,12 +19,22 @@ from pathlib import Path
 
 from tests.support.servers import private_servers
 
-from benchmarks import against_peer, against_prophet, fence, figures, forecast_accuracy, growth, operations, store_lists
+from benchmarks import (
+    against_peer,
+    against_prophet,
+    fence,
+    figures,
+    forecast_accuracy,
+    growth,
+    operations,
+    plans,
+    store_lists,
+)
 from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth", "fence")
+PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans")
 
 
 def main() -> int:
@@ -33,12 +44,12 @@ def main() -> int:
     missed = 0
     for figure in _figures(workload, arguments):
         print(figure.line(), flush=True)
-        missed += isinstance(figure, Ratio) and not figure.met
+        missed += isinstance(figure, Ratio | plans.Flaw) and not figure.met
     print(f"\n{missed} goals missed" if missed else "\nall measured goals met")
     return 1 if missed else 0
 
 
-def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured]:
+def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Ratio | Unmeasured | plans.Flaw]:
     if "queries" in arguments.parts:
         yield from _of_queries(workload, arguments)
     if "operations" in arguments.parts:
@@ -51,6 +62,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from growth.compare()
     if "fence" in arguments.parts:
         yield from fence.compare()
+    if "plans" in arguments.parts:
+        yield from plans.compare(rows=arguments.plan_rows)
 
 
 def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:
@@ -101,6 +114,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("bench", type=lambda text: Path(text).resolve(), help="the folder of the shared harness")
     parser.add_argument("--parts", type=lambda text: text.split(","), default=list(PARTS), help=", ".join(PARTS))
     parser.add_argument("--engines", type=lambda text: text.split(","), default=list(ENGINES))
+    parser.add_argument("--plan-rows", type=int, default=plans.ROWS, help="rows of the table of the part `plans`")
     parser.add_argument("--peer", type=lambda text: Path(text).resolve(), help="a folder made by benchmarks.peer")
     parser.add_argument("--forecast", type=Path, help="the folder of the shared series")
     parser.add_argument("--prophet", type=Path, help="the Python of an environment with prophet==1.5.0")

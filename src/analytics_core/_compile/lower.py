@@ -145,7 +145,10 @@ def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join
     )
     pairs = [_series_equal(column, i, low) for i, column in enumerate(columns)]
     on = pairs[0] if len(pairs) == 1 else exp.and_(*pairs, copy=False)
-    return exp.Join(this=inner, on=on, side="LEFT" if limit.group_others else None)
+    if limit.group_others:
+        return exp.Join(this=inner, on=on, side="LEFT")
+    by_index = any(isinstance(column.expr, ColumnExpr) and column.expr.leads_index for column in columns)
+    return exp.Join(this=inner, on=on, kind="CROSS" if low.spec.joins_as_written and not by_index else None)
 
 
 def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:

@@ -137,6 +137,7 @@ class EngineSpec:
         guards_by_case: whether `rule AND CASE WHEN rule THEN condition ELSE FALSE END` tests the condition on permitted
             rows only, and what stands in SELECT, GROUP BY and ORDER BY is computed after WHERE.
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
+        joins_as_written: whether only CROSS JOIN keeps the planner from reading the whole table for each best series.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
@@ -185,6 +186,7 @@ class EngineSpec:
     error_patterns: tuple[ErrorPattern, ...] = ()
     denied_functions: NameSet = NO_NAMES
     allowed_functions: NameSet = NO_NAMES
+    joins_as_written: bool = False
     allows_joins: bool = True
     allows_subqueries: bool = True
     allows_cte_in_subquery: bool = True

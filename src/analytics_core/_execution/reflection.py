@@ -216,8 +216,16 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
     """Return the columns; none when there is no such table."""
     if connection.dialect.name == "sqlite":
         rows = sqlite_reflection.table_columns(connection, table) if schema in (None, "main") else ()
+        leading = _leading_columns(sa.inspect(connection), table, schema) if rows else set()
         return tuple(
-            ReflectedColumn(name=row[0], type_text=row[1], nullable=row[2], key_position=row[3]) for row in rows
+            ReflectedColumn(
+                name=row[0],
+                type_text=row[1],
+                nullable=row[2],
+                key_position=row[3],
+                leads_index=row[0] in leading or row[3] == 1,
+            )
+            for row in rows
         )
     if connection.dialect.name == "duckdb":
         return _duckdb_columns(connection, table, schema)
@@ -226,7 +234,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
         found = inspector.get_columns(table, schema)
         is_view = table in inspector.get_view_names(schema)
         key = _primary_key(inspector, table, schema)
-        leading = None if is_view else _leading_columns(inspector, table, schema)
+        leading = set() if is_view else _leading_columns(inspector, table, schema)
         collations = _collations(connection, table, schema)
     except NoSuchTableError:
         return ()
@@ -236,7 +244,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
             type_text=_type_text(column["type"], connection.dialect),
             nullable=None if is_view else bool(column["nullable"]),
             key_position=_position(column["name"], key),
-            leads_index=None if leading is None else column["name"] in leading or column["name"] in key[:1],
+            leads_index=column["name"] in leading or column["name"] in key[:1],
             collation=collations.get(column["name"]),
         )
         for column in found
@@ -250,10 +258,10 @@ def _primary_key(inspector: sa.Inspector, table: str, schema: str | None) -> Seq
     return inspector.get_pk_constraint(table, schema)["constrained_columns"]
 
 
-def _leading_columns(inspector: sa.Inspector, table: str, schema: str | None) -> set[str | None] | None:
-    """Return the first columns of the indexes that hold every row in order; None where nobody uses the answer."""
-    if inspector.dialect.name not in _KEEPS_KEYS:
-        return None
+def _leading_columns(inspector: sa.Inspector, table: str, schema: str | None) -> set[str | None]:
+    """Return the first columns of the indexes that hold every row in order."""
+    if inspector.dialect.name not in (*_KEEPS_KEYS, "sqlite"):
+        return set()
     found = [index for index in inspector.get_indexes(table, schema) if not index.keys() & {"type", "expressions"}]
     options = [(index["column_names"][:1], index.get("dialect_options", {})) for index in found]
     return {
@@ -262,6 +270,7 @@ def _leading_columns(inspector: sa.Inspector, table: str, schema: str | None) ->
         for name in names
         if option.get("postgresql_using", "btree") == "btree"
         and not option.get("postgresql_where")
+        and option.get("sqlite_where") is None
         and not option.get("mysql_length")
         and not option.get("mariadb_length")
     }

@@ -1,0 +1,113 @@
+"""Our statements against what an expert writes by hand for the same rows, on a large table with the usual indexes.
+
+    python -m benchmarks.plans [--rows 2000000] [--engines sqlite,duckdb,postgresql,mysql] [--rounds 5]
+
+Both run in turn on one connection of the driver. The exit code is 1 when a plan lacks what it must show.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlalchemy as sa
+from tests.support.plan_cases import CASES, Case, flaw, plan_of, statement
+from tests.support.plan_world import TABLE, load
+from tests.support.servers import PrivateServers, private_servers
+
+import analytics_core
+from benchmarks.report import Ratio
+
+ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
+ROWS = 2_000_000
+GOAL = 1.1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flaw:
+    """A plan that is not as it must be."""
+
+    name: str
+    why: str
+    met: bool = False
+
+    def line(self) -> str:
+        """The flaw as people read it."""
+        return f"{self.name:64} PLAN {self.why}"
+
+
+def compare(
+    *, rows: int = ROWS, engines: tuple[str, ...] = ENGINES, rounds: int = 5, folder: Path | None = None
+) -> Iterator[Ratio | Flaw]:
+    """Make the tables, and yield a ratio for each case and engine, and each flaw of a plan."""
+    with tempfile.TemporaryDirectory() as made, private_servers() as servers:
+        for engine in engines:
+            url = _url(engine, folder or Path(made), servers)
+            load(url, rows, folder or Path(made))
+            yield from _of_engine(engine, url, rows, rounds)
+
+
+def _url(engine: str, folder: Path, servers: PrivateServers) -> str:
+    if engine in ("sqlite", "duckdb"):
+        return f"{engine}:///{folder}/plans.{engine}"
+    return servers.postgres().make_database() if engine == "postgresql" else servers.mariadb().make_database()
+
+
+def _of_engine(engine: str, url: str, rows: int, rounds: int) -> Iterator[Ratio | Flaw]:
+    with analytics_core.connect(url) as core:
+        core.datasets.create({"database": 1, "table_name": TABLE})
+        statements = [(case, statement(core, case)) for case in CASES]
+    database = sa.create_engine(url)
+    with database.connect() as connection:
+        for case, ours in statements:
+            why = flaw(case, engine, plan_of(connection, engine, ours))
+            if why:
+                yield Flaw(name=f"{engine}: {case.name}", why=why)
+            yield _ratio(connection, engine, case, ours, rows=rows, rounds=rounds)
+    database.dispose()
+
+
+def _ratio(connection: sa.Connection, engine: str, case: Case, ours: str, *, rows: int, rounds: int) -> Ratio:
+    texts = {"ours": ours, "expert": case.expert(engine)}
+    times: dict[str, list[float]] = {"ours": [], "expert": []}
+    found: dict[str, int] = {}
+    for _ in range(rounds + 1):
+        for who, text in texts.items():
+            begun = time.perf_counter()
+            found[who] = len(connection.exec_driver_sql(_written(text, engine)).fetchall())
+            times[who].append(time.perf_counter() - begun)
+    if found["ours"] != found["expert"]:
+        raise AssertionError(f"{engine}: {case.name}: {found} rows")
+    typical = statistics.median(a / b for a, b in zip(times["ours"][1:], times["expert"][1:], strict=True))
+    best = {who: min(all_[1:]) for who, all_ in times.items()}
+    shown = f"{best['ours'] * 1000:.1f} ms against {best['expert'] * 1000:.1f} ms"
+    note = f"{shown}, {rows:,} rows; median of turns {typical:.2f}"
+    return Ratio(name=f"{engine}: {case.name}", value=best["ours"] / best["expert"], goal=GOAL, note=note)
+
+
+def _written(sql: str, engine: str) -> str:
+    return sql.replace("%", "%%") if engine in ("postgresql", "mysql") else sql
+
+
+def main() -> int:
+    """Measure, print; a missed ratio is told, a flaw of a plan fails."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--rows", type=int, default=ROWS)
+    parser.add_argument("--engines", type=lambda text: tuple(text.split(",")), default=ENGINES)
+    parser.add_argument("--rounds", type=int, default=5)
+    arguments = parser.parse_args()
+    flaws = 0
+    for figure in compare(rows=arguments.rows, engines=arguments.engines, rounds=arguments.rounds):
+        print(figure.line(), flush=True)
+        flaws += isinstance(figure, Flaw)
+    return 1 if flaws else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

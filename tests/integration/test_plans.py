@@ -1,0 +1,54 @@
+"""Plans of our statements by property: the index that must be used, and no join in a loop over all rows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from tests.support.plan_cases import CASES, Case, flaw, plan_of, statement
+from tests.support.plan_world import TABLE, load
+
+import analytics_core
+
+ROWS = 50_000
+ENGINES = (
+    "sqlite",
+    "duckdb",
+    pytest.param("postgresql", marks=pytest.mark.server),
+    pytest.param("mysql", marks=pytest.mark.server),
+)
+ASSERTED = [case for case in CASES if case.shows]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    folder = tmp_path_factory.mktemp("plans")
+    makers = {"postgresql": "make_postgres_database", "mysql": "make_mariadb_database"}
+    maker = makers.get(request.param)
+    url = request.getfixturevalue(maker)() if maker else f"{request.param}:///{folder}/a.{request.param}"
+    load(url, ROWS, folder)
+    with analytics_core.connect(url) as core:
+        core.datasets.create({"database": 1, "table_name": TABLE})
+        statements = {case.name: statement(core, case) for case in ASSERTED}
+    engine = sa.create_engine(url)
+    with engine.connect() as connection:
+        yield request.param, connection, statements
+    engine.dispose()
+
+
+@pytest.mark.parametrize("case", ASSERTED, ids=lambda case: case.name)
+def test_a_plan_shows_what_it_must(world: Any, case: Case) -> None:
+    engine, connection, statements = world
+    plan = plan_of(connection, engine, statements[case.name])
+    assert flaw(case, engine, plan) is None, plan
+
+
+def test_a_plan_that_lacks_its_index_is_found_out(world: Any) -> None:
+    engine, connection, _ = world
+    case = CASES[0]
+    if engine not in case.shows:
+        pytest.skip("no index is asked for")
+    plan = plan_of(connection, engine, f"SELECT id, ts FROM {TABLE} ORDER BY quantity DESC LIMIT 10")
+    assert flaw(case, engine, plan) is not None

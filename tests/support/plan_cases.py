@@ -1,0 +1,204 @@
+"""Questions on the table of `plan_world`, what an expert writes for the same rows, and what their plans must show."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import sqlalchemy as sa
+
+_ALL = "id, ts, country, product, quantity, price"
+_COLUMNS = ["id", "ts", "country", "product", "quantity", "price"]
+_TOTAL = {"expressionType": "SIMPLE", "column": {"column_name": "price"}, "aggregate": "SUM", "label": "total"}
+_MONTHS = {
+    "sqlite": "strftime('%Y-%m-01 00:00:00', ts)",
+    "duckdb": "date_trunc('month', ts)",
+    "postgresql": "date_trunc('month', ts)",
+    "mysql": "TIMESTAMP(DATE(ts) - INTERVAL DAYOFMONTH(ts) - 1 DAY)",
+}
+
+_BY_TS = {
+    "postgresql": (r"Index Scan.* using ix_ts", r"Seq Scan"),
+    "mysql": (r"\bix_ts\b", r"events,ALL"),
+    "sqlite": (r"USING INDEX ix_ts", r"TEMP B-TREE FOR ORDER BY$"),
+}
+_HASHED = {
+    "postgresql": (r"Hash", r"Nested Loop"),
+    "duckdb": (r"HASH_JOIN", r"NESTED_LOOP|BLOCKWISE"),
+    "mysql": (r"<derived\d+>,ref", r"BNL"),
+    "sqlite": (r"series_limit", r"SCAN series_limit\nSCAN events$"),
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A query, the expert's statement for an engine, and for engines a pattern that the plan shows and one it must not.
+
+    `rule` is a row rule that binds everybody while it is asked.
+    """
+
+    name: str
+    query: Mapping[str, Any]
+    expert: Callable[[str], str]
+    shows: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+    rule: str | None = None
+
+
+def _page(order: str, *, limit: int = 101, where: str = "ts IS NOT NULL", offset: int = 0) -> Callable[[str], str]:
+    skipped = f" OFFSET {offset}" if offset else ""
+    return lambda _: f"SELECT {_ALL} FROM events WHERE {where} ORDER BY {order} LIMIT {limit}{skipped}"
+
+
+def _months(limit: int, key: str = "product", *, others: bool = False) -> Callable[[str], str]:
+    def expert(engine: str) -> str:
+        month = _MONTHS[engine]
+        shown = f"CASE WHEN s.hit IS NOT NULL THEN {key} END" if others else key
+        # SQLite would read all events for each of the best series where no index finds them.
+        join = "LEFT JOIN" if others else "CROSS JOIN" if engine == "sqlite" and key == "price" else "JOIN"
+        none = "0" if key == "price" else "''"
+        safe = {"sqlite": "IS", "mysql": "<=>", "duckdb": "IS NOT DISTINCT FROM"}.get(engine)
+        on = f"events.{key} {safe} s.k" if safe else f"COALESCE(events.{key}, {none}) = COALESCE(s.k, {none})"
+        best = f"SELECT {key} AS k, 1 AS hit FROM events GROUP BY {key} ORDER BY SUM(price) DESC, {key} LIMIT {limit}"
+        more = ", CASE WHEN s.hit IS NULL THEN 1 ELSE 0 END" if others else ""
+        keys = f"{month}, {shown}{more}"
+        return (
+            f"SELECT {keys}, SUM(price) FROM events {join} ({best}) s ON {on} GROUP BY {keys} "
+            f"ORDER BY {_last(month, engine)}, {_last(shown, engine)}{more} LIMIT 10001"
+        )
+
+    return expert
+
+
+def _last(key: str, engine: str) -> str:
+    return f"({key}) IS NULL, {key}" if engine == "mysql" else f"{key} NULLS LAST"
+
+
+def _series(limit: int, key: str = "product", *, others: bool = False) -> dict[str, Any]:
+    axis = {
+        "columnType": "BASE_AXIS",
+        "expressionType": "SQL",
+        "sqlExpression": "ts",
+        "label": "ts",
+        "timeGrain": "P1M",
+    }
+    return {
+        "columns": [axis, key],
+        "metrics": [_TOTAL],
+        "series_columns": [key],
+        "series_limit": limit,
+        "group_others_when_limit_reached": others,
+        "row_limit": 10_000,
+    }
+
+
+def _raw(*keys: tuple[str, bool], **more: Any) -> dict[str, Any]:
+    orderby = [list(key) for key in keys]
+    return {"columns": _COLUMNS, "metrics": None, "orderby": orderby, "row_limit": 100, "row_offset": 0, **more}
+
+
+def _by_country(where: str) -> Callable[[str], str]:
+    return lambda engine: (
+        f"SELECT country, COUNT(*), SUM(price) FROM events WHERE {where} GROUP BY country "
+        f"ORDER BY COUNT(*) DESC, {_last('country', engine)} LIMIT 1001"
+    )
+
+
+def _countries(**more: Any) -> dict[str, Any]:
+    return {
+        "columns": ["country"],
+        "metrics": ["count", _TOTAL],
+        "orderby": [["count", False]],
+        "row_limit": 1000,
+        **more,
+    }
+
+
+_MARCH = {"col": "ts", "op": "TEMPORAL_RANGE", "val": "2023-03-01 : 2023-03-08"}
+_IN_MARCH = "ts >= '2023-03-01' AND ts < '2023-03-08'"
+
+CASES = (
+    Case(name="newest rows, NULLs last", query=_raw(("ts", False)), expert=_page("ts DESC, id DESC"), shows=_BY_TS),
+    Case(name="oldest rows, NULLs last", query=_raw(("ts", True)), expert=_page("ts, id"), shows=_BY_TS),
+    Case(
+        name="newest rows, page 21",
+        query=_raw(("ts", False), row_offset=2000),
+        expert=_page("ts DESC, id DESC", offset=2000),
+        shows={engine: shown for engine, shown in _BY_TS.items() if engine != "mysql"},  # it goes by the costs
+    ),
+    Case(
+        name="newest rows of a week",
+        query=_raw(("ts", False), filters=[_MARCH]),
+        expert=_page("ts DESC, id DESC", where=_IN_MARCH),
+        shows=_BY_TS,
+    ),
+    Case(name="first rows by key", query=_raw(), expert=_page("id", where="1 = 1")),
+    Case(name="countries", query=_countries(), expert=_by_country("1 = 1")),
+    Case(name="countries of a week", query=_countries(filters=[_MARCH]), expert=_by_country(_IN_MARCH)),
+    Case(
+        name="countries of products by their beginning",
+        query=_countries(filters=[{"col": "product", "op": "LIKE", "val": "Product-1%"}]),
+        expert=lambda engine: _by_country(
+            "product GLOB 'Product-1*'" if engine == "sqlite" else "product LIKE 'Product-1%'"
+        )(engine),
+    ),
+    *(
+        Case(name=f"best {limit} products by month", query=_series(limit), expert=_months(limit), shows=_HASHED)
+        for limit in (5, 50, 500)
+    ),
+    Case(
+        name="best 500 prices by month",
+        query=_series(500, "price"),
+        expert=_months(500, "price"),
+        shows=_HASHED,
+    ),
+    Case(
+        name="best 10 countries by month, and the others",
+        query=_series(10, "country", others=True),
+        expert=_months(10, "country", others=True),
+        shows=_HASHED,
+    ),
+    Case(name="countries under a row rule", query=_countries(), expert=_by_country("tenant = 7"), rule="tenant = 7"),
+    Case(
+        name="newest rows under a row rule",
+        query=_raw(("ts", False)),
+        expert=_page("ts DESC, id DESC", where="tenant = 7 AND ts IS NOT NULL"),
+        rule="tenant = 7",
+    ),
+)
+
+
+def statement(core: Any, case: Case) -> str:
+    """Return our statement of a case on dataset 1, values written in."""
+    payload = {"datasource": {"id": 1, "type": "table"}, "queries": [{**case.query, "result_type": "query"}]}
+    if case.rule is None:
+        return str(core.charts.data(payload).results[0].query)
+    rule = core.row_level_security.create(
+        {"name": case.name, "filter_type": "Base", "clause": case.rule, "tables": [1], "roles": []}
+    )
+    try:
+        return str(core.charts.data(payload).results[0].query)
+    finally:
+        core.row_level_security.delete(rule.id)
+
+
+def plan_of(connection: sa.Connection, engine: str, sql: str) -> str:
+    """Return the plan of a statement as text, a line for each step."""
+    written = sql.replace("%", "%%") if engine in ("postgresql", "mysql") else sql
+    word = "EXPLAIN QUERY PLAN" if engine == "sqlite" else "EXPLAIN"
+    rows = connection.exec_driver_sql(f"{word} {written}").all()
+    # MariaDB: table, type, key and what is done with it.
+    pick = {"mysql": (2, 3, 5, 9), "sqlite": (3,), "duckdb": (1,), "postgresql": (0,)}[engine]
+    return "\n".join(",".join(str(row[i]) for i in pick) for row in rows)
+
+
+def flaw(case: Case, engine: str, plan: str) -> str | None:
+    """Return what a plan lacks or must not show; None when it is as it should be."""
+    if engine not in case.shows:
+        return None
+    wanted, unwanted = case.shows[engine]
+    if not re.search(wanted, plan, re.MULTILINE):
+        return f"shows no {wanted!r}"
+    found = re.search(unwanted, plan, re.MULTILINE)
+    return f"shows {found.group()!r}" if found and found.group() else None
