@@ -234,7 +234,8 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
         found = inspector.get_columns(table, schema)
         is_view = table in inspector.get_view_names(schema)
         key = _primary_key(inspector, table, schema)
-        leading = set() if is_view else _leading_columns(inspector, table, schema)
+        asks_indexes = not is_view and connection.dialect.name in _KEEPS_KEYS
+        leading = _leading_columns(inspector, table, schema) if asks_indexes else set()
         collations = _collations(connection, table, schema)
     except NoSuchTableError:
         return ()
@@ -244,7 +245,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
             type_text=_type_text(column["type"], connection.dialect),
             nullable=None if is_view else bool(column["nullable"]),
             key_position=_position(column["name"], key),
-            leads_index=column["name"] in leading or column["name"] in key[:1],
+            leads_index=column["name"] in leading or column["name"] in key[:1] if asks_indexes else None,
             collation=collations.get(column["name"]),
         )
         for column in found
@@ -260,8 +261,6 @@ def _primary_key(inspector: sa.Inspector, table: str, schema: str | None) -> Seq
 
 def _leading_columns(inspector: sa.Inspector, table: str, schema: str | None) -> set[str | None]:
     """Return the first columns of the indexes that hold every row in order."""
-    if inspector.dialect.name not in (*_KEEPS_KEYS, "sqlite"):
-        return set()
     found = [index for index in inspector.get_indexes(table, schema) if not index.keys() & {"type", "expressions"}]
     options = [(index["column_names"][:1], index.get("dialect_options", {})) for index in found]
     return {
