@@ -57,9 +57,10 @@ def _months(limit: int, key: str = "product", *, others: bool = False) -> Callab
         shown = f"CASE WHEN s.hit IS NOT NULL THEN {key} END" if others else key
         # SQLite would read all events for each of the best series where no index finds them.
         join = "LEFT JOIN" if others else "CROSS JOIN" if engine == "sqlite" and key == "price" else "JOIN"
-        none = "0" if key == "price" else "''"
         safe = {"sqlite": "IS", "mysql": "<=>", "duckdb": "IS NOT DISTINCT FROM"}.get(engine)
-        on = f"events.{key} {safe} s.k" if safe else f"COALESCE(events.{key}, {none}) = COALESCE(s.k, {none})"
+        on = f"events.{key} {safe or '='} s.k"
+        if engine == "postgresql" and key == "country":  # the others are never among the best where they are null
+            on = "COALESCE(events.country, '') = COALESCE(s.k, '')"
         best = f"SELECT {key} AS k, 1 AS hit FROM events GROUP BY {key} ORDER BY SUM(price) DESC, {key} LIMIT {limit}"
         more = ", CASE WHEN s.hit IS NULL THEN 1 ELSE 0 END" if others else ""
         keys = f"{month}, {shown}{more}"
