@@ -6,6 +6,7 @@ The seed changes from run to run and is printed; `nox -s differential` asks many
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -51,6 +52,22 @@ def test_a_series_called_others_keeps_its_name_and_a_note_tells_that_of_the_rest
         result = _asked(core, OTHERS | {"series_limit": len(world.GROUPS)})
         assert {"Others", "Others (rest)"} <= {row["grp"] for row in result.data}
         assert result.notes == ("a series is called 'Others', so the rest is called 'Others (rest)'",)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("column", "limit", "rows"), [("price", 12, 7), ("flag", 1, 100), ("qty", 3, 100)])
+def test_series_of_numbers_and_booleans_have_the_labels_of_python_on_every_engine(
+    cores: dict[str, Any], column: str, limit: int, rows: int
+) -> None:
+    numbers: Counter[Any] = Counter(row[column] for row in world.rows())
+    best = sorted(numbers, key=lambda value: (-numbers[value], value is None, value or 0))[:limit]
+    shown = sorted(value for value in best if value is not None)
+    wanted = [(str(value), numbers[value]) for value in shown]
+    wanted += [(None, numbers[None])] if None in best else []
+    wanted += [("Others", sum(count for value, count in numbers.items() if value not in best))]
+    query = {**OTHERS, "columns": [column], "series_columns": [column], "series_limit": limit, "row_limit": rows}
+    for core in cores.values():
+        assert _asked(core, query).rows() == wanted[:rows]
 
 
 @pytest.mark.server
