@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 import pytest
+from tests.support.attacks import ROADS, STRUCTURES, attack, hostile_texts
 from tests.support.security_world import (
     AGGREGATE_ROADS,
     CONDITION_ROADS,
@@ -203,6 +204,14 @@ def assert_refused(world: World, road: Callable[[World, str], str], texts: list[
             assert secret not in f"{error} {error.to_payload()}", text
         assert not DRIVERS & {type(behind).__module__.partition(".")[0] for behind in chained(error)}, text
     assert (world.contents(), world.files()) == before
+
+
+def test_what_an_engine_would_quote_of_a_hidden_row_comes_back_on_no_road(world: World) -> None:
+    """A part of the session `attacks`, which tries all texts on all roads, and as other users of the database."""
+    roads = {name: ROADS[name] for name in ("where", "ad-hoc column", "explain", "virtual, selected")}
+    figures = attack(world, roads, hostile_texts(world.engine)[len(STRUCTURES) :: 4])
+    assert (figures.through, figures.raw) == ([], [])
+    assert min(figures.tried["refused"], figures.tried["answered"]) > 0
 
 
 @pytest.mark.parametrize("road", FRAGMENT_ROADS)

@@ -90,7 +90,7 @@ class World:
 
 
 @contextmanager
-def security_world(engine: str, url: str, folder: Path) -> Iterator[World]:
+def security_world(engine: str, url: str, folder: Path, *, timeout_s: float = 5.0) -> Iterator[World]:
     """Fill the database of `url`, and give the world over it; a file of the database lies in `folder`."""
     admin = sa.create_engine(url, poolclass=sa.NullPool)
     with admin.begin() as connection:
@@ -99,7 +99,7 @@ def security_world(engine: str, url: str, folder: Path) -> Iterator[World]:
     admin.dispose()
     (folder / "secret.csv").write_text(f"a,b\n1,{FILE_SECRET}\n")
     rules = Rules()
-    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=5.0)
+    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=timeout_s)
     with AnalyticsCore(settings, row_filters=[rules]) as host:
         core = host.as_user(host.create_first_administrator("admin").id)
         core.databases.create({"database_name": "shop", "orm_uri": url})
