@@ -13,6 +13,8 @@ def short_repr(key: object) -> str:
         text = repr(key)
     except RecursionError:  # nested too deeply to be written
         text = f"{type(key).__name__} of many levels"
+    except ValueError:  # integers of more than 4,300 digits are not written
+        text = f"{type(key).__name__} of many digits"
     return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}..."
 
 

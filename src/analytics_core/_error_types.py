@@ -135,6 +135,10 @@ class AnalyticsError(Exception):
         self.level = level
         self.extra: dict[str, Any] = dict(extra or {})
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Tell how copies and pickles are made: from what the error holds, not by calling `__init__` anew."""
+        return _same_error, (type(self), self.args, dict(self.__dict__))
+
     def at(self, place: str) -> Self:
         """Return this error with `place` before its message, for a part that passes on what another one refused."""
         self.message = f"{place}: {self.message}"
@@ -148,6 +152,13 @@ class AnalyticsError(Exception):
     def to_payload(self) -> dict[str, Any]:
         """Return `{message, errors: [...]}`, the body that goes with `.status` (contract, section Errors)."""
         return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
+
+
+def _same_error(kind: type[AnalyticsError], args: tuple[Any, ...], state: dict[str, Any]) -> AnalyticsError:
+    """Return an error of this class with these facts; what caused it, and where, stays behind."""
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
 
 
 def nearest(name: object, known: Iterable[str], *, most: int = 1) -> tuple[str, ...]:

@@ -210,7 +210,7 @@ class StaleVersionError(AnalyticsError):
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
     def __init__(self, resource: str, key: object) -> None:
-        super().__init__(f"{resource} {key!r} was changed by somebody else since it was read; read it again")
+        super().__init__(f"{resource} {short_repr(key)} was changed by somebody else since it was read; read it again")
         self.resource = resource
         self.key = key
 
@@ -223,7 +223,7 @@ class AlreadyExistsError(AnalyticsError):
 
     def __init__(self, resource: str, field_name: str, value: object) -> None:
         article = "an" if resource.startswith(("a", "e", "i", "o")) else "a"
-        super().__init__(f"{article} {resource} with {field_name} {value!r} exists already")
+        super().__init__(f"{article} {resource} with {field_name} {short_repr(value)} exists already")
         self.resource = resource
         self.field_name = field_name
 

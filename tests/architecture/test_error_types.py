@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from analytics_core.errors import ErrorType
+import copy
+import inspect
+import pickle
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
+from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, PayloadSchemaError, Problem
 
 CONTRACT_TEXT = """
 FRONTEND_CSRF_ERROR FRONTEND_NETWORK_ERROR FRONTEND_TIMEOUT_ERROR GENERIC_DB_ENGINE_ERROR COLUMN_DOES_NOT_EXIST_ERROR
@@ -36,3 +45,59 @@ def test_the_contract_has_forty_seven_types_and_all_are_here() -> None:
 
 def test_every_type_is_written_as_it_is_named() -> None:
     assert [kind for kind in ErrorType if kind.name != kind.value] == []
+
+
+def every_class(root: type[AnalyticsError] = AnalyticsError) -> Iterator[type[AnalyticsError]]:
+    yield root
+    for kind in root.__subclasses__():
+        yield from every_class(kind)
+
+
+FACTS: dict[str, Any] = {
+    "problems": [Problem(path="queries.0", message="is wrong")],
+    "known": ("country", "city"),
+    "labels": ("a", "b"),
+}
+
+
+def an_error(kind: type[AnalyticsError]) -> AnalyticsError:
+    """Return an error of a class, with a text for every argument that it needs."""
+    needed = [
+        parameter
+        for parameter in inspect.signature(kind).parameters.values()
+        if parameter.default is inspect.Parameter.empty or parameter.name in FACTS
+    ]
+    named = {p.name: FACTS.get(p.name, p.name) for p in needed if p.kind is inspect.Parameter.KEYWORD_ONLY}
+    return kind(*(FACTS.get(p.name, p.name) for p in needed if p.name not in named), **named)
+
+
+COPIES: list[Callable[[AnalyticsError], AnalyticsError]] = [
+    copy.copy,
+    copy.deepcopy,
+    *(lambda error, p=p: pickle.loads(pickle.dumps(error, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)),
+]
+
+
+@pytest.mark.parametrize("kind", dict.fromkeys(every_class()), ids=lambda kind: kind.__name__)
+def test_every_error_can_be_copied_and_pickled(kind: type[AnalyticsError]) -> None:
+    error = an_error(kind).at("chart 7")
+    for make in COPIES:
+        same = make(error)
+        assert type(same) is kind
+        assert (same.args, same.__dict__) == (error.args, error.__dict__)
+        assert (str(same), same.to_payload()) == (str(error), error.to_payload())
+
+
+def test_a_copied_error_keeps_its_facts_apart_from_the_first_one() -> None:
+    error = PayloadSchemaError(shape="DatabasePost", problems=[Problem(path="a", message="b")])
+    same = copy.deepcopy(error)
+    same.extra["more"] = 1
+    assert "more" not in error.extra
+    assert same.problems == error.problems
+
+
+def test_a_copy_leaves_behind_what_caused_an_error() -> None:
+    error = DatabaseError("no")
+    error.__cause__ = ValueError("postgresql://me:secret@host")
+    for make in COPIES:
+        assert make(error).__cause__ is None

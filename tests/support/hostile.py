@@ -40,6 +40,7 @@ HOSTILE: dict[str, Any] = {
     "zero": 0,
     "beyond 32 bits": 2**31,
     "beyond 64 bits": 2**70,
+    "many digits": 10**5_000,
     "fraction": 1.5,
     "nan": float("nan"),
     "text": "x",

@@ -18,6 +18,9 @@ Shape = TypeVar("Shape", bound=BaseModel)
 Payload = Mapping[str, Any] | str | bytes | bytearray
 
 _DEEPEST = 64
+_MOST_DIGITS = 4_300
+_MOST_BITS = int(_MOST_DIGITS * math.log2(10))
+"""Python writes no integers with more digits, and reads none from JSON."""
 
 
 def parse_query_context(
@@ -77,7 +80,8 @@ def check_text(content: Any, *, shape: str) -> None:
     """Check every text and number of a payload, at any depth.
 
     Raises:
-        PayloadFormatError: NUL, half a surrogate pair, NaN or infinity, or nesting beyond 64 levels.
+        PayloadFormatError: NUL, half a surrogate pair, NaN or infinity, more than 4,300 digits, or nesting beyond 64
+            levels.
     """
     level: list[Any] = [content]
     for _ in range(_DEEPEST):
@@ -100,6 +104,8 @@ def _next_level(level: list[Any], shape: str) -> list[Any]:
             deeper += value
         elif isinstance(value, float) and not math.isfinite(value):
             raise PayloadFormatError(f"{shape}: NaN and infinity are not JSON; use null")
+        elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
+            raise PayloadFormatError(f"{shape}: a number has more than {_MOST_DIGITS} digits")
     return deeper
 
 
