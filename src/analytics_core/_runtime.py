@@ -18,6 +18,7 @@ from analytics_core._querying.loading import ChartLoader
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
@@ -53,6 +54,7 @@ class Runtime:
     row_security: RowSecurity
     simulations: Simulations
     templates: QueryTemplates
+    stored_fragments: StoredFragments
     contexts: ContextReader
     queries: QueryRunner
     charts: ChartLoader

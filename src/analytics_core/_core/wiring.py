@@ -32,6 +32,7 @@ from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
+from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._runtime import Runtime
@@ -102,6 +103,7 @@ def build_runtime(parts: Parts) -> Runtime:
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
+        stored_fragments=StoredFragments(planning, templates),
         people=parts.people,
         guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),

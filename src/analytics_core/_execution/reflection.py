@@ -14,6 +14,7 @@ from sqlalchemy.exc import NoSuchTableError
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
+from analytics_core._error_texts import short_repr
 from analytics_core._execution import sqlite_reflection
 from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
@@ -80,7 +81,19 @@ class Reflector:
         Raises:
             DatabaseError: the database does not answer, or there is no such schema.
         """
-        return self._ask(database, lambda connection: _tables(connection, schema), identity, names=(schema,))
+        try:
+            found = self._ask(database, lambda connection: _tables(connection, schema), identity, names=(schema,))
+        except DatabaseError as error:
+            if schema and error.error_type in _NOT_THERE:
+                self._check_schema(database, schema, identity=identity)
+            raise
+        if not found and schema:
+            self._check_schema(database, schema, identity=identity)
+        return found
+
+    def default_schema(self, database: Database, *, identity: str | None = None) -> str | None:
+        """Return the schema that a name without one means; None on engines without any."""
+        return self._ask(database, _default_schema, identity)
 
     def functions(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
         """Return the names of the functions that the database knows, sorted; none where it does not tell."""
@@ -98,7 +111,8 @@ class Reflector:
         """Return the columns of a table or view, in their order.
 
         Raises:
-            DatabaseError: of type TABLE_DOES_NOT_EXIST_ERROR, with the nearest names, when there is no such table.
+            DatabaseError: of type TABLE_DOES_NOT_EXIST_ERROR, with the nearest names, when there is no such table, and
+                SCHEMA_DOES_NOT_EXIST_ERROR when there is no such schema.
         """
         full_schema = f"{catalog}.{schema}" if catalog and schema else schema
         names = (table, schema, catalog)
@@ -106,6 +120,8 @@ class Reflector:
             database, lambda connection: _columns(connection, table, full_schema), identity, names=names
         )
         if not columns:
+            if schema and not catalog:
+                self._check_schema(database, schema, identity=identity)
             raise self._no_table(database, table=table, schema=schema, identity=identity)
         return columns
 
@@ -160,6 +176,23 @@ class Reflector:
             database, spec, ask, timeout_s=self._timeout_s, identity=identity, sql=sql, names=sent
         )
 
+    def _check_schema(self, database: Database, schema: str, *, identity: str | None) -> None:
+        """Raise DatabaseError with the nearest names when there is no such schema; what cannot be listed may be one."""
+        try:
+            known = self._ask(database, _every_schema, identity)
+        except AnalyticsError:
+            return
+        if not known or schema.casefold() in (name.casefold() for name in known):
+            return
+        near = nearest(schema, known, most=3)
+        hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        raise DatabaseError(
+            f"database {database.database_name!r} has no schema {short_repr(schema)}{hint}",
+            error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
+            engine=database.engine,
+            extra={"schema": schema, "suggestions": list(near)},
+        )
+
     def _no_table(self, database: Database, *, table: str, schema: str | None, identity: str | None) -> DatabaseError:
         try:
             known = [found.name for found in self.tables(database, schema, identity=identity)]
@@ -193,13 +226,28 @@ def _schemas(connection: sa.Connection) -> tuple[str, ...]:
     return tuple(sorted(sa.inspect(connection).get_schema_names()))
 
 
+def _default_schema(connection: sa.Connection) -> str | None:
+    return "main" if connection.dialect.name in ("sqlite", "duckdb") else connection.dialect.default_schema_name
+
+
+def _every_schema(connection: sa.Connection) -> tuple[str, ...]:
+    """Return the schema names with those of the engine itself."""
+    if connection.dialect.name == "duckdb":
+        return tuple(connection.exec_driver_sql("SELECT DISTINCT schema_name FROM duckdb_schemas()").scalars())
+    return (*sa.inspect(connection).get_schema_names(), *(("pg_catalog",) if _is_postgresql(connection) else ()))
+
+
+def _is_postgresql(connection: sa.Connection) -> bool:
+    return connection.dialect.name == "postgresql"
+
+
 def _tables(connection: sa.Connection, schema: str | None) -> tuple[ReflectedTable, ...]:
     if connection.dialect.name == "duckdb":
         rows = connection.exec_driver_sql(_DUCKDB_TABLES, {"schema": schema or "main"})
         return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
     inspector = sa.inspect(connection)
     tables = [ReflectedTable(name=name) for name in inspector.get_table_names(schema)]
-    views = [ReflectedTable(name=name, is_view=True) for name in inspector.get_view_names(schema)]
+    views = [ReflectedTable(name=name, is_view=True) for name in _view_names(inspector, schema)]
     return tuple(sorted((*tables, *views), key=lambda found: found.name))
 
 
@@ -232,7 +280,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
     inspector = sa.inspect(connection)
     try:
         found = inspector.get_columns(table, schema)
-        is_view = table in inspector.get_view_names(schema)
+        is_view = table in _view_names(inspector, schema)
         key = _primary_key(inspector, table, schema)
         asks_indexes = not is_view and connection.dialect.name in _KEEPS_KEYS
         leading = _leading_columns(inspector, table, schema) if asks_indexes else set()
@@ -250,6 +298,14 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
         )
         for column in found
     )
+
+
+def _view_names(inspector: sa.Inspector, schema: str | None) -> tuple[str, ...]:
+    """Return the names of views, materialised ones too where the engine has them."""
+    views = inspector.get_view_names(schema)
+    if inspector.dialect.name != "postgresql":
+        return tuple(views)
+    return (*views, *inspector.get_materialized_view_names(schema))
 
 
 def _primary_key(inspector: sa.Inspector, table: str, schema: str | None) -> Sequence[str]:
@@ -313,6 +369,7 @@ def _duckdb_columns(connection: sa.Connection, table: str, schema: str | None) -
     )
 
 
+_NOT_THERE = frozenset({ErrorType.TABLE_DOES_NOT_EXIST_ERROR, ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR})
 _KEEPS_KEYS = frozenset({"postgresql", "mysql", "mariadb"})  # beside SQLite and DuckDB, which are asked their own way
 _MYSQL_COLLATIONS = """
 SELECT column_name, collation_name FROM information_schema.columns

@@ -22,7 +22,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core.errors import VirtualDatasetError
+from analytics_core.errors import DatabaseError, VirtualDatasetError
 
 _LONGEST_TRIAL_S = 15.0
 
@@ -127,6 +127,15 @@ class Probes:
         """
         self._policy.require_read_table(actor, database, schema=schema)
         return self._names.tables(database, schema, identity=actor.identity_on(database), force=force)
+
+    def default_schema_of(self, actor: Actor, database: Database) -> str | None:
+        """Return the schema that a name without one means; None where the database does not tell the actor."""
+        if not self._policy.can_read_tables(actor, database, schema=None):
+            return None
+        try:
+            return self._reflector.default_schema(database, identity=actor.identity_on(database))
+        except DatabaseError:  # what is asked for may be known without it
+            return None
 
     def functions_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
         """Return the names of the functions that SQL on the database may call, sorted.

@@ -119,7 +119,28 @@ def changed_metrics(dataset: Dataset, items: Sequence[MetricPut], new_uuid: NewU
     return tuple(_changed_metric(item, stored, new_uuid) for item, stored in zip(items, kept, strict=True))
 
 
+def with_column(dataset: Dataset, item: ColumnPut, new_uuid: NewUuid) -> Dataset:
+    """Return the dataset with one column added, or changed where it has one of the item's id or name."""
+    (stored,) = _kept_by_item(dataset.columns, [item.id], [item.column_name], _column_name, "columns")
+    columns = _with_part(dataset.columns, stored, _changed_column(item, stored, new_uuid))
+    _refuse_duplicates([column.column_name for column in columns], "columns", "column_name")
+    return replace(dataset, columns=columns)
+
+
+def with_metric(dataset: Dataset, item: MetricPut, new_uuid: NewUuid) -> Dataset:
+    """Return the dataset with one metric added, or changed where it has one of the item's id or name."""
+    (stored,) = _kept_by_item(dataset.metrics, [item.id], [item.metric_name], _metric_name, "metrics")
+    metrics = _with_part(dataset.metrics, stored, _changed_metric(item, stored, new_uuid))
+    _refuse_duplicates([metric.metric_name for metric in metrics], "metrics", "metric_name")
+    return replace(dataset, metrics=metrics)
+
+
 Part = TypeVar("Part", DatasetColumn, DatasetMetric)
+
+
+def _with_part(parts: Sequence[Part], stored: Part | None, changed: Part) -> tuple[Part, ...]:
+    kept: list[Part] = [changed if part is stored else part for part in parts]
+    return tuple(kept if stored is not None else [*kept, changed])
 
 
 def _kept_by_item(

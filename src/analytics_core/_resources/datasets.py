@@ -18,11 +18,14 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.dataset_answers import dataset_get, dataset_item
 from analytics_core._resources.dataset_changes import changed_dataset, changes_sql, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
+    changed_metrics,
     count_metric,
     first_temporal,
     primary_key,
     refreshed_columns,
+    with_column,
     with_facts,
+    with_metric,
 )
 from analytics_core._resources.dataset_copies import copied_dataset, without_column, without_metric
 from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
@@ -31,6 +34,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
+from analytics_core._resources.named_datasets import dataset_called
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
@@ -40,8 +44,8 @@ from analytics_core._resources.row_rule_links import has_row_rules, moves_its_ru
 from analytics_core._resources.visibility import every, visible_datasets
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError
-from analytics_core.models.dataset import DatasetGet, DatasetListItem, DatasetPost, DatasetPut
+from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
+from analytics_core.models.dataset import ColumnPut, DatasetGet, DatasetListItem, DatasetPost, DatasetPut, MetricPut
 from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
@@ -91,11 +95,11 @@ class Datasets:
     def create(self, payload: Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
 
-        With `sql` it is a virtual one, and needs a grant on the whole database. A metric `count` is added, and the
-        first temporal column becomes the main one. Without `owners` the creator owns it.
+        With `sql` it is a virtual one, and needs a grant on the whole database. A metric `count` is added to its
+        `metrics`, and the first temporal column becomes the main one. Without `owners` the creator owns it.
 
         Raises:
-            PayloadError: the payload breaks the shape.
+            PayloadError: the payload breaks the shape, or SQL in it cannot be read.
             DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor.
             VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT.
             DatabaseError: the table does not exist, or the database cannot be reached.
@@ -164,10 +168,18 @@ class Datasets:
             act.log(unit, details=details)
         return self._answer(stored, database)
 
-    def get(self, dataset_id: int) -> DatasetGet:
-        """Return a dataset with its columns and metrics; NotFoundError or DatasetAccessError otherwise."""
+    def get(self, dataset_id: int | str) -> DatasetGet:
+        """Return a dataset, by its id or name (`orders`, `sales.orders`), with its columns and metrics.
+
+        Raises:
+            NotFoundError: there is none that the actor may read, or the name means several.
+            DatasetAccessError: the dataset of this id is not for the actor.
+        """
         with self._runtime.store.unit_of_work() as unit:
-            dataset = self._readable(unit, dataset_id)
+            if isinstance(dataset_id, str):
+                dataset = dataset_called(unit, self._runtime.policy, self._actor, dataset_id)
+            else:
+                dataset = self._readable(unit, dataset_id)
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 
@@ -187,14 +199,19 @@ class Datasets:
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
     @repeated
-    def update(self, dataset_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> DatasetGet:
+    def update(
+        self, dataset_id: int, payload: Payload | DatasetGet, *, unchanged_since: datetime | str | None = None
+    ) -> DatasetGet:
         """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
+
+        What `get` gave is taken too, with changes made in it. New metrics, calculated columns and predicates are read
+        before they are stored.
 
         With `unchanged_since`, the `changed_on` of the dataset that the caller read, a change that somebody else made
         since is not overwritten.
 
         Raises:
-            PayloadError: the payload breaks the shape.
+            PayloadError: the payload breaks the shape, or SQL in it cannot be read.
             OwnershipError: the actor does not own it.
             AccessError: row rules stand on its table, and only an administrator may take them elsewhere.
             DatabaseAccessError: it would read from where the actor has no grant; or its SQL changes (also template
@@ -202,7 +219,8 @@ class Datasets:
             StaleVersionError: somebody else changed it meanwhile.
         """
         act = begin_act(self._runtime, self._actor, "dataset.update")
-        put = parse(DatasetPut, payload, shape="DatasetRestApi.put")
+        given = payload.to_payload() if isinstance(payload, DatasetGet) else payload
+        put = parse(DatasetPut, given, shape="DatasetRestApi.put")
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
@@ -213,6 +231,7 @@ class Datasets:
         if reads_elsewhere(before, after):
             found = self._columns_of(after, database)
             after = _with_facts(after, found) if put.columns is not None else _with_found(after, found)
+        self._check_fragments(after, database, before=before)
         with self._runtime.store.unit_of_work() as unit:
             if moves_its_rules(before, after) and has_row_rules(unit, before):
                 self._runtime.policy.require_manage_row_rules(self._actor)
@@ -232,6 +251,28 @@ class Datasets:
             refreshed = unit.datasets.update(after, actor_id=self._actor.id)
             act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(refreshed, database)
+
+    @repeated
+    def set_column(self, dataset_id: int, payload: Payload) -> DatasetGet:
+        """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
+
+        Errors are those of `update`.
+        """
+        act = begin_act(self._runtime, self._actor, "dataset.update")
+        item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
+        details = {"dataset_id": dataset_id, "column": item.column_name}
+        return self._changed(dataset_id, lambda dataset: with_column(dataset, item, _new_uuid), act, details)
+
+    @repeated
+    def set_metric(self, dataset_id: int, payload: Payload) -> DatasetGet:
+        """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
+
+        Errors are those of `update`.
+        """
+        act = begin_act(self._runtime, self._actor, "dataset.update")
+        item = parse(MetricPut, payload, shape="DatasetMetricsPut")
+        details = {"dataset_id": dataset_id, "metric": item.metric_name}
+        return self._changed(dataset_id, lambda dataset: with_metric(dataset, item, _new_uuid), act, details)
 
     def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
         """Remove one column of a dataset; what no longer has its main time column has none."""
@@ -292,6 +333,7 @@ class Datasets:
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
         record = _with_found(record, self._columns_of(record, database))
+        self._check_fragments(record, database, before=None)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.datasets.add(record, actor_id=self._actor.id)
             act.log(unit, details={"dataset_id": stored.id})
@@ -299,13 +341,28 @@ class Datasets:
 
     def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
         """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
-        name = {"catalog": None, "schema": asked.schema_name or None, "table_name": asked.table_name}
         with self._runtime.store.unit_of_work() as unit:
-            dataset = unit.datasets.find(database_id=asked.database_id, **name)
+            found = [
+                unit.datasets.find(
+                    database_id=asked.database_id, catalog=None, schema=name, table_name=asked.table_name
+                )
+                for name in self._schemas_meant(asked)
+            ]
+            dataset = next((one for one in found if one is not None), None)
             if dataset is None or not self._runtime.policy.can_read_dataset(self._actor, dataset):
                 return None
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
+
+    def _schemas_meant(self, asked: GetOrCreateDataset) -> tuple[str | None, ...]:
+        """Return the schema that is asked for, and by which other name the default one is stored."""
+        with self._runtime.store.unit_of_work() as unit:
+            database = unit.databases.get(asked.database_id)
+        schema = asked.schema_name or None
+        default = self._runtime.probes.default_schema_of(self._actor, database)
+        if default is None or schema not in (None, default):
+            return (schema,)
+        return (schema, default if schema is None else None)
 
     def _changed(
         self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAct, details: Mapping[str, Any]
@@ -316,6 +373,7 @@ class Datasets:
                 after = change(before)
                 database = unit.databases.get(after.database_id)
                 self._require_sql_rights(before, after, database)
+                self._check_fragments(after, database, before=before)
                 stored = unit.datasets.update(after, actor_id=self._actor.id)
                 act.log(unit, details=details)
                 return stored, database
@@ -326,6 +384,15 @@ class Datasets:
         """Raise DatabaseAccessError when the SQL of a dataset changes by somebody who may not write SQL there."""
         if changes_sql(before, after):
             self._runtime.policy.require_query_database(self._actor, database)
+
+    def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
+        """Read the metrics, expressions and predicate that are new; PayloadSchemaError says what is wrong with each."""
+        spec = self._runtime.registry.get(database.engine)
+        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        problems = self._runtime.stored_fragments.problems(dataset, spec, call, before=before)
+        if problems:
+            shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
+            raise PayloadSchemaError(shape=shape, problems=problems)
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
@@ -361,7 +428,7 @@ def _new_uuid() -> str:
 
 
 def _new_record(post: DatasetPost, owner_ids: tuple[int, ...]) -> Dataset:
-    return Dataset(
+    record = Dataset(
         uuid=_new_uuid(),
         database_id=post.database,
         table_name=post.table_name,
@@ -369,9 +436,14 @@ def _new_record(post: DatasetPost, owner_ids: tuple[int, ...]) -> Dataset:
         sql=post.sql or None,
         external_url=post.external_url,
         is_managed_externally=bool(post.is_managed_externally),
-        metrics=(count_metric(_new_uuid),),
+        metrics=() if _names_count(post) else (count_metric(_new_uuid),),
         owner_ids=owner_ids,
     )
+    return replace(record, metrics=(*record.metrics, *changed_metrics(record, post.metrics or (), _new_uuid)))
+
+
+def _names_count(post: DatasetPost) -> bool:
+    return any(metric.metric_name == "count" for metric in post.metrics or ())
 
 
 def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:

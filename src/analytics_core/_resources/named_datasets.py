@@ -54,6 +54,25 @@ def datasets_by_name(
     return tuple(found.values())
 
 
+def dataset_called(unit: UnitOfWork, policy: Policy, actor: Actor, name: str) -> Dataset:
+    """Return the one dataset of a name, `table` or `schema.table`, that the actor may read.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+    """
+    schema, _, table = name.rpartition(".")
+    wanted = {(None, name), *([(schema, table)] if schema else ())}
+    tables = ListFilter(col="table_name", op="in", val=sorted({one for _, one in wanted}))
+    named = [dataset for dataset in every(unit.datasets, (tables,)) if policy.can_read_dataset(actor, dataset)]
+    exact = [d for d in named if (None, d.table_name) in wanted or (d.schema, d.table_name) in wanted]
+    if len(exact) == 1:
+        return exact[0]
+    if not exact:
+        raise NotFoundError("dataset", name)
+    ids = ", ".join(str(dataset.id) for dataset in exact)
+    raise NotFoundError("dataset", name, place=f"one dataset alone: {ids} are called so; get one by its id")
+
+
 def _is_meant(dataset: Dataset, name: DatasetName, database: Database | None) -> bool:
     if name.database is not None and (database is None or dataset.database_id != database.id):
         return False

@@ -80,7 +80,22 @@ DUCKDB = patterns(
         _E.GENERIC_DB_ENGINE_ERROR,
         "the database file is open in this process with other settings; close that connection first",
     ),
-    (r"^(?:io|connection) error: .*lock", _E.GENERIC_DB_ENGINE_ERROR, LOCKED),
+    (
+        r"^(?:io|connection) error: .*(?:could not set lock|conflicting lock|used by another process)",
+        _E.GENERIC_DB_ENGINE_ERROR,
+        LOCKED,
+    ),
+    (
+        r"^io error: .*database file with version number",
+        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        "the database file was written by another version of DuckDB; install the version of the package duckdb that "
+        "wrote it, or a newer one",
+    ),
+    (
+        r"^io error: corrupt|^io error: .*checksum",
+        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        "the database file is damaged",
+    ),
     (
         r"^io error: .*(?:does not exist|not a valid duckdb|cannot open)",
         _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
@@ -94,9 +109,9 @@ DUCKDB = patterns(
     (r"^catalog error: (?:table|view) with name (?P<table>.+?) does not", _E.TABLE_DOES_NOT_EXIST_ERROR, NO_TABLE),
     (r"^catalog error: \w* ?function with name \"?(?P<function>\w+)", _E.OBJECT_DOES_NOT_EXIST_ERROR, NO_FUNCTION),
     (
-        r"^binder error: no function matches",
+        r"^binder error: no function matches .*?'(?P<function>[^'(]+)\(",
         _E.OBJECT_DOES_NOT_EXIST_ERROR,
-        "no function takes arguments of these types",
+        NO_FUNCTION,
     ),
     (r"^binder error: referenced column \"(?P<column>[^\"]+)\"", _E.COLUMN_DOES_NOT_EXIST_ERROR, NO_COLUMN),
     (
@@ -153,6 +168,12 @@ _POSTGRESQL_STATEMENTS = coded(
     ("3F000", r"", _E.SCHEMA_DOES_NOT_EXIST_ERROR, NO_SCHEMA),
     ("3D000", r"^database \"(?P<database>[^\"]+)\" does not exist", _E.OBJECT_DOES_NOT_EXIST_ERROR, NO_DATABASE),
     ("3D000", r"", _E.OBJECT_DOES_NOT_EXIST_ERROR, NO_DATABASE),
+    (
+        "42883 42725",
+        r"^function (?P<function>[^(]+)\(.*(?:does not exist|is not unique)",
+        _E.OBJECT_DOES_NOT_EXIST_ERROR,
+        NO_FUNCTION,
+    ),
     (
         "42883 42725",
         r"^(?:function|operator) .*does not exist|^function .*is not unique",
