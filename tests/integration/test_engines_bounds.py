@@ -83,6 +83,8 @@ def test_equality_finds_each_stored_moment_and_nothing_else(bench: Bench, encode
 
 def test_equality_is_impossible_where_the_column_is_too_coarse(bench: Bench) -> None:
     coarse = {"day": datetime(2024, 1, 31, 1), "es": datetime(2024, 1, 31, 0, 0, 0, 1), "year": datetime(2024, 2, 1)}
+    if bench.spec.name == "sqlite":
+        del coarse["day"]  # its columns of days may hold moments
     for encoded in COLUMNS:
         if encoded.name in coarse:
             assert bench.spec.time_equal(column("x"), encoded.time, coarse[encoded.name]).value is None
@@ -97,7 +99,7 @@ def test_sqlite_binds_the_shortest_text_so_that_rows_of_every_precision_are_foun
             datetime(2024, 1, 31, 10, 0, 0, 500000),
         )
     ]
-    assert texts == ["2024-01-31", "2024-01-31 10:00:00", "2024-01-31 10:00:00.5"]
+    assert texts == ["2024-01-31", "2024-01-31 10:00", "2024-01-31 10:00:00.5"]
 
 
 @pytest.mark.server

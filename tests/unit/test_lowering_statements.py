@@ -68,7 +68,8 @@ def test_numbers_and_moments_are_bound_too(engine: str) -> None:
     for text in ("987654", "1234.5", "2031"):
         assert text not in made.sql
         assert text in made.display_sql
-    assert len(bound_values(made)) == 3
+    near = 2 if engine == "sqlite" else 0  # the days beside the moment, by which an index serves
+    assert len(bound_values(made)) == 3 + near
 
 
 @pytest.mark.parametrize("engine", NAMES)

@@ -94,7 +94,7 @@ def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.
         bound = low.spec.time_equal(left, time, moment)
         if bound.value is None:
             return _never(bound.left, is_equal=predicate.op is Comparison.EQUAL)
-        return _COMPARISONS[predicate.op](this=bound.left, expression=low.binds(bound.value))
+        return _equal_moment(predicate, bound, low)
     return _order_moment(left, predicate.op, time, moment, low)
 
 
@@ -112,8 +112,30 @@ def _order_moment(left: exp.Expr, op: Comparison, time: TimeFormat, moment: date
     """`>=` and `<` are the two comparisons that bounds are exact for; the others are those of the next microsecond."""
     after = op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
     node = exp.GTE if op in (Comparison.GREATER, Comparison.GREATER_OR_EQUAL) else exp.LT
-    bound = low.spec.time_bound(left, time, moved(moment, microseconds=1) if after else moment)
-    return node(this=bound.left, expression=low.binds(bound.value))
+    bound = low.spec.time_bound(left.copy(), time, moved(moment, microseconds=1) if after else moment)
+    return _ordered(node, left, bound, low)
+
+
+def _ordered(node: type[exp.Expr], column: exp.Expr, bound: TimeBound, low: Lowering) -> exp.Expr:
+    """Return `column >= moment` or `column < moment`: by the column where that decides, for its index."""
+    if bound.near is None:
+        return node(this=bound.left, expression=low.binds(bound.value))
+    first, last = bound.near
+    possible, sure = (first, last) if node is exp.GTE else (last, first)
+    at_all = node(this=column.copy(), expression=low.binds(possible))
+    surely = node(this=column.copy(), expression=low.binds(sure))
+    exact = node(this=bound.left, expression=low.binds(bound.value))
+    return exp.Paren(this=exp.And(this=at_all, expression=exp.Paren(this=exp.Or(this=surely, expression=exact))))
+
+
+def _equal_moment(predicate: Compare, bound: TimeBound, low: Lowering) -> exp.Expr:
+    if bound.near is None or predicate.op is Comparison.NOT_EQUAL:
+        return _COMPARISONS[predicate.op](this=bound.left, expression=low.binds(bound.value))
+    first, last = bound.near
+    from_first = exp.GTE(this=_operand(predicate.left, low), expression=low.binds(first))
+    to_last = exp.LT(this=_operand(predicate.left, low), expression=low.binds(last))
+    exact = exp.EQ(this=bound.left, expression=low.binds(bound.value))
+    return exp.Paren(this=exp.And(this=exp.And(this=from_first, expression=to_last), expression=exact))
 
 
 def _never(left: exp.Expr, *, is_equal: bool) -> exp.Expr:
@@ -188,10 +210,9 @@ def _within(predicate: Within, low: Lowering) -> exp.Expr:
     for node, moment in ((exp.GTE, predicate.since), (exp.LT, predicate.until)):
         if moment is None:
             continue
-        bound = low.spec.time_bound(
-            raw(predicate.left, low), _time(predicate.left), moved(moment, hours=-predicate.hours)
-        )
-        sides.append(node(this=bound.left, expression=low.binds(bound.value)))
+        column = raw(predicate.left, low)
+        bound = low.spec.time_bound(column.copy(), _time(predicate.left), moved(moment, hours=-predicate.hours))
+        sides.append(_ordered(node, column, bound, low))
     return sides[0] if len(sides) == 1 else exp.And(this=sides[0], expression=sides[1])
 
 

@@ -141,7 +141,7 @@ def _within(predicate: Within, spec: EngineSpec) -> bool:
 
 
 def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: EngineSpec) -> bool:
-    """Tell whether a moment is compared with the stored column itself, nothing decoded."""
+    """Tell whether a moment is compared with the stored column itself, or with what cannot fail for any value of it."""
     if left.time is None:
         return False
     column = exp.Column(this=exp.Identifier(this=left.name, quoted=True))
@@ -149,7 +149,7 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: Engine
         bound = bound_of(column, left.time, moment)
     except UnsupportedByEngineError:
         return False
-    if bound.left is not column:
+    if bound.left is not column and bound.near is None:
         return False
     if left.kind.is_temporal:
         return left.time.value_kind is left.kind

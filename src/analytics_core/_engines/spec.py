@@ -63,10 +63,16 @@ def _the_node_itself(node: exp.Expr, _kind: ValueKind, _length: int | None) -> t
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBound:
-    """A moment ready to be compared with a column: the left side as it must be written, and the value to bind."""
+    """A moment ready to be compared with a column: the left side as it must be written, and the value to bind.
+
+    `near` are two values that the column itself can be compared with, so that an index serves: what is below the first
+    lies before the moment, what is not below the second lies after it, and between them `left` decides, which cannot
+    fail. None: `left` alone decides.
+    """
 
     left: exp.Expr
     value: BindValue
+    near: tuple[BindValue, BindValue] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

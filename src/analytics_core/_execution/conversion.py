@@ -20,6 +20,7 @@ _NONE = type(None)
 _NO_DAY = re.compile(r"-?infinity|\d{4}-(?:00-\d\d|\d\d-00)(?: .*)?|\d{5,}-.*|.* BC", re.DOTALL)
 """What PostgreSQL writes for infinity and for years beyond 9999 and before 1, MariaDB for days known in part."""
 
+_READ_TEXT = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?:[Zz]|:\d\d(?:\.\d+)?(?:[Zz]|[-+]\d\d:\d\d|\+00)?)?)?")
 _READABLE = (str, int, float, bool, Decimal, date, datetime, time, bytes, list, dict, tuple)
 
 
@@ -153,7 +154,7 @@ def _naive_moment(value: Any) -> datetime | None:
     if isinstance(value, str):
         if _NO_DAY.fullmatch(value):
             return None
-        value = datetime.fromisoformat(value)
+        value = moment_of_text(value)
     elif not isinstance(value, datetime):
         return datetime.combine(value, time.min)
     moment: datetime = value
@@ -161,6 +162,19 @@ def _naive_moment(value: Any) -> datetime | None:
         return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
     except OverflowError:  # a zone that leads out of the calendar
         return None
+
+
+def moment_of_text(text: str) -> datetime:
+    """Return the moment that a text means, with its zone: `Z`, an offset such as `+02:00` behind seconds, or none.
+
+    No other form of ISO 8601 is read: SQLite, which keeps moments as text, would compare it wrongly.
+
+    Raises:
+        ValueError: the text is none of these.
+    """
+    if not _READ_TEXT.fullmatch(text):
+        raise ValueError
+    return datetime.fromisoformat(text)
 
 
 def _as_times(types: frozenset[type], values: Sequence[Any]) -> list[Any]:

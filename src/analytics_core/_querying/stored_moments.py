@@ -15,6 +15,7 @@ from typing import Any, Final
 from analytics_core._compile.plan import QueryPlan, StoredMoment
 from analytics_core._engines.formats import parse_format
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core.errors import UnsupportedByEngineError
 
@@ -93,7 +94,7 @@ def _read_native(value: Any) -> datetime:
 
 
 def _read_iso(value: Any) -> datetime:
-    moment = datetime.fromisoformat(value.strip()) if isinstance(value, str) else _read_native(value)
+    moment = moment_of_text(value.strip()) if isinstance(value, str) else _read_native(value)
     return moment if moment.tzinfo is None else moment.astimezone(UTC).replace(tzinfo=None)
 
 

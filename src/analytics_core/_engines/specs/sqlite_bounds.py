@@ -9,10 +9,10 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes
-from analytics_core._engines.bounds import ceil_day, epoch_bound, epoch_equal, text_bound, text_equal
+from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal
 from analytics_core._engines.formats import TextFormat
 from analytics_core._engines.spec import TimeBound
-from analytics_core._engines.specs.sqlite_time import parse_text_format, part, written_moment, zoned_moment
+from analytics_core._engines.specs.sqlite_time import parse_text_format, part, text_in_utc, written_moment
 from analytics_core._engines.types import TimeEncoding, TimeFormat
 
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
@@ -29,61 +29,47 @@ def sqlite_time_equal(column: exp.Expr, time_format: TimeFormat, moment: datetim
     return _EQUALS[time_format.encoding](column, time_format, moment)
 
 
-def _timestamp_bound(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-    """Bind the shortest text: right for rows stored as dates, with seconds, with fractions, and at midnight with a `T`.
+def _text_bound(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+    """Bind the shortest text: right for days, minutes, seconds and fractions alike, and at midnight for a `T`."""
+    if _is_label(column):
+        return TimeBound(left=column, value=_shortest(moment))
+    is_midnight = moment.time() == time.min
+    return TimeBound(left=text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))
 
-    Inside a day a `T` would sort wrong, so there it is replaced, at the price of an index.
-    """
-    if moment.time() == time.min:
-        return TimeBound(left=column, value=moment.date().isoformat())
-    return TimeBound(left=_blank_for_t(column), value=_shortest(moment))
+
+def _is_label(column: exp.Expr) -> bool:
+    """Tell a bucket, whose text has seconds and no zone."""
+    return isinstance(column, exp.Anonymous) and column.name in ("DATETIME", "STRFTIME")
+
+
+def _near(moment: datetime) -> tuple[str, str] | None:
+    """Return the days before and after which any text is decided, whatever its zone; None where there are none."""
+    try:
+        first, last = moment.date() - timedelta(days=1), moment.date() + timedelta(days=2)
+    except OverflowError:
+        return None
+    return first.isoformat(), last.isoformat()
 
 
 def _shortest(moment: datetime) -> str:
-    text = moment.isoformat(sep=" ")
-    return text.rstrip("0") if moment.microsecond else text
+    if moment.time() == time.min:
+        return moment.date().isoformat()
+    if moment.second or moment.microsecond:
+        text = moment.isoformat(sep=" ")
+        return text.rstrip("0") if moment.microsecond else text
+    return moment.isoformat(sep=" ", timespec="minutes")
 
 
-def _blank_for_t(column: exp.Expr) -> exp.Expr:
-    return nodes.call("REPLACE", column, nodes.text("T"), nodes.text(" "))
-
-
-def _timestamp_equal(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-    """Fill the stored text up to microseconds, so that a date alone equals its midnight; an index is of no use here."""
+def _text_equal(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+    """Fill the text up to microseconds, so that a date alone equals its midnight, and cut what is finer."""
+    if _is_label(column):
+        return TimeBound(left=column, value=moment.isoformat(sep=" "))
+    known = text_in_utc(column, blank=True)
     missing = nodes.call(
-        "SUBSTR", nodes.text(_WHOLE_TEXT), nodes.plus(nodes.call("LENGTH", column.copy()), nodes.number(1))
+        "SUBSTR", nodes.text(_WHOLE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))
     )
-    return TimeBound(left=nodes.joined(_blank_for_t(column), missing), value=_whole(moment))
-
-
-def _whole(moment: datetime) -> str:
-    return moment.isoformat(sep=" ", timespec="microseconds")
-
-
-def _date_bound(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-    day = ceil_day(moment)
-    return TimeBound(left=column, value=day.isoformat() if day else _AFTER_EVERY_DATE)
-
-
-def _date_equal(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
-    is_day = moment.time() == time.min
-    return TimeBound(left=part(column, 1, 10), value=moment.date().isoformat() if is_day else None)
-
-
-def _zoned_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
-    """Compare whole seconds where that is exact, which it is for bounds without a fraction."""
-    if moment.microsecond:
-        return _zoned_equal(column, time_format, moment)
-    return TimeBound(left=zoned_moment(column, time_format), value=moment.isoformat(sep=" "))
-
-
-def _zoned_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
-    """Compare the moment in UTC with its fraction put back: `DATETIME` drops it."""
-    rest = nodes.call("SUBSTR", column.copy(), nodes.number(20))
-    has_fraction = nodes.equal(part(column.copy(), 20, 1), nodes.text("."))
-    fraction = nodes.when((has_fraction, nodes.cast(rest, nodes.Type.DOUBLE)), otherwise=nodes.number(0))
-    digits = nodes.call("SUBSTR", nodes.call("PRINTF", nodes.text("%.6f"), fraction), nodes.number(2))
-    return TimeBound(left=nodes.joined(zoned_moment(column, time_format), digits), value=_whole(moment))
+    whole = part(nodes.joined(known, missing), 1, len(_WHOLE_TEXT))
+    return TimeBound(left=whole, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
 
 
 def _written_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
@@ -118,10 +104,10 @@ def _shown(parsed: TextFormat, moment: datetime) -> str:
 
 _BOUNDS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat, datetime], TimeBound]] = MappingProxyType(
     {
-        TimeEncoding.TIMESTAMP: _timestamp_bound,
-        TimeEncoding.DATE: _date_bound,
-        TimeEncoding.TIMESTAMPTZ: _zoned_bound,
-        TimeEncoding.ISO_TEXT: _zoned_bound,
+        TimeEncoding.TIMESTAMP: _text_bound,
+        TimeEncoding.DATE: _text_bound,
+        TimeEncoding.TIMESTAMPTZ: _text_bound,
+        TimeEncoding.ISO_TEXT: _text_bound,
         TimeEncoding.TEXT: _written_bound,
         TimeEncoding.EPOCH_S: epoch_bound,
         TimeEncoding.EPOCH_MS: epoch_bound,
@@ -129,10 +115,10 @@ _BOUNDS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat, datetime], TimeBo
 )
 _EQUALS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat, datetime], TimeBound]] = MappingProxyType(
     {
-        TimeEncoding.TIMESTAMP: _timestamp_equal,
-        TimeEncoding.DATE: _date_equal,
-        TimeEncoding.TIMESTAMPTZ: _zoned_equal,
-        TimeEncoding.ISO_TEXT: _zoned_equal,
+        TimeEncoding.TIMESTAMP: _text_equal,
+        TimeEncoding.DATE: _text_equal,
+        TimeEncoding.TIMESTAMPTZ: _text_equal,
+        TimeEncoding.ISO_TEXT: _text_equal,
         TimeEncoding.TEXT: _written_equal,
         TimeEncoding.EPOCH_S: epoch_equal,
         TimeEncoding.EPOCH_MS: epoch_equal,

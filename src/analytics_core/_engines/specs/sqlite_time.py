@@ -24,18 +24,31 @@ def sqlite_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return _MOMENTS[time_format.encoding](column, time_format)
 
 
-def _cut_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    """Cut the fraction first: strftime rounds it, before 1970 into the next year."""
-    return part(column, 1, 19)
+def _text_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+    """Return whole seconds in UTC; the fraction is cut first: strftime rounds it, before 1970 into the next year."""
+    return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=part(column, 1, 19))
 
 
-def zoned_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    """Apply a UTC offset at the end of the text, if there is one."""
-    offset = part(column.copy(), -6, 6)
-    without = part(part(column.copy(), 1, nodes.minus(nodes.call("LENGTH", column.copy()), nodes.number(6))), 1, 19)
-    has_offset = exp.Glob(this=nodes.operand(column.copy()), expression=nodes.text("*[+-]??:??"))
-    text = nodes.when((has_offset, nodes.joined(without, offset)), otherwise=part(column, 1, 19))
-    return nodes.call("DATETIME", text)
+def text_in_utc(column: exp.Expr, *, blank: bool) -> exp.Expr:
+    """Return the text of a moment in UTC with its fraction; `blank`: with a blank for a `T`, and without `Z`."""
+    fraction = part(column.copy(), 20, nodes.minus(nodes.call("LENGTH", column.copy()), nodes.number(25)))
+    zoned = nodes.joined(_second_in_utc(column), fraction)
+    if not blank:
+        return nodes.when((_has_offset(column), zoned), otherwise=column)
+    plain = nodes.call("REPLACE", column.copy(), nodes.text("T"), nodes.text(" "))
+    return nodes.when((_has_offset(column), zoned), otherwise=nodes.call("RTRIM", plain, nodes.text("Zz")))
+
+
+def _has_offset(column: exp.Expr) -> exp.Expr:
+    """Tell texts that end with a UTC offset; most are too short for one, which is cheaper to see."""
+    long = exp.GT(this=nodes.call("LENGTH", column.copy()), expression=nodes.number(24))
+    return exp.And(
+        this=long, expression=exp.Glob(this=column.copy(), expression=nodes.text("*[-+][0-9][0-9]:[0-9][0-9]"))
+    )
+
+
+def _second_in_utc(column: exp.Expr) -> exp.Expr:
+    return nodes.call("DATETIME", nodes.joined(part(column.copy(), 1, 19), part(column.copy(), -6, 6)))
 
 
 def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -65,10 +78,10 @@ def _whole(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
     {
-        TimeEncoding.TIMESTAMP: _cut_moment,
-        TimeEncoding.DATE: _cut_moment,
-        TimeEncoding.TIMESTAMPTZ: zoned_moment,
-        TimeEncoding.ISO_TEXT: zoned_moment,
+        TimeEncoding.TIMESTAMP: _text_moment,
+        TimeEncoding.DATE: _text_moment,
+        TimeEncoding.TIMESTAMPTZ: _text_moment,
+        TimeEncoding.ISO_TEXT: _text_moment,
         TimeEncoding.TEXT: written_moment,
         TimeEncoding.EPOCH_S: _epoch_s_moment,
         TimeEncoding.EPOCH_MS: _epoch_ms_moment,

@@ -1,0 +1,139 @@
+"""Moments that SQLite keeps as text, with every zone: equality, lists, bounds and buckets agree with what is shown."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import analytics_core
+
+DAYS = ("2024-01-31", "1969-12-31")
+CLOCKS = ("", " 00:00", "T00:00:00", " 10:30", "T10:30:15", " 10:30:15.5", "T23:59:59.999999", " 00:30:00.000001")
+ZONES = ("", "Z", "+00:00", "+02:00", "-05:30", "+14:00")
+TEXTS = [
+    day + clock + zone
+    for day in DAYS
+    for clock in CLOCKS
+    for zone in ZONES
+    if not zone or clock.count(":") == 2 or (zone == "Z" and clock)  # the forms that are read
+]
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def meant(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    return moment.replace(tzinfo=UTC) if moment.tzinfo is None else moment.astimezone(UTC)
+
+
+MOMENTS = [meant(text) for text in TEXTS]
+
+
+def milliseconds(moment: datetime) -> int:
+    return (moment - EPOCH) // timedelta(milliseconds=1)
+
+
+@pytest.fixture(scope="module", params=["TIMESTAMP", "DATE", "TEXT"])
+def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    file: Path = tmp_path_factory.mktemp("moments") / "moments.db"
+    with closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, ts {request.param})")
+        raw.execute("CREATE INDEX t_ts ON t (ts)")
+        raw.executemany("INSERT INTO t VALUES (?, ?)", enumerate(TEXTS))
+    with analytics_core.connect(f"sqlite:///{file}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        columns = [{"id": c.id, "column_name": c.column_name, "is_dttm": c.column_name == "ts"} for c in made.columns]
+        core.datasets.update(made.id, {"columns": columns, "main_dttm_col": "ts"})
+
+        def ask(query: dict[str, Any]) -> list[dict[str, Any]]:
+            payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
+            rows: list[dict[str, Any]] = core.charts.data(payload).raise_for_error().results[0].data
+            return rows
+
+        yield ask
+
+
+def ids(rows: list[dict[str, Any]]) -> set[int]:
+    return {row["id"] for row in rows}
+
+
+def where(ask: Any, op: str, value: Any) -> set[int]:
+    return ids(ask({"columns": ["id"], "filters": [{"col": "ts", "op": op, "val": value}]}))
+
+
+def test_what_is_shown_is_the_moment_in_utc(asked: Any) -> None:
+    shown = {row["id"]: row["ts"] for row in asked({"columns": ["id", "ts"]})}
+    assert shown == {place: milliseconds(moment) for place, moment in enumerate(MOMENTS)}
+
+
+def test_equality_and_lists_find_every_text_of_a_moment(asked: Any) -> None:
+    for moment in sorted(set(MOMENTS)):
+        same = {place for place, other in enumerate(MOMENTS) if other == moment}
+        assert where(asked, "==", moment.isoformat()) == same
+        assert where(asked, "!=", moment.isoformat()) == set(range(len(TEXTS))) - same
+        assert where(asked, "IN", [moment.isoformat(), "1999-01-01"]) == same
+
+
+def test_a_number_finds_every_text_of_its_millisecond(asked: Any, request: pytest.FixtureRequest) -> None:
+    if request.node.callspec.params["asked"] == "DATE":  # columns of days are compared exactly
+        return
+    for shown in {*map(milliseconds, MOMENTS)}:
+        near = {place for place, other in enumerate(MOMENTS) if milliseconds(other) == shown}
+        assert where(asked, "==", shown) == near
+
+
+def test_bounds_part_the_moments(asked: Any) -> None:
+    bounds = {*MOMENTS, *(moment + timedelta(microseconds=1) for moment in MOMENTS[::7])}
+    for moment in sorted({*bounds, datetime(2024, 1, 31, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)}):
+        after = {place for place, other in enumerate(MOMENTS) if other >= moment}
+        assert where(asked, ">=", moment.isoformat()) == after
+        assert where(asked, "<", moment.isoformat()) == set(range(len(TEXTS))) - after
+    day = {place for place, moment in enumerate(MOMENTS) if moment.date().isoformat() == "2024-01-31"}
+    ranged = {"columns": ["id"], "granularity": "ts", "time_range": "2024-01-31 : 2024-02-01"}
+    assert ids(asked(ranged)) == day
+
+
+@pytest.mark.parametrize(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
+def test_buckets_are_those_of_the_moments(asked: Any, grain: str, size: timedelta) -> None:
+    axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts", "timeGrain": grain}
+    counted = {"expressionType": "SIMPLE", "column": {"column_name": "id"}, "aggregate": "COUNT", "label": "n"}
+    found = {row["ts"]: row["n"] for row in asked({"columns": [axis], "metrics": [counted]})}
+    expected: dict[int, int] = {}
+    for moment in MOMENTS:
+        bucket = milliseconds(moment - (moment - EPOCH) % size)
+        expected[bucket] = expected.get(bucket, 0) + 1
+    assert found == expected
+
+
+@pytest.mark.parametrize("odd", ["2024-01-31 10:30:15+0200", "2024-01-31 10:30+02:00", "20240131T103015", "soon"])
+def test_a_text_that_sqlite_would_compare_wrongly_makes_its_column_text(tmp_path: Path, odd: str) -> None:
+    file = tmp_path / "odd.db"
+    with closing(sqlite3.connect(file)) as raw, raw:
+        raw.execute("CREATE TABLE t (ts TIMESTAMP)")
+        raw.executemany("INSERT INTO t VALUES (?)", [(odd,), ("2024-01-31 10:30:15",)])
+    with analytics_core.connect(f"sqlite:///{file}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [{"columns": ["ts"]}]}
+        rows = core.charts.data(payload).raise_for_error().results[0].data
+    assert [row["ts"] for row in rows] == [odd, "2024-01-31 10:30:15"]
+
+
+def test_an_index_serves_ranges_and_equality(asked: Any, tmp_path: Path) -> None:
+    from tests.support.planning import spec_of, statement
+
+    with closing(sqlite3.connect(":memory:")) as raw:
+        raw.execute('CREATE TABLE "orders" (ordered_at TIMESTAMP, country TEXT, quantity INTEGER)')
+        raw.execute("CREATE INDEX o ON orders (ordered_at)")
+        assert spec_of("sqlite").name == "sqlite"
+        for query in (
+            {"granularity": "ordered_at", "time_range": "2024-01-31T10:00:00 : 2024-02-01"},
+            {"filters": [{"col": "ordered_at", "op": "==", "val": "2024-01-31T10:00:00"}]},
+        ):
+            made = statement({"columns": ["country"], **query}, "sqlite")
+            plan = raw.execute(f"EXPLAIN QUERY PLAN {made.sql}", made.parameters).fetchall()
+            assert "USING INDEX o" in str(plan)
