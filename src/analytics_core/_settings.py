@@ -10,22 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from analytics_core._records.secret import Secret
+from analytics_core._weak_keys import can_be_guessed
 from analytics_core.errors import SettingsError
 from analytics_core.models.dataset_description import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
-_WELL_KNOWN_KEYS = frozenset(
-    {
-        "secret",
-        "changeme",
-        "change_me",
-        "password",
-        "analytics_core",
-        "thisismyscretkey",
-        "your_secret_key_here",
-        "test",
-    }
-)
 _SHORTEST_KEY = 16
 _FUNCTION = re.compile(r"\w+")
 
@@ -36,7 +25,7 @@ def _checked_key(key: str | Secret | None, name: str) -> Secret:
         raise SettingsError(f"Settings.{name} is required; make one with secrets.token_urlsafe(32)")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise SettingsError(f"Settings.{name} is not valid Unicode; make one with secrets.token_urlsafe(32)")
-    if len(text) < _SHORTEST_KEY or text.casefold() in _WELL_KNOWN_KEYS or len(set(text)) < 6:
+    if len(text) < _SHORTEST_KEY or can_be_guessed(text):
         raise SettingsError(f"Settings.{name} is weak; make one with secrets.token_urlsafe(32)")
     return Secret(text)
 

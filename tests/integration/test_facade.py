@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 from tests.support.shop import (
@@ -30,7 +31,14 @@ from tests.support.shop import (
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._engines.registry import EngineRegistry, default_registry
+from analytics_core._records.database import Database
 from analytics_core._records.people import User
+from analytics_core._records.secret import Secret
+from analytics_core._security.policy import Policy
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.sample_data import make_shop
 
@@ -340,3 +348,72 @@ def test_a_clock_that_is_put_back_keeps_nobody_active(tmp_path: Path) -> None:
         clock.advance(timedelta(seconds=2))
         with pytest.raises(errors.ActorRequiredError):
             reader.charts.data(context({"metrics": ["count"]}))
+
+
+# --------------------------------------------------------------------------------------------- what a host hands over
+class Empty:
+    """Is false, and has no length, as many containers that a host may pass are."""
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
+
+class EmptyClock(Empty, FixedClock):
+    """A clock that is false."""
+
+
+class EmptyCache(Empty, MemoryCache):
+    """A cache without entries that is false."""
+
+
+class EmptyRunner(Empty, InlineJobRunner):
+    """A runner without work that is false."""
+
+
+class EmptyPolicy(Empty, Policy):
+    """A policy that is false."""
+
+
+class EmptyBox(Empty, AesGcmSecretBox):
+    """A secret box that is false, and tells how often it was asked to seal."""
+
+    asked = 0
+
+    def seal(self, text: str, *, context: str) -> str:
+        self.asked += 1
+        return super().seal(text, context=context)
+
+
+class EmptyDirectory(Empty):
+    """A directory of one person that is false."""
+
+    def find(self, key: int | str) -> User | None:
+        return User(id=7, username="ann") if key in (7, "ann") else None
+
+
+class EmptyEngines(Empty, EngineRegistry):
+    """A registry that is false."""
+
+
+def test_what_a_host_hands_over_is_used_also_when_it_is_false() -> None:
+    ports: dict[str, Any] = {
+        "clock": EmptyClock(NOW),
+        "cache": EmptyCache(max_bytes=1_000_000, clock=FixedClock(NOW)),
+        "jobs": EmptyRunner(),
+        "policy": EmptyPolicy(),
+        "users": EmptyDirectory(),
+        "engines": EmptyEngines([default_registry().get("sqlite"), default_registry().get("postgresql")]),
+    }
+    box = EmptyBox(Secret(KEY))
+    with AnalyticsCore(Settings(secret_key=KEY), acting_as="ann", secret_box=box, **ports) as core:
+        runtime = core._runtime
+        found = (runtime.clock, runtime.cache, runtime.jobs, runtime.policy, runtime.people, runtime.registry)
+        assert [mine is given for mine, given in zip(found, ports.values(), strict=True)] == [True] * len(found)
+        uri = "postgresql+psycopg://ann:s3cr3t-word@localhost/shop"
+        with runtime.store.unit_of_work() as unit:
+            shop = Database(uuid=str(uuid4()), database_name="shop", engine="postgresql", uri=Secret(uri))
+            unit.databases.add(shop, actor_id=None)
+        assert box.asked > 0

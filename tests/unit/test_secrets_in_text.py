@@ -6,6 +6,7 @@ import copy
 import dataclasses
 import json
 import pickle
+import secrets
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -298,7 +299,27 @@ def test_text_that_cannot_be_sealed_is_not_behind_the_error() -> None:
     assert not told(texts_of(refusal.value))
 
 
-@pytest.mark.parametrize("key", [KEY + "\udcff", "s3cr3t", "", "a" * 40, "ChangeMe"])
+WELL_KNOWN = (
+    *("CHANGE_ME_SECRET_KEY", "CHANGE_ME_TO_A_COMPLEX_RANDOM_SECRET", "thisISaSECRET_1234", "TEST_NON_DEV_SECRET"),
+    *("\\2\\1thisismyscretkey\\1\\2\\e\\y\\y\\h", "\2\1thisismyscretkey\1\2\\e\\y\\y\\h"),
+    *("YOUR_OWN_RANDOM_GENERATED_SECRET_KEY", "USE_YOUR_OWN_SECURE_RANDOM_KEY", "your-256-bit-secret"),
+    *(
+        "test-guest-secret-change-me",
+        "test-secret-change-me",
+        "django-insecure-8$k2!x_0q9",
+        "analytics_core_secret_key",
+    ),
+    *(
+        "secretsecretsecret",
+        "super-secret-key-2024",
+        "0123456789abcdef" * 2,
+        "abcdefghijklmnopqrstuvwxyz",
+        "abcdef" * 6,
+    ),
+)
+
+
+@pytest.mark.parametrize("key", [KEY + "\udcff", "s3cr3t", "", "a" * 40, "ChangeMe", *WELL_KNOWN])
 def test_a_weak_key_is_refused_as_a_present_and_as_a_previous_one_and_not_repeated(key: str) -> None:
     for options in ({"secret_key": key}, {"secret_key": KEY, "previous_secret_keys": (key,)}):
         with pytest.raises(errors.SettingsError, match="secret_key") as refusal:
@@ -306,6 +327,12 @@ def test_a_weak_key_is_refused_as_a_present_and_as_a_previous_one_and_not_repeat
         assert not told(texts_of(refusal.value))
         assert not key or key not in texts_of(refusal.value)
     assert Settings(secret_key=KEY, previous_secret_keys=(KEY + "-older",)).older_keys == (Secret(KEY + "-older"),)
+
+
+@pytest.mark.parametrize("make", [lambda: secrets.token_urlsafe(32), lambda: secrets.token_hex(16)])
+def test_a_random_key_starts_and_so_does_a_sentence(make: Callable[[], str]) -> None:
+    for key in (*(make() for _ in range(200)), "correct horse battery staple", "a-key-of-these-tests-5f1c9e"):
+        assert Settings(secret_key=key).key == Secret(key)
 
 
 def test_a_stack_trace_with_local_variables_tells_no_key(world: GuestWorld) -> None:

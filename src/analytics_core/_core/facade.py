@@ -112,26 +112,25 @@ class AnalyticsCore:
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        clock = clock or SystemClock()
-        registry = engines or default_registry()
-        box = secret_box or AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
+        clock = SystemClock() if clock is None else clock
+        registry = default_registry() if engines is None else engines
+        box = secret_box
+        if box is None:
+            box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
         store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
         connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
-        runner = jobs or ThreadJobRunner(
-            workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database
-        )
         parts = Parts(
             settings=settings,
             clock=clock,
             store=store,
             cache=_cache_of(cache, settings, clock),
-            jobs=runner,
+            jobs=_runner_of(settings) if jobs is None else jobs,
             connector=connector,
             registry=registry,
-            policy=policy or Policy(),
+            policy=Policy() if policy is None else policy,
             row_filters=row_filters,
             allowed_files=allowed_files,
-            people=users or StoredUserDirectory(store),
+            people=StoredUserDirectory(store) if users is None else users,
         )
         self._bind(build_runtime(parts), acting_as)
 
@@ -364,6 +363,10 @@ def _cache_of(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
     if cache is None:
         return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
     return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
+
+
+def _runner_of(settings: Settings) -> JobRunner:
+    return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
 
 
 def _refuse_second_start(unit: UnitOfWork) -> None:

@@ -76,7 +76,7 @@ class Connections:
         engine: sa.Engine = self._connector.engine(database, identity=identity)
         sent = Sent(sql=sql, names=tuple(names), url=engine.url)
         loan = _Loan(engine=engine, spec=spec, work=work, timeout_s=timeout_s, sent=sent)
-        token = cancel or CancelToken()
+        token = CancelToken() if cancel is None else cancel
         pending = self._calls.start(loan.outcome)
         token.attach(loan.stopper)
         try:

@@ -66,7 +66,7 @@ class Reflector:
         self, connector: Connector, *, specs: Callable[[str], EngineSpec] | None = None, timeout_s: float = 60.0
     ) -> None:
         self._connections = Connections(connector)
-        self._specs = specs or default_registry().get
+        self._specs = default_registry().get if specs is None else specs
         self._timeout_s = timeout_s
 
     def schemas(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:

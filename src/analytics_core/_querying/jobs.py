@@ -183,7 +183,7 @@ class JobBook:
         self._runner = runner
         self._max_jobs = max_jobs
         self._max_bytes = max_bytes
-        self._result_url = result_url or "/api/v1/chart/data/{}".format
+        self._result_url = "/api/v1/chart/data/{}".format if result_url is None else result_url
         self._channel_id = secrets.token_urlsafe(16)
         self._lock = forkable_lock()
         self._jobs: OrderedDict[str, Job] = OrderedDict()
