@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import Any
 
 import pytest
-from tests.support.planning import condition, plan, view_of
+from tests.support.planning import condition, plan, statement, view_of
 
 from analytics_core._compile.plan import (
     AnyOf,
@@ -130,6 +130,21 @@ def test_patterns(op: str, fold_case: bool, negated: bool) -> None:
 def test_a_pattern_may_be_a_number_also_on_a_column_of_numbers() -> None:
     assert condition(item("quantity", "LIKE", 5)) == Match(QUANTITY, "5")
     assert condition(item("quantity", "LIKE", "5%")) == Match(QUANTITY, "5%")
+
+
+@pytest.mark.parametrize("column", ["weight", "is_paid"])
+def test_a_pattern_needs_a_column_that_all_engines_write_alike(column: str) -> None:
+    with pytest.raises(FilterValueError, match="differs by engine"):
+        condition(item(column, "LIKE", "1%"))
+
+
+@pytest.mark.parametrize("letter", ["\u0130", "\u1e9e", "\u1c90", "\u2d00", "\u212a"])
+def test_a_letter_whose_case_mariadb_does_not_fold_is_refused_there(letter: str) -> None:
+    payload = {"metrics": ["orders"], "filters": [item("city", "ILIKE", f"a{letter}%")]}
+    with pytest.raises(FilterValueError, match="does not fold"):
+        statement(payload, "mysql")
+    assert statement(payload, "postgresql").sql
+    assert statement({"metrics": ["orders"], "filters": [item("city", "ILIKE", "ÉßжΣ%")]}, "mysql").sql
 
 
 @pytest.mark.parametrize("value", [True, ["a", "b"], []])

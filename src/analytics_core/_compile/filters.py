@@ -245,6 +245,10 @@ def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
     single = cleaned(_single(target, op, value))
     if isinstance(single, bool) or not isinstance(single, str | int | float):
         raise FilterValueError(f"filter on {target.label!r}: {op.value} needs a text pattern, for example 'Bo%'")
+    if target.kind in (ValueKind.FLOAT, ValueKind.BOOLEAN):
+        raise FilterValueError(
+            f"filter on {target.label!r}: {op.value} needs text; how a {target.kind.value} is written differs by engine"
+        )
     fold_case, negated = _LIKES[op]
     pattern = str(convert(single, ValueKind.TEXT, column=target.label))
     return Match(target.expr, pattern, fold_case=fold_case, negated=negated)

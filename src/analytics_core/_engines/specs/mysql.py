@@ -6,8 +6,10 @@ UTC. MySQL 8 has no `utf8mb4_nopad_bin`: give `mysql_spec` its `utf8mb4_0900_bin
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
+from typing import Final
 
 from sqlglot import exp
 
@@ -24,6 +26,7 @@ from analytics_core._engines.partitions import MYSQL_PARTITIONS
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import MYSQL, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
 
 MARIADB_COLLATION = "utf8mb4_nopad_bin"
@@ -200,7 +203,24 @@ def _as_double(node: exp.Expr) -> exp.Expr:
     return nodes.cast(node, Type.DOUBLE)
 
 
+_FOLDED: Final = re.compile(
+    "[\\u0041-\\u012f\\u0131-\\u017f\\u0386-\\u03ce\\u0400-\\u045f\\u0490\\u0491\\u0531-\\u0586]"
+)
+"""Letters whose case MariaDB folds as the other engines do, as measured; later ones it leaves as they are."""
+
+
+def _refuse_unfolded(pattern: str) -> None:
+    for letter in pattern:
+        if letter.lower() != letter.upper() and not _FOLDED.match(letter):
+            raise FilterValueError(
+                f"ILIKE: MariaDB does not fold the case of {letter!r}; use LIKE, or leave the letter out"
+            )
+
+
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
+    if fold_case:
+        _refuse_unfolded(pattern)
+
     def match(value: exp.Expr) -> exp.Expr:
         sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
         return exp.Like(this=nodes.operand(sides[0]), expression=nodes.collate(sides[1], _PATTERN_COLLATION))
