@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from functools import partial
 from types import MappingProxyType
 from typing import Final
 
@@ -254,9 +255,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
     def text_key(node: exp.Expr) -> exp.Expr:
         return nodes.collate(_as_utf8(node), collation)
 
-    def text_value(node: exp.Expr) -> exp.Expr:
-        return nodes.collate(node, collation)
-
+    text_value = partial(nodes.collate, name=collation)
     return EngineSpec(
         name="mysql",
         label="MariaDB or MySQL",
