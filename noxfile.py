@@ -1,4 +1,4 @@
-"""The project's checks. `nox` runs them all but attacks and bench; `nox -s tests` runs one.
+"""The project's checks. `nox` runs them all but attacks, bench and faults; `nox -s tests` runs one.
 
 Each session makes its own environment. `.ci/run` makes one environment for all of them and calls
 `nox --no-venv`; sessions then install nothing.
@@ -96,3 +96,10 @@ def bench(session: nox.Session) -> None:
     _install(session, ENGINES)
     folders = [str(SHARED / "bench"), "--forecast", str(SHARED / "forecast")]
     session.run("python", "-m", "benchmarks", *folders, *session.posargs)
+
+
+@nox.session
+def faults(session: nox.Session) -> None:
+    """Try the library under faults: servers that hang or die, caches, forks, Ctrl-C, a full disk, a clock put back."""
+    _install(session, ENGINES)
+    session.run("python", "-m", "tests.faults", *session.posargs)

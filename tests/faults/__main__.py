@@ -1,0 +1,54 @@
+"""Tries the library under faults: `python -m tests.faults [PART OF A NAME]`; prints a table, fails unless all is clean.
+
+Ends only servers and children that it started itself.
+"""
+
+from __future__ import annotations
+
+import logging
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+from tests.faults import processes, servers
+from tests.faults.tally import Tally, print_table
+
+Scenario = Callable[[Path], Tally]
+
+
+def on(kind: str) -> dict[str, Scenario]:
+    """Return the scenarios of one kind of server."""
+    return {
+        f"hung {kind}": lambda _folder: servers.hung_databases(kind),
+        f"killed {kind}": lambda _folder: servers.stopped_and_killed_databases(kind),
+        f"store {kind}": lambda folder: servers.stores(kind, folder),
+    }
+
+
+SCENARIOS: dict[str, Scenario] = {
+    "cache": processes.caches,
+    "fork": processes.forks,
+    "interrupt": processes.interrupts,
+    "disk": processes.full_disk,
+    "clock": processes.clock_put_back,
+    "jobs": servers.jobs,
+    **on("postgresql"),
+    **on("mysql"),
+}
+
+
+def main(chosen: str = "") -> int:
+    """Run the scenarios whose names hold `chosen`; 0 when all are clean."""
+    logging.disable(logging.CRITICAL)
+    tallies = []
+    for name, scenario in SCENARIOS.items():
+        if chosen in name:
+            with tempfile.TemporaryDirectory() as folder:
+                tallies.append(scenario(Path(folder)))
+    print_table(tallies)
+    return 0 if tallies and all(tally.is_clean for tally in tallies) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))
