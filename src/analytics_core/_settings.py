@@ -75,6 +75,8 @@ class Settings:
             own list; what the engine's deny-list names stays refused.
         max_in_values: members of one IN list.
         max_queries_per_context: queries that one query context may hold.
+        max_items_per_list: columns, metrics, filters, sort keys, post-processing steps and annotation layers that one
+            query may name, each.
         max_time_offsets: ranges that one query may be compared with (`time_offsets`); one named twice counts once.
         max_annotation_layers: annotation layers with data that one query may name.
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
@@ -117,6 +119,7 @@ class Settings:
     allowed_functions: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     max_in_values: int = 50_000
     max_queries_per_context: int = 100
+    max_items_per_list: int = 1_000
     max_time_offsets: int = 20
     max_annotation_layers: int = 50
     max_annotations: int = 10_000
@@ -141,7 +144,7 @@ class Settings:
         object.__setattr__(self, "previous_secret_keys", older)
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
-            *("max_annotations", "max_queries_per_context", "form_data_keep_s"),
+            *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
         )
         for name in positive:
             if getattr(self, name) < 1:

@@ -108,6 +108,9 @@ def test_template_parameters_of_the_dataset_are_used(core: Any) -> None:
     assert rows(core, {"metrics": ["count"]}, dataset=dataset) == [(len(ORDERS),)]
     core.datasets.update(dataset, {"template_params": '{"least": 3}'})
     assert rows(core, {"metrics": ["count"]}, dataset=dataset) == [(count(lambda row: row["quantity"] >= 3),)]
+    core.datasets.update(dataset, {"template_params": '{"least": 3, "least": 1}'})
+    with pytest.raises(errors.TemplateError, match="template_params names a key twice"):
+        rows(core, {"metrics": ["count"]}, dataset=dataset)
 
 
 def test_templates_know_who_asks_and_answers_are_not_shared(engine: str, tmp_path_factory: Any) -> None:

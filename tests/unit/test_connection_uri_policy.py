@@ -53,6 +53,14 @@ def test_other_drivers_are_refused(uri: str, tmp_path: Path) -> None:
     assert caught.value.status == 422
 
 
+@pytest.mark.parametrize("port", [0, 65_536, 99_999_999])
+def test_a_port_that_no_server_has_is_refused(port: int) -> None:
+    for engine in ("postgresql", "mysql"):
+        with pytest.raises(ConnectionUriError, match="needs a port from 1 to 65535"):
+            check(f"{engine}://h:{port}/d")
+        assert check(f"{engine}://h:65535/d").url.port == 65_535
+
+
 def test_a_host_may_allow_one_more_driver() -> None:
     assert check("mysql+mysqldb://h/d", allowed_drivers=frozenset({"mysqldb"})).url.drivername == "mysql+mysqldb"
     assert check("mysql+mysqldb://h/d", allowed_drivers=frozenset({"mysql+mysqldb"})).url.drivername == "mysql+mysqldb"

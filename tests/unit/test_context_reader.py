@@ -78,3 +78,55 @@ def test_a_context_with_more_queries_than_allowed_is_refused_however_it_is_given
     for payload in (many, json.dumps(many), json.dumps(many).encode(), parse_query_context(many)):
         with pytest.raises(LimitError, match=r"2 queries at most \(Settings.max_queries_per_context\), not 3"):
             reader.read(payload)
+
+
+LISTS: dict[str, Any] = {
+    "annotation_layers": {"name": "x", "annotationType": "FORMULA", "value": "x", "show": True, "showMarkers": True},
+    "columns": {"label": "x", "sqlExpression": "id"},
+    "filters": {"col": "id", "op": "==", "val": 1},
+    "groupby": "id",
+    "metrics": {"expressionType": "SQL", "sqlExpression": "COUNT(*)", "label": "x"},
+    "orderby": ["id", True],
+    "post_processing": {"operation": "cum", "options": {}},
+    "series_columns": "id",
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name: str) -> None:
+    reader = ContextReader(most_queries=5, most_items=3)
+    assert reader.read({"queries": [{name: [LISTS[name]] * 3}]}).context.queries
+    many: dict[str, Any] = {"queries": [{"columns": ["id"]}, {name: [LISTS[name]] * 4}]}
+    for payload in (many, json.dumps(many), parse_query_context(many)):
+        with pytest.raises(LimitError, match=r"has 4 items; at most 3 are allowed \(Settings.max_items_per_list\)"):
+            reader.read(payload)
+
+
+@pytest.mark.parametrize(
+    ("payload", "message"),
+    [
+        ({"datasource": {"id": 1, "type": "table"}}, "name at least one query"),
+        ({"datasource": {"id": 1, "type": "table"}, "queries": []}, "name at least one query"),
+        ({"form_data": {}}, "name at least one query"),
+        ({}, "name at least one query"),
+        ({"form_data": {"viz_type": "table", "datasource": "1__table"}}, "form data alone cannot be answered yet"),
+    ],
+)
+def test_a_context_that_asks_nothing_is_refused(payload: dict[str, Any], message: str) -> None:
+    for asked in (payload, json.dumps(payload), parse_query_context(payload)):
+        with pytest.raises(PayloadError, match=message):
+            ContextReader(most_queries=5).read(asked)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"queries": [{"columns": ["a"]}], "queries": [{"columns": ["b"]}]}',
+        '{"queries": [{"filters": [{"col": "a", "op": "==", "val": 1, "val": 2}]}]}',
+        '{"queries": [{"columns": ["a"]}], "form_data": {"x": {"y": 1, "y": 1}}}',
+    ],
+)
+def test_json_with_a_key_twice_is_refused(text: str) -> None:
+    for payload in (text, text.encode()):
+        with pytest.raises(PayloadError, match="names a key twice"):
+            ContextReader(most_queries=5).read(payload)

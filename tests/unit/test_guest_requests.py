@@ -220,7 +220,6 @@ def test_any_other_change_of_the_query_is_refused_with_its_place(
         ({"result_format": "csv"}, "result_format"),
         ({"datasource": {"id": 2, "type": "table"}}, "datasource"),
         ({"datasource": {"id": 1, "type": "query"}}, "datasource"),
-        ({"queries": []}, "queries"),
         ({"queries": [QUERY, QUERY]}, "queries"),
         ({"something_new": 1}, "something_new"),
         ({"form_data": {"slice_id": 1, "metrics": ["count"]}}, "form_data.metrics"),
@@ -522,3 +521,8 @@ def test_a_filter_opens_no_dataset_of_which_no_chart_is_drawn(own: GuestWorld) -
     assert own.admin.dashboards.filter_values(1, "spy").results[0].data == [{"word": "hidden-word"}]
     with pytest.raises(errors.DatasetAccessError):
         own.guest(None).dashboards.filter_values(1, "spy")
+
+
+def test_a_context_without_queries_is_refused(world: GuestWorld) -> None:
+    with pytest.raises(errors.PayloadSchemaError, match="name at least one query"):
+        world.guest().charts.data(context({}, form_data={"slice_id": 1}) | {"queries": []})

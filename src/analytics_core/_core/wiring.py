@@ -107,7 +107,7 @@ def build_runtime(parts: Parts) -> Runtime:
         people=parts.people,
         guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
-        contexts=ContextReader(most_queries=settings.max_queries_per_context),
+        contexts=ContextReader(most_queries=settings.max_queries_per_context, most_items=settings.max_items_per_list),
         queries=queries,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_book=JobBook(runner=parts.jobs, max_bytes=settings.jobs_max_bytes),

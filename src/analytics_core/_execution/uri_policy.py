@@ -56,6 +56,7 @@ _POOL_BOUNDS: Mapping[str, tuple[int, int]] = MappingProxyType(
 )
 _FILE_ENGINES = frozenset({"sqlite", "duckdb"})
 _MEMORY = ":memory:"
+_LARGEST_PORT = 65_535
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +95,8 @@ def check_uri(
     spec = _known_spec(parsed, specs)
     url = parsed.set(drivername=_checked_driver(parsed, spec, settings))
     _check_options(url.query, spec)
+    if url.port is not None and not 1 <= url.port <= _LARGEST_PORT:
+        raise _error(spec, f"needs a port from 1 to {_LARGEST_PORT}")
     if spec.name not in _FILE_ENGINES:
         return CheckedUri(url=url, spec=spec)
     if url.host or url.username or url.password:

@@ -9,11 +9,15 @@ from typing import Any
 
 from analytics_core._memo import Memo
 from analytics_core._records.chart import Chart
-from analytics_core.errors import LimitError, QueryError
+from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import parse_query_context
-from analytics_core.models.query import ChartDataQueryContext
+from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 Payload = Mapping[str, Any] | str | bytes | ChartDataQueryContext
+_SHAPE = "ChartDataQueryContextSchema"
+_LISTS = (
+    *("annotation_layers", "columns", "filters", "groupby", "metrics", "orderby", "post_processing", "series_columns"),
+)
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
 
@@ -31,14 +35,16 @@ class ContextReader:
 
     Args:
         most_queries: queries that one context may hold.
+        most_items: items that each list of a query may hold: columns, metrics, filters, steps and so on.
     """
 
-    def __init__(self, *, most_queries: int) -> None:
+    def __init__(self, *, most_queries: int, most_items: int = 1_000) -> None:
         self._most_queries = most_queries
+        self._most_items = most_items
         self._known: Memo[bytes, ReadContext] = Memo()
 
     def read(self, payload: Payload) -> ReadContext:
-        """Return the context of a payload; PayloadError when it is none, LimitError when it has too many queries."""
+        """Return the context of a payload; PayloadError for none or nothing asked, LimitError for too much."""
         if isinstance(payload, ChartDataQueryContext):
             return ReadContext(context=self._bounded(payload), digest=None)
         encoded = _encoded(payload)
@@ -59,7 +65,26 @@ class ContextReader:
                 f"queries: a query context may hold {self._most_queries} queries at most "
                 f"(Settings.max_queries_per_context), not {len(context.queries)}"
             )
+        if not context.queries:
+            raise PayloadSchemaError(shape=_SHAPE, problems=[_nothing_asked(context)])
+        for position, query in enumerate(context.queries):
+            self._check_lists(query, position)
         return context
+
+    def _check_lists(self, query: ChartDataQueryObject, position: int) -> None:
+        for name in _LISTS:
+            count = len(getattr(query, name) or ())
+            if count > self._most_items:
+                raise LimitError(
+                    f"queries.{position}.{name} has {count} items; at most {self._most_items} are allowed "
+                    "(Settings.max_items_per_list)"
+                )
+
+
+def _nothing_asked(context: ChartDataQueryContext) -> Problem:
+    if context.form_data:
+        return Problem(path="queries", message="form data alone cannot be answered yet; name at least one query")
+    return Problem(path="queries", message='name at least one query, for example {"metrics": ["count"]}')
 
 
 def stored_context(chart: Chart) -> str:

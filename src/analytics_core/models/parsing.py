@@ -64,12 +64,26 @@ def _read_json(payload: str | bytes | bytearray, shape: str) -> Mapping[str, Any
     if not isinstance(payload, str | bytes | bytearray):
         raise PayloadFormatError(f"{shape}: a payload is a mapping or JSON text, not {type(payload).__name__}")
     try:
-        content = json.loads(payload, parse_constant=_refuse_constant)
+        content = json.loads(payload, parse_constant=_refuse_constant, object_pairs_hook=object_once)
+    except RepeatedKeyError:
+        raise PayloadFormatError(f"{shape}: the payload names a key twice in one object") from None
     except (ValueError, RecursionError):
         raise PayloadFormatError(f"{shape}: the payload is not valid JSON") from None
     if not isinstance(content, dict):
         raise PayloadFormatError(f"{shape}: a payload is one JSON object")
     return content
+
+
+class RepeatedKeyError(ValueError):
+    """A JSON object names a key twice; parsers differ in which of them counts."""
+
+
+def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Return a JSON object, for `json.loads(object_pairs_hook=...)`; RepeatedKeyError when a key stands twice."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise RepeatedKeyError
+    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:
