@@ -310,3 +310,9 @@ def test_arrow_and_list_columns_give_the_same_answer() -> None:
     values = {"s": ["x", None], "n": [1, 2], "t": [datetime(2024, 1, 1), None]}
     arrow = {name: pa.chunked_array([held]) for name, held in values.items()}
     assert answer_of(result_of(arrow)).to_payload() == answer_of(result_of(values)).to_payload()
+
+
+def test_the_notebook_table_tells_what_was_not_read() -> None:
+    page = answer_of(result_of({"a": [1]}, notes=("kept but not read: limit, <order_by>",)))._repr_html_()
+    assert "<li>kept but not read: limit, &lt;order_by&gt;</li>" in page
+    assert "<ul>" not in answer_of(result_of({"a": [1]}))._repr_html_()

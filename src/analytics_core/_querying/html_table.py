@@ -17,7 +17,7 @@ _SHOWN_CHARACTERS: Final = 200
 
 
 def results_html(results: Sequence[QueryResult]) -> str:
-    """Return one table for each result: its first rows, and below how many there are and which limit cut them."""
+    """Return one table for each result: its first rows, and below how many there are, what cut them, and notes."""
     return "".join(_result_html(result) for result in results)
 
 
@@ -33,7 +33,8 @@ def _result_html(result: QueryResult) -> str:
         for row in islice(frame.rows(), SHOWN_ROWS)
     )
     table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    return f"{table}<p>{escape(_below(result))}</p>"
+    notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
+    return f"{table}<p>{escape(_below(result))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
 
 
 def _cell(text: str) -> str:
