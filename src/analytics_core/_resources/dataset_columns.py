@@ -140,7 +140,9 @@ Part = TypeVar("Part", DatasetColumn, DatasetMetric)
 
 def _with_part(parts: Sequence[Part], stored: Part | None, changed: Part) -> tuple[Part, ...]:
     kept: list[Part] = [changed if part is stored else part for part in parts]
-    return tuple(kept if stored is not None else [*kept, changed])
+    if stored is None:
+        kept.append(changed)
+    return tuple(kept)
 
 
 def _kept_by_item(
