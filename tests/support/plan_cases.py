@@ -24,6 +24,11 @@ _BY_TS = {
     "mysql": (r"\bix_ts\b", r"events,ALL"),
     "sqlite": (r"USING INDEX ix_ts", r"TEMP B-TREE FOR ORDER BY$"),
 }
+_BY_PRODUCT = {
+    "postgresql": (r"ix_product", r"Seq Scan"),
+    "mysql": (r"\bix_product\b", r"events,ALL"),
+    "sqlite": (r"USING INDEX ix_product", r"SCAN events"),
+}
 _HASHED = {
     "postgresql": (r"Hash", r"Nested Loop"),
     "duckdb": (r"HASH_JOIN", r"NESTED_LOOP|BLOCKWISE"),
@@ -133,6 +138,18 @@ CASES = (
         query=_raw(("ts", False), filters=[_MARCH]),
         expert=_page("ts DESC, id DESC", where=_IN_MARCH),
         shows=_BY_TS,
+    ),
+    Case(
+        name="rows of a product",
+        query=_raw(("id", True), filters=[{"col": "product", "op": "==", "val": "Product-0007 é"}]),
+        expert=_page("id", where="product = 'Product-0007 é'"),
+        shows=_BY_PRODUCT,
+    ),
+    Case(
+        name="rows of two products",
+        query=_raw(("id", True), filters=[{"col": "product", "op": "IN", "val": ["Product-0007 é", "Product-0011 é"]}]),
+        expert=_page("id", where="product IN ('Product-0007 é', 'Product-0011 é')"),
+        shows=_BY_PRODUCT,
     ),
     Case(name="first rows by key", query=_raw(), expert=_page("id", where="1 = 1")),
     Case(name="countries", query=_countries(), expert=_by_country("1 = 1")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analytics_core._compile.binds import MARK
 from analytics_core._compile.fragments import FragmentNames
@@ -153,7 +153,8 @@ def time_format(column: DatasetColumn, kind: ValueKind) -> TimeFormat | None:
     if not (column.is_dttm or kind.is_temporal):
         return None
     if kind.is_temporal:
-        return native_format(kind)
+        found = native_format(kind)
+        return replace(found, strftime=column.python_date_format or None) if found else None
     match column.python_date_format:
         case "epoch_s":
             return TimeFormat(encoding=TimeEncoding.EPOCH_S, value_kind=kind)

@@ -83,7 +83,20 @@ def _compare(predicate: Compare, low: Lowering) -> exp.Expr:
         if not kind.is_numeric and kind is not ValueKind.TEXT:
             left = low.spec.as_text(left) if kind is ValueKind.OTHER else left
         right = low.spec.text_equal(right) if predicate.op in _EQUALITIES else low.spec.text_order(right)
-    return _COMPARISONS[predicate.op](this=left, expression=right)
+    exact = _COMPARISONS[predicate.op](this=left, expression=right)
+    if predicate.op is not Comparison.EQUAL or not _needs_plain(predicate.left, low):
+        return exact
+    return exp.And(this=exp.EQ(this=left.copy(), expression=low.binds(predicate.value)), expression=exact)
+
+
+def _needs_plain(expr: PlanExpr, low: Lowering) -> bool:
+    """Tell whether only an equality by the column's own collation finds its rows by an index.
+
+    Equal texts are equal by every collation: said beside the exact equality it takes no row away.
+    """
+    if not low.spec.searches_by_own_collation or not isinstance(expr, ColumnExpr) or expr.kind is not ValueKind.TEXT:
+        return False
+    return expr.leads_index and not expr.is_by_code_point
 
 
 def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:
@@ -158,6 +171,9 @@ def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
         if _kind(predicate.left) is ValueKind.OTHER and isinstance(predicate.values[0], str):
             left = low.spec.as_text(left)
         member = low.spec.in_list(left, predicate.values, _kind(predicate.left), low.binds)
+        if not predicate.negated and _needs_plain(predicate.left, low):
+            plain = exp.In(this=left.copy(), expressions=[low.binds(value) for value in predicate.values])
+            member = exp.And(this=plain, expression=member)
     else:
         member = None
     return _with_null(predicate, member, low)

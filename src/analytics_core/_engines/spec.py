@@ -132,6 +132,7 @@ class EngineSpec:
         hashed_equal: (left, right, kind) -> a condition that null-safe equality implies and that a join can hash, for
             engines that cannot hash null-safe equality itself.
         code_point_collations: those of columns whose text needs no `text_key`: it compares by code point as it is.
+        searches_by_own_collation: whether an index of text serves no comparison by code point.
         splits_nulls: whether an order that needs NULLs last cannot be read off an index, and two branches can.
         unsortable_kinds: of these kinds some types have no order at all on the engine.
         tie_keys: (node, kind, length) -> the sort keys that tell any two values of a column apart; `length` is the most
@@ -185,6 +186,7 @@ class EngineSpec:
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
     hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
     code_point_collations: frozenset[str] = frozenset()
+    searches_by_own_collation: bool = False
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})
     tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = _the_node_itself

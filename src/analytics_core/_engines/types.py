@@ -63,7 +63,9 @@ class TimeEncoding(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeFormat:
-    """The encoding of a temporal column; `strftime` is set for TEXT only (also for numbers written as %Y or %Y%m%d).
+    """The encoding of a temporal column; `strftime` is set for TEXT (also for numbers written as %Y or %Y%m%d).
+
+    For native encodings it is what the dataset says of a column of such a type, for engines that keep moments as text.
 
     `value_kind` is the stored kind: TEXT and epoch formats may sit in text or integer columns.
     """

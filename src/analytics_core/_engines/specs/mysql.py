@@ -290,6 +290,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         tie_keys=_tie_keys,
         code_point_collations=frozenset({collation}),
         splits_nulls=True,
+        searches_by_own_collation=True,
         null_safe_equal=operators.null_safe_equal,
         number_range=range_reader(_BITS, bit_fields=True),
         fence=fences.limited(2**64 - 1),

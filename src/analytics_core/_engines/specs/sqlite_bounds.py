@@ -12,7 +12,7 @@ from analytics_core._engines import nodes
 from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal
 from analytics_core._engines.formats import TextFormat
 from analytics_core._engines.spec import TimeBound
-from analytics_core._engines.specs.sqlite_time import parse_text_format, part, text_in_utc, written_moment
+from analytics_core._engines.specs.sqlite_time import WHOLE_ISO, parse_text_format, part, text_in_utc, written_moment
 from analytics_core._engines.types import TimeEncoding, TimeFormat
 
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
@@ -29,9 +29,9 @@ def sqlite_time_equal(column: exp.Expr, time_format: TimeFormat, moment: datetim
     return _EQUALS[time_format.encoding](column, time_format, moment)
 
 
-def _text_bound(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+def _text_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Bind the shortest text: right for days, minutes, seconds and fractions alike, and at midnight for a `T`."""
-    if _is_label(column):
+    if _is_label(column) or time_format.strftime in WHOLE_ISO:
         return TimeBound(left=column, value=_shortest(moment))
     is_midnight = moment.time() == time.min
     return TimeBound(left=text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))

@@ -24,8 +24,14 @@ def sqlite_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return _MOMENTS[time_format.encoding](column, time_format)
 
 
-def _text_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+WHOLE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
+"""The formats that SQLite reads and writes itself, without a fraction."""
+
+
+def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return whole seconds in UTC; the fraction is cut first: strftime rounds it, before 1970 into the next year."""
+    if time_format.strftime in WHOLE_ISO:
+        return column
     return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=part(column, 1, 19))
 
 
@@ -53,6 +59,8 @@ def _second_in_utc(column: exp.Expr) -> exp.Expr:
 
 def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
+    if time_format.strftime in WHOLE_ISO:
+        return column
     return iso_text(column, parse_text_format(time_format), part)
 
 
