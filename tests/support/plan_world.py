@@ -23,6 +23,7 @@ _TYPES = {
     ),
     "mysql": ("INTEGER", "DATETIME(6)", "VARCHAR(64)", "VARCHAR(64)", "INTEGER", "BIGINT", "DOUBLE", "DOUBLE"),
 }
+NOT_NULL = ("product", "tenant", "quantity")
 INDEXES = ("ts", "country", "product", "tenant")
 
 
@@ -33,7 +34,8 @@ def load(url: str, rows: int, folder: Path) -> None:
 
 
 def _definition(engine: str) -> str:
-    listed = ", ".join(f"{name} {kind}" for name, kind in zip(COLUMNS, _TYPES[engine], strict=True))
+    pairs = zip(COLUMNS, _TYPES[engine], strict=True)
+    listed = ", ".join(f"{name} {kind}{' NOT NULL' if name in NOT_NULL else ''}" for name, kind in pairs)
     return f"CREATE TABLE {TABLE} ({listed}, PRIMARY KEY (id))"
 
 

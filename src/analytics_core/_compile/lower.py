@@ -16,7 +16,14 @@ from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fence import fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.labels import aliases
 from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
-from analytics_core._compile.lower_order import order_keys, set_limit, split_select, splits_nulls
+from analytics_core._compile.lower_order import (
+    apart_select,
+    order_keys,
+    set_limit,
+    sorts_apart,
+    split_select,
+    splits_nulls,
+)
 from analytics_core._compile.lower_predicate import conjunction
 from analytics_core._compile.lower_source import lower_source, lower_where
 from analytics_core._compile.lowering import Lowering
@@ -63,6 +70,8 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
         select = split_select(plan, low, _select, rows=rows)
+    elif not plan.count_rows and sorts_apart(plan, low):
+        select = apart_select(plan, low, _select, rows=rows)
     else:
         select = _select(plan, low)
         set_limit(select, rows=rows, offset=plan.limit.offset)

@@ -83,7 +83,6 @@ def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
     `select` gives the SELECT of a part.
     """
     name = "not_null" if low.alias.casefold() != "not_null" else "not_null_"
-    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
     end = rows + plan.limit.offset
     known = replace(plan.order[0], nullable=False)
     full = _part(plan, low, select, (known, *plan.order[1:]), is_null=False)
@@ -96,33 +95,70 @@ def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
         expression=exp.Subquery(this=rest),
         distinct=False,
     )
-    whole = exp.Select(
-        expressions=[
-            exp.Alias(this=_column(f"c{position}"), alias=_quoted(alias)) for position, alias in enumerate(names)
-        ],
-        from_=exp.From(this=exp.Subquery(this=parts, alias=exp.TableAlias(this=_quoted(_PAGE)))),
-        order=exp.Order(expressions=_order_of_page(plan.order, low)),
-        with_=exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=_quoted(name)))]),
-    )
-    set_limit(whole, rows=rows, offset=plan.limit.offset)
+    whole = _page_of(parts, plan, low, rows=rows)
+    whole.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=_quoted(name)))]))
     return whole
 
 
+def sorts_apart(plan: QueryPlan, low: Lowering) -> bool:
+    """Tell whether groups are made before their order and limit are thought of.
+
+    PostgreSQL takes every pair of keys for a group of its own, so that a limit seems to spare most of the work of a
+    join in a loop over sorted rows: it spares none.
+    """
+    return plan.series_limit is not None and low.spec.hashed_equal is not None and bool(plan.order)
+
+
+def apart_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -> exp.Select:
+    """Return the statement that sorts and limits the groups of a sub-query, which OFFSET 0 keeps apart."""
+    groups = _with_keys(select(plan, low), plan, low)
+    groups.set("order", None)
+    groups.set("offset", exp.Offset(expression=_number(0)))
+    return _page_of(groups, plan, low, rows=rows)
+
+
+def _page_of(relation: exp.Query, plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
+    """Return the rows of a relation made by `_with_keys`, in the order and with the aliases of the plan."""
+    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
+    page = exp.Select(
+        expressions=[
+            exp.Alias(this=_column(f"c{position}"), alias=_quoted(alias)) for position, alias in enumerate(names)
+        ],
+        from_=exp.From(this=exp.Subquery(this=relation, alias=exp.TableAlias(this=_quoted(_PAGE)))),
+        order=exp.Order(expressions=_order_of_page(plan, low)),
+    )
+    set_limit(page, rows=rows, offset=plan.limit.offset)
+    return page
+
+
 def _part(plan: QueryPlan, low: Lowering, select: Select, order: Sequence[OrderTerm], *, is_null: bool) -> exp.Select:
-    """Return the rows with or without a first key, in their order; their sort keys are columns too."""
+    """Return the rows with or without a first key, in their order."""
     condition = Clause(IsNull(plan.order[0].expr, negated=not is_null), _ORIGIN)
-    part = select(replace(plan, where=(*plan.where, condition), order=tuple(order)), low)
-    for position, column in enumerate(part.expressions):
+    return _with_keys(select(replace(plan, where=(*plan.where, condition), order=tuple(order)), low), plan, low)
+
+
+def _with_keys(select: exp.Select, plan: QueryPlan, low: Lowering) -> exp.Select:
+    """Return a SELECT with short aliases and, as further columns, the sort keys of the plan that are not selected."""
+    for position, column in enumerate(select.expressions):
         column.set("alias", _quoted(f"c{position}"))
+    for key, name in _named_keys(plan, low):
+        if name.startswith("k"):
+            select.append("expressions", exp.Alias(this=key.this, alias=_quoted(name)))
+    return select
+
+
+def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]]:
+    """Yield the sort keys with the column that holds each: `c0` if it is selected, else one of its own, `k0`."""
+    selected = [lower_expr(output.expr, low) for output in plan.outputs]
     for position, key in enumerate(order_keys(plan.order, low)):
-        part.append("expressions", exp.Alias(this=key.this, alias=_quoted(f"k{position}")))
-    return part
+        yield key, f"c{selected.index(key.this)}" if key.this in selected else f"k{position}"
 
 
-def _order_of_page(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
-    ordered = order_keys(terms, low)
-    for position, key in enumerate(ordered):
-        key.set("this", _column(f"k{position}"))
+def _order_of_page(plan: QueryPlan, low: Lowering) -> list[exp.Expr]:
+    ordered = []
+    for key, name in _named_keys(plan, low):
+        key.set("this", _column(name))
+        ordered.append(key)
     return ordered
 
 

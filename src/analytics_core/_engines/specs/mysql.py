@@ -249,13 +249,14 @@ _BITS: Mapping[str, int] = MappingProxyType(
 )
 
 
+def _key_by(collation: str) -> operators.ToNode:
+    return lambda node: nodes.collate(_as_utf8(node), collation)
+
+
 def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
     """Return the facts of MariaDB and MySQL; `collation` compares utf8mb4 text by code point."""
 
-    def text_key(node: exp.Expr) -> exp.Expr:
-        return nodes.collate(_as_utf8(node), collation)
-
-    text_value = partial(nodes.collate, name=collation)
+    text_key, text_value = _key_by(collation), partial(nodes.collate, name=collation)
     return EngineSpec(
         name="mysql",
         label="MariaDB or MySQL",
