@@ -255,7 +255,6 @@ def _key_by(collation: str) -> operators.ToNode:
 
 def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
     """Return the facts of MariaDB and MySQL; `collation` compares utf8mb4 text by code point."""
-
     text_key, text_value = _key_by(collation), partial(nodes.collate, name=collation)
     return EngineSpec(
         name="mysql",
