@@ -216,6 +216,16 @@ def test_patterns_with_and_without_an_escape(world: World, op: str, pattern: str
     assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
 
 
+@pytest.mark.parametrize("values", [[text] for text in TEXTS if text is not None] + [["bo", "é"], ["", None, "BO "]])
+def test_texts_are_found_exactly_by_an_index_of_another_collation(world: World, values: list[Any]) -> None:
+    item = (
+        {"col": "name", "op": "IN", "val": values} if len(values) > 1 else {"col": "name", "op": "==", "val": values[0]}
+    )
+    query = {"columns": ["name"], "metrics": ["count"], "filters": [item]}
+    kept = Counter(row["name"] for row in world.rows if row["name"] in values)
+    assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
+
+
 def test_pages_are_read_in_two_parts_where_an_index_needs_it(world: World) -> None:
     splits = {"DESC": world.ask(1, _page("ts", False)).query, "ASC": world.ask(1, _page("ts", True)).query}
     engine = world.core.databases.get(1).backend
