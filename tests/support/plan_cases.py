@@ -149,7 +149,7 @@ CASES = (
         name="rows of two products",
         query=_raw(("id", True), filters=[{"col": "product", "op": "IN", "val": ["Product-0007 é", "Product-0011 é"]}]),
         expert=_page("id", where="product IN ('Product-0007 é', 'Product-0011 é')"),
-        shows=_BY_PRODUCT,
+        shows={"mysql": _BY_PRODUCT["mysql"], "sqlite": _BY_PRODUCT["sqlite"]},  # PostgreSQL may walk the key
     ),
     Case(name="first rows by key", query=_raw(), expert=_page("id", where="1 = 1")),
     Case(name="countries", query=_countries(), expert=_by_country("1 = 1")),
