@@ -110,3 +110,16 @@ def test_a_parameter_cannot_be_the_name_of_a_table(world: TenantWorld, virtual: 
         world.admin.datasets.update(
             virtual, {"sql": "SELECT id FROM sales_{{ wanted }}", "template_params": '{"wanted": "north"}'}
         )
+
+
+def test_metrics_of_a_new_dataset_take_the_right_to_write_sql(world: TenantWorld) -> None:
+    role = world.admin.roles.create({"name": "of one schema, without SQL"})
+    world.admin.roles.grant(role, on=("schema", 1, "main"))
+    world.admin.users.create({"username": "siri", "roles": [role.id]})
+    siri = world.host.as_user("siri")
+    payload = {"database": 1, "table_name": "sales", "schema": "main"}
+    with pytest.raises(DatabaseAccessError):
+        siri.datasets.create({**payload, "metrics": [{"metric_name": "made", "expression": "MAX(id)"}]})
+    made = siri.datasets.create({**payload, "metrics": [COUNT]})
+    assert [metric.metric_name for metric in made.metrics] == ["count"]
+    world.admin.datasets.delete(made.id)

@@ -100,7 +100,8 @@ class Datasets:
 
         Raises:
             PayloadError: the payload breaks the shape, or SQL in it cannot be read.
-            DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor.
+            DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor; metrics of its
+                own take the right to write SQL there.
             VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT.
             DatabaseError: the table does not exist, or the database cannot be reached.
             AlreadyExistsError: the database has a dataset of this name.
@@ -110,7 +111,11 @@ class Datasets:
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(post.database)
-        return self._stored_anew(_new_record(post, owners), database, act)
+        record = _new_record(post, owners)
+        if post.metrics:
+            plain = replace(record, metrics=(count_metric(_new_uuid),))
+            self._require_sql_rights(plain, record, database)
+        return self._stored_anew(record, database, act)
 
     def get_or_create(self, payload: Payload) -> DatasetGet:
         """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
