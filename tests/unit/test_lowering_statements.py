@@ -207,7 +207,7 @@ def test_group_by_and_order_by_never_name_an_alias(engine: str) -> None:
 def test_a_table_called_like_our_own_alias_is_told_apart(engine: str) -> None:
     view = view_of(engine, table_name="Series_Limit")
     tree = parsed(statement({**SERIES, "group_others_when_limit_reached": True}, view=view).display_sql, engine)
-    joined = tree.args["joins"][0].this.alias
+    joined = next(tree.find_all(exp.Join)).this.alias
     assert joined.casefold() != "series_limit"
 
 
@@ -304,8 +304,10 @@ def test_an_explanation_has_every_clause_with_its_values_and_origin(engine: str)
     made = plan(query, view=view_of(engine), row_filters=[RowFilter(name="eu", clause="country = 'EU'")])
     clauses = explain_plan(made, spec_of(engine))
     parts = [clause.part for clause in clauses]
-    after = ["fence", "having", "order by", "order by", "limit", "offset"]
-    assert parts == ["select"] * 3 + ["from"] + ["where"] * 3 + after
+    how = ("group by", "collate", "nulls last")  # which keys and which of them need words differs by engine
+    after = ["fence", "having", "order by", "order by", "limit", "limit", "offset"]
+    assert [part for part in parts if part not in how] == ["select"] * 3 + ["from"] + ["where"] * 3 + after
+    assert parts.count("group by") == 2
     assert all(clause.origin and MARK not in clause.sql for clause in clauses)
     assert "row rule: eu" in {clause.origin for clause in clauses}
 

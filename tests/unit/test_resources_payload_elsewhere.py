@@ -28,7 +28,7 @@ def _chart(shop: SmallCore, **content: Any) -> int:
 
 
 def test_a_dataset_says_everything_but_what_is_its_stores(shop: SmallCore) -> None:
-    columns = [{"column_name": "day", "verbose_name": "Day", "is_dttm": True}]
+    columns = [{"column_name": "day", "verbose_name": "Day", "is_dttm": True}, {"column_name": "amount"}]
     calculated = {"column_name": "big", "expression": "amount > 5", "type": "BOOLEAN"}
     shop.core.datasets.update(
         1, {"columns": [*columns, calculated], "always_filter_main_dttm": True, "main_dttm_col": "day", "offset": 2}
@@ -38,7 +38,7 @@ def test_a_dataset_says_everything_but_what_is_its_stores(shop: SmallCore) -> No
     assert payload["is_sqllab_view"] is True
     assert {"id", "uuid", "owners", "database_id", "table_name", "schema"}.isdisjoint(payload)
     assert (payload["always_filter_main_dttm"], payload["main_dttm_col"], payload["offset"]) == (True, "day", 2)
-    day, big = payload["columns"]
+    day, _, big = payload["columns"]
     assert (day["verbose_name"], day["is_dttm"], "type" in day, big["type"]) == ("Day", True, False, "BOOLEAN")
     before = shop.core.datasets.get(1)
     assert shop.core.datasets.update(1, payload).columns == before.columns
