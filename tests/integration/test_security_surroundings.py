@@ -44,7 +44,7 @@ from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleBook
+from analytics_core._security.row_rules import RuleBook, TableName
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"
@@ -318,11 +318,11 @@ class SeenIdentities:
 class NoRules:
     """Knows no row rule."""
 
-    def book(self) -> RuleBook:
+    def book(self, *_where: object, **_who: object) -> RuleBook:
         """Return an empty book."""
         return RuleBook()
 
-    def tables(self, database_id: int) -> tuple[Dataset, ...]:
+    def tables(self, _database_id: int, _table: TableName) -> tuple[Dataset, ...]:
         """Return no dataset."""
         return ()
 

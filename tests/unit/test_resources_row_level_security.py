@@ -277,7 +277,7 @@ def test_a_rule_that_no_longer_fits_stops_the_query_and_tells_nothing(
     anna = add_reader(host, "anna")
     admin.row_level_security.create(rule(clause="channel = 'secret-word'"))
     virtual = admin.datasets.create({"database": 1, "table_name": "v", "sql": "SELECT id FROM orders"})
-    kept = [{"column_name": "id", "type": "INTEGER"}, {"column_name": "channel", "expression": "country"}]
+    kept = [{"column_name": "id", "type": "INTEGER"}, {"column_name": "channel", "expression": "id + 1"}]
     admin.datasets.update(1, {"columns": kept})
     for dataset in (1, virtual.id):
         result = anna.charts.data(context({"metrics": ["count"]}, dataset=dataset)).results[0]

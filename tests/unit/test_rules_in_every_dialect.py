@@ -25,7 +25,7 @@ from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleBook, make_book
+from analytics_core._security.row_rules import RuleBook, TableName, make_book
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
 REGISTRY = default_registry()
@@ -45,11 +45,18 @@ ANNA = Actor(user=User(id=7, username="anna"), roles=(Role(id=1, name="staff"),)
 class Books:
     """Knows one rule, on `sales`."""
 
-    def book(self) -> RuleBook:
+    def book(
+        self,
+        database_id: int,
+        dataset_id: int | None,
+        tables: frozenset[TableName],
+        *,
+        role_ids: frozenset[int] | None,
+    ) -> RuleBook:
         """Return the book of the rule."""
         return make_book([RULE], [SALES])
 
-    def tables(self, database_id: int) -> tuple[Dataset, ...]:
+    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the one physical dataset."""
         return (SALES,)
 
