@@ -114,6 +114,34 @@ def test_metrics_that_take_each_other_in_are_refused(world: World) -> None:
         ask(world.admin, {"metrics": ["a"]}, dataset=made)
 
 
+def test_loops_of_metrics_inside_metrics_do_not_multiply(world: World) -> None:
+    """If they did, an answer would take hours."""
+    made = world.virtual("loops", "SELECT id FROM orders")
+    loop = "{{% for i in range(9000) %}}{{% set x = {call} %}}{{% endfor %}}COUNT(*)"
+    metrics = [{"metric_name": f"m{i}", "expression": loop.format(call=f"metric('m{i + 1}')")} for i in range(4)]
+    world.admin.datasets.update(made, {"metrics": [*metrics, {"metric_name": "m4", "expression": "COUNT(*)"}]})
+    reader = add_reader(world.host, f"looper {world.engine}", ("dataset", made))
+    assert rows(reader, {"metrics": ["m0"]}, dataset=made) == [(len(ORDERS),)]
+    datasets = {"expressionType": "SQL", "label": "x", "sqlExpression": loop.format(call=f"dataset({made})")}
+    with pytest.raises(errors.TemplateError, match="in a circle"):
+        rows(reader, {"metrics": [datasets]}, dataset=made)
+    orders = {"expressionType": "SQL", "label": "x", "sqlExpression": loop.format(call="dataset(1)")}
+    assert rows(world.admin, {"metrics": [orders]}, dataset=made) == [(len(ORDERS),)]
+
+
+def test_the_templates_of_a_query_look_up_a_bounded_number_of_things(world: World) -> None:
+    made = world.virtual("many metrics", "SELECT id FROM orders")
+    world.admin.datasets.update(made, {"metrics": [{"metric_name": f"m{i}", "expression": "1"} for i in range(60)]})
+    for number, is_refused in ((50, False), (51, True)):
+        text = f"{{% for i in range({number}) %}}{{% set x = metric('m' ~ i) %}}{{% endfor %}}COUNT(*)"
+        query = {"metrics": [{"expressionType": "SQL", "label": "x", "sqlExpression": text}]}
+        if is_refused:
+            with pytest.raises(errors.TemplateError, match="more than 50"):
+                rows(world.admin, query, dataset=made)
+        else:
+            assert rows(world.admin, query, dataset=made) == [(len(ORDERS),)]
+
+
 # ------------------------------------------------------------------------------------------------------------- dataset
 def test_a_dataset_is_a_relation(world: World) -> None:
     sql = "SELECT country, SUM(doubled) AS n FROM {{ dataset(1) }} WHERE quantity > 0 GROUP BY country"

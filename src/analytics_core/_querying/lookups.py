@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import relation_sql
 from analytics_core._compile.templates import written_clause
-from analytics_core._gate.gate import Gate
+from analytics_core._gate.gate import Admission, Gate
 from analytics_core._gate.partitions import Partitions
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.preparing import Preparer
@@ -22,6 +22,8 @@ from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource, ChartDataQueryObject
 
 _DEEPEST = 5
+_MOST = 50
+"""How many different things the templates of one query look up."""
 
 
 class LookupFactory:
@@ -57,18 +59,19 @@ class QueryLookups:
             UnknownMetricError: it has no such metric.
             TemplateError: metrics take each other in.
         """
-        own, filters = self.request.dataset, self.request.plan_request.row_filters
-        dataset = own
-        if dataset_id is not None and dataset_id != own.id:
+        asked = self.request.dataset.id if dataset_id is None else dataset_id
+        path = self._path(f"metric {name!r} of dataset {asked}")
+        return self._once(("metric", asked, name), lambda: self._rendered_metric(name, asked, path))
+
+    def _rendered_metric(self, name: str, dataset_id: int, path: tuple[str, ...]) -> str:
+        dataset, filters = self.request.dataset, self.request.plan_request.row_filters
+        if dataset_id != dataset.id:
             loaded = self._readable(dataset_id)
-            dataset = loaded.dataset
-            admission = self.parts.gate.admit(self.request.call.actor, dataset, loaded.database, loaded.spec)
-            filters = admission.row_filters
+            dataset, filters = loaded.dataset, self._admit(loaded).row_filters
         found = next((metric for metric in dataset.metrics if metric.metric_name == name), None)
         if found is None:
             known = [metric.metric_name for metric in dataset.metrics]
             raise UnknownMetricError(name, dataset=dataset.table_name, known=known)
-        path = self._path(f"metric {name!r} of dataset {dataset.id}")
         return self._nested(dataset, path, filters).render(found.expression)
 
     def relation(self, dataset_id: int, columns: Sequence[str] | None, *, with_metrics: bool) -> str:
@@ -79,13 +82,18 @@ class QueryLookups:
             QueryError: it has no such column, or stands in another database.
             TemplateError: datasets take each other in.
         """
-        request, parts = self.request, self.parts
-        loaded = self._readable(dataset_id)
+        path = self._path(f"dataset {dataset_id}")
+        key = ("dataset", dataset_id, None if columns is None else tuple(columns), with_metrics)
+        return self._once(key, lambda: self._rows_of(dataset_id, columns, path, with_metrics=with_metrics))
+
+    def _rows_of(
+        self, dataset_id: int, columns: Sequence[str] | None, path: tuple[str, ...], *, with_metrics: bool
+    ) -> str:
+        request, parts, loaded = self.request, self.parts, self._readable(dataset_id)
         dataset = loaded.dataset
         if dataset.database_id != request.dataset.database_id:
             raise TemplateError(f"dataset({dataset_id}): it stands in another database; join what one database holds")
-        path = self._path(f"dataset {dataset_id}")
-        admission = parts.gate.admit(request.call.actor, dataset, loaded.database, loaded.spec)
+        admission = self._admit(loaded)
         templates = self._nested(dataset, path, admission.row_filters)
         view = make_view(dataset, loaded.spec, parts.gate.source(admission, templates.render_source()))
         scope = parts.preparer.scope(view, now=request.call.now, render=templates.render)
@@ -107,15 +115,30 @@ class QueryLookups:
             UnsupportedByEngineError: the engine's partitions are not known.
             QueryError: the table has no partitions, or none in an order.
         """
+        return self._once(("partition", self.request.dataset.id, table), lambda: self._newest(table))
+
+    def _newest(self, table: str) -> str:
         request = self.request
         database = self.parts.loader.database(request.dataset.database_id)
         return self.parts.partitions.latest(request.call.actor, request.dataset, database, request.spec, table)
+
+    def _once(self, key: Hashable, look_up: Callable[[], str]) -> str:
+        """Return what a template looks up: once in a query, for loops of templates inside templates multiply."""
+        found = self.request.found
+        if key not in found:
+            if len(found) >= _MOST:
+                raise TemplateError(f"templates look up more than {_MOST} metrics, datasets and partitions")
+            found[key] = look_up()
+        return found[key]
 
     def _readable(self, dataset_id: int) -> LoadedDataset:
         loaded = self.parts.loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE))
         self.parts.policy.require_read_dataset(self.request.call.actor, loaded.dataset)
         self.request.taken_in.append(loaded.versions)
         return loaded
+
+    def _admit(self, loaded: LoadedDataset) -> Admission:
+        return self.parts.gate.admit(self.request.call.actor, loaded.dataset, loaded.database, loaded.spec)
 
     def _path(self, name: str) -> tuple[str, ...]:
         path = self.request.path
@@ -135,4 +158,5 @@ class QueryLookups:
             is_sample=request.is_sample,
             path=path,
             taken_in=request.taken_in,
+            found=request.found,
         )

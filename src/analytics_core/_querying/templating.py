@@ -143,8 +143,8 @@ class BoundTemplates:
 class TemplateRequest:
     """For what templates are rendered: a query on a dataset, and what is being rendered already.
 
-    `path` names datasets and metrics that take each other in, `taken_in` gets the versions of other datasets.
-    `is_sample`: nobody asks yet.
+    `path` names datasets and metrics that take each other in, `taken_in` gets the versions of other datasets, `found`
+    what was looked up already. `is_sample`: nobody asks yet.
     """
 
     query: ChartDataQueryObject
@@ -155,6 +155,7 @@ class TemplateRequest:
     is_sample: bool
     path: tuple[str, ...]
     taken_in: list[Hashable]
+    found: dict[Hashable, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -223,10 +224,11 @@ class QueryTemplates:
         is_sample: bool = False,
         path: tuple[str, ...] = (),
         taken_in: list[Hashable] | None = None,
+        found: dict[Hashable, str] | None = None,
     ) -> BoundTemplates:
         """Return the templates of a query with the values that they may use; in a comparison they see its range.
 
-        `path` and `taken_in` are those of what is rendered around them, see `TemplateRequest`.
+        `path`, `taken_in` and `found` are those of what is rendered around them, see `TemplateRequest`.
         """
         request = request or PlanRequest()
         axis = axis_name((request.axis,) if request.axis else query.columns)
@@ -243,6 +245,7 @@ class QueryTemplates:
             is_sample=is_sample,
             path=path or ((f"dataset {dataset.id}",) if dataset.sql else ()),
             taken_in=[] if taken_in is None else taken_in,
+            found={} if found is None else found,
         )
         values = _Asked(
             request=asked,
