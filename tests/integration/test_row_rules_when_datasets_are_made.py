@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from decimal import Decimal
+from typing import Any
 
 import pytest
-from tests.support.tenant_world import ENGINES, ROWS, TenantWorld, rule, tenant_world, url_on
+from tests.support.tenant_world import ENGINES, ROWS, TenantWorld, ask, rule, tenant_world, url_on
 
 from analytics_core import errors
 
@@ -71,3 +73,51 @@ def test_new_sql_over_rules_that_cannot_be_evaluated_is_refused(world: TenantWor
         assert columns(world, "SELECT id FROM targets") != []
     finally:
         world.admin.row_level_security.delete(made.id)
+
+
+COSTLY = "LENGTH(REPLACE(REPLACE(tenant, 'b', 'bb'), 'c', 'cc')) = 5 AND tenant <> 'x'"
+"""A rule that an engine tests last, if nothing tells it not to."""
+
+WRONG_TYPES: Mapping[str, tuple[str, str, Mapping[str, Any]]] = {
+    "texts said to be numbers": ("region", "INTEGER", {"op": "==", "val": 5}),
+    "texts said to be truths": ("region", "BOOLEAN", {"op": "IS TRUE"}),
+    "numbers said to have many digits": (
+        "amount",
+        "DECIMAL(38,35)",
+        {"op": "IN", "val": [Decimal("0." + "0" * 34 + "1")]},
+    ),
+    "texts said to be moments": ("region", "TIMESTAMP", {"op": "TEMPORAL_RANGE", "val": "2024-01-05 : 2024-01-06"}),
+}
+
+
+@pytest.mark.parametrize(("column", "declared", "test"), WRONG_TYPES.values(), ids=WRONG_TYPES)
+@pytest.mark.parametrize("is_virtual", [True, False])
+def test_a_type_that_somebody_declares_tells_nothing_of_forbidden_rows(
+    world: TenantWorld, column: str, declared: str, test: Mapping[str, Any], is_virtual: bool
+) -> None:
+    world.release()
+    world.fill(ROWS)
+    (stored,) = world.admin.row_level_security.list().result
+    world.admin.row_level_security.update(stored.id, {"clause": COSTLY})
+    core = world.user("acme")
+    made = world.virtual("retyped", "SELECT id, region, amount, sold_on FROM sales") if is_virtual else 1
+    before = [
+        {"column_name": c.column_name, "type": c.type, "is_dttm": c.is_dttm}
+        for c in core.datasets.get(made).columns or ()
+    ]
+    try:
+        after = [{**item, "type": declared} if item["column_name"] == column else item for item in before]
+        world.admin.datasets.update(made, {"columns": after})
+        told = []
+        for number in (4, 7, 99):
+            filters = [{"col": column, **test}, {"col": "id", "op": "==", "val": number}]
+            try:
+                told.append(str(ask(core, {"columns": ["id"], "filters": filters}, dataset=made).data))
+            except errors.DatabaseError as error:
+                told.append(error.message)
+        assert len(set(told)) == 1
+    finally:
+        world.admin.datasets.update(made, {"columns": before})
+        world.admin.row_level_security.update(stored.id, {"clause": rule(world)["clause"]})
+        if is_virtual:
+            world.admin.datasets.delete(made)

@@ -154,7 +154,8 @@ def test_an_unknown_kind_of_condition_or_expression_is_not_safe(engine: str) -> 
 
 
 def test_a_decimal_that_would_widen_the_column_is_not_safe_where_columns_are_cast() -> None:
-    known = ColumnExpr("price", ValueKind.DECIMAL, numbers=NumberRange(low=-9999, high=9999, scale=2))
+    numbers = NumberRange(low=-9999, high=9999, scale=2)
+    known = ColumnExpr("price", ValueKind.DECIMAL, numbers=numbers, declared="DECIMAL(6, 2)")
     unknown = ColumnExpr("price", ValueKind.DECIMAL)
     for engine, column, value, is_safe in (
         ("duckdb", known, "1.25", True),

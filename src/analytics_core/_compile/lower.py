@@ -66,6 +66,7 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
         binds=Binds(),
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
+        holds_types=bool(plan.row_rules) or (isinstance(plan.source, SqlSource) and bool(plan.source.rules)),
     )
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
@@ -91,7 +92,7 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
 
     Where row rules bind it stands behind a fence, for nobody knows what stands around it.
     """
-    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source))
+    low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source), holds_types=bool(plan.row_rules))
     select = _select(replace(plan, order=()), low)
     return (spec.fence(select) if plan.row_rules else select), low.binds
 

@@ -41,6 +41,7 @@ _COMPARISONS: Mapping[Comparison, type[exp.Expr]] = {
     Comparison.GREATER_OR_EQUAL: exp.GTE,
 }
 _EQUALITIES = (Comparison.EQUAL, Comparison.NOT_EQUAL)
+_NEVER_CAST = (ValueKind.TEXT, ValueKind.OTHER, ValueKind.UNKNOWN)
 _BUCKET_FORMAT = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
 
 
@@ -64,6 +65,14 @@ def _operand(expr: PlanExpr, low: Lowering) -> exp.Expr:
     return raw(expr, low) if isinstance(expr, ColumnExpr | FragmentExpr) else lower_expr(expr, low)
 
 
+def _compared(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    """Return what is compared with a value: a column of numbers, moments or truths as its type where that must hold."""
+    node = _operand(expr, low)
+    if not (low.holds_types and isinstance(expr, ColumnExpr) and expr.declared) or expr.kind in _NEVER_CAST:
+        return node
+    return low.spec.as_declared(node, expr.declared) or node
+
+
 def _kind(expr: PlanExpr) -> ValueKind:
     return expr.kind if isinstance(expr, ColumnExpr | FragmentExpr) else ValueKind.UNKNOWN
 
@@ -77,7 +86,7 @@ def _time(expr: PlanExpr) -> TimeFormat:
 def _compare(predicate: Compare, low: Lowering) -> exp.Expr:
     if isinstance(predicate.value, datetime):
         return _compare_moment(predicate, predicate.value, low)
-    left, kind = _operand(predicate.left, low), _kind(predicate.left)
+    left, kind = _compared(predicate.left, low), _kind(predicate.left)
     right = low.binds(predicate.value)
     if isinstance(predicate.value, str):
         if not kind.is_numeric and kind is not ValueKind.TEXT:
@@ -100,7 +109,7 @@ def _needs_plain(expr: PlanExpr, low: Lowering) -> bool:
 
 
 def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:
-    left, time = _operand(predicate.left, low), _time(predicate.left)
+    left, time = _compared(predicate.left, low), _time(predicate.left)
     if predicate.op in _EQUALITIES:
         if not _may_be_label(predicate.left, moment):  # DuckDB 1.5 takes `date_trunc(x) <> no label` for true at NULL
             return _never(left, is_equal=predicate.op is Comparison.EQUAL)
@@ -167,7 +176,7 @@ def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
     if moments:
         member = _moment_members(predicate, moments, low)
     elif predicate.values:
-        left = _operand(predicate.left, low)
+        left = _compared(predicate.left, low)
         if _kind(predicate.left) is ValueKind.OTHER and isinstance(predicate.values[0], str):
             left = low.spec.as_text(left)
         member = low.spec.in_list(left, predicate.values, _kind(predicate.left), low.binds)
@@ -188,7 +197,7 @@ def _moment_members(predicate: InValues, moments: Sequence[datetime], low: Lower
 
 
 def _equal_bound(left: PlanExpr, moment: datetime, low: Lowering) -> TimeBound:
-    return low.spec.time_equal(_operand(left, low), _time(left), moment)
+    return low.spec.time_equal(_compared(left, low), _time(left), moment)
 
 
 def _with_null(predicate: InValues, member: exp.Expr | None, low: Lowering) -> exp.Expr:
@@ -210,7 +219,7 @@ def _null(predicate: IsNull, low: Lowering) -> exp.Expr:
 
 
 def _truth(predicate: IsTruth, low: Lowering) -> exp.Expr:
-    return low.spec.is_true(_operand(predicate.left, low), _kind(predicate.left), predicate.truth)
+    return low.spec.is_true(_compared(predicate.left, low), _kind(predicate.left), predicate.truth)
 
 
 def _match(predicate: Match, low: Lowering) -> exp.Expr:
@@ -226,7 +235,7 @@ def _within(predicate: Within, low: Lowering) -> exp.Expr:
     for node, moment in ((exp.GTE, predicate.since), (exp.LT, predicate.until)):
         if moment is None:
             continue
-        column = raw(predicate.left, low)
+        column = _compared(predicate.left, low)
         bound = low.spec.time_bound(column.copy(), _time(predicate.left), moved(moment, hours=-predicate.hours))
         sides.append(_ordered(node, column, bound, low))
     return sides[0] if len(sides) == 1 else exp.And(this=sides[0], expression=sides[1])

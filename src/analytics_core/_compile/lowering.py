@@ -12,13 +12,15 @@ from analytics_core._engines.spec import EngineSpec
 class Lowering:
     """The engine, the values bound so far, and the alias of the source with which columns are qualified.
 
-    `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own.
+    `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own. `holds_types`:
+    columns are compared as their declared types; what somebody said of a type must not decide about an error.
     """
 
     spec: EngineSpec
     binds: Binds
     alias: str
     fences_relations: bool = True
+    holds_types: bool = False
 
     @property
     def series_alias(self) -> str:

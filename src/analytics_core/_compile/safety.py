@@ -112,16 +112,24 @@ def _is_of_kind(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
     kind = left.kind
     match value:
         case bool():
-            return kind is ValueKind.BOOLEAN
+            return kind is ValueKind.BOOLEAN and _has_type(left, spec)
         case str():
             return kind is ValueKind.TEXT
         case int():
-            return kind.is_numeric
+            return kind.is_numeric and _has_type(left, spec)
         case float():
-            return kind in (ValueKind.FLOAT, ValueKind.INTEGER)
+            return kind in (ValueKind.FLOAT, ValueKind.INTEGER) and _has_type(left, spec)
         case Decimal():
-            return kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
+            exact = kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
+            return exact and _has_type(left, spec)
     return False
+
+
+def _has_type(left: ColumnExpr, spec: EngineSpec) -> bool:
+    """Tell whether the column can be compared as its declared type; a type may be said to be what it is not."""
+    if not spec.casts_columns:
+        return True
+    return left.declared is not None and spec.as_declared(exp.Null(), left.declared) is not None
 
 
 def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
@@ -152,7 +160,7 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: Engine
     if bound.left is not column and bound.near is None:
         return False
     if left.kind.is_temporal:
-        return left.time.value_kind is left.kind
+        return left.time.value_kind is left.kind and _has_type(left, spec)
     return bound.value is None or _is_of_kind(bound.value, left, spec)
 
 
@@ -160,9 +168,11 @@ def _null(predicate: IsNull, _spec: EngineSpec) -> bool:
     return isinstance(predicate.left, ColumnExpr)
 
 
-def _truth(predicate: IsTruth, _spec: EngineSpec) -> bool:
+def _truth(predicate: IsTruth, spec: EngineSpec) -> bool:
     left = predicate.left
-    return isinstance(left, ColumnExpr) and (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric)
+    if not isinstance(left, ColumnExpr):
+        return False
+    return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and _has_type(left, spec)
 
 
 def _match(predicate: Match, _spec: EngineSpec) -> bool:

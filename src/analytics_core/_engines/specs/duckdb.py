@@ -7,6 +7,7 @@ from decimal import Decimal
 from types import MappingProxyType
 
 from sqlglot import exp
+from sqlglot.errors import SqlglotError
 
 from analytics_core._engines import fences, nodes, operators
 from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
@@ -53,6 +54,15 @@ _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = Ma
         TimeEncoding.EPOCH_MS: _epoch_moment,
     }
 )
+
+
+def _as_declared(column: exp.Expr, type_text: str) -> exp.Expr | None:
+    """Return the column behind TRY_CAST, which DuckDB leaves out where the type is the column's own."""
+    try:
+        declared = exp.DataType.build(type_text, dialect="duckdb")
+    except SqlglotError:
+        return None
+    return exp.TryCast(this=column, to=declared)
 
 
 def _interval(amount: int, unit: str) -> exp.Interval:
@@ -147,6 +157,7 @@ def duckdb_spec() -> EngineSpec:
         unsortable_kinds=frozenset(),
         nulls_first_by_default=_nulls_first,
         fence=fences.materialised,
+        as_declared=_as_declared,
         error_patterns=ERROR_PATTERNS.get("duckdb", ()),
         denied_functions=DENIED_FUNCTIONS["duckdb"],
         allowed_functions=ALLOWED_FUNCTIONS["duckdb"],
