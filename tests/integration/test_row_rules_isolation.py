@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, rule, tenant_world, url_on
+from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, ids, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore, errors
+from analytics_core._gate.row_security import RuleBooks
+from analytics_core._records.dataset import Dataset
+from analytics_core._security.row_rules import RuleBook, TableName
 from analytics_core.testing import assert_isolated
 
 SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}
@@ -249,3 +253,31 @@ def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) ->
     world.fill([*OWN, *foreign])
     told = answers(*asked)
     assert {road: told[road] for road in told if told[road] != own[road]} == {}
+
+
+class LateRule:
+    """Rule books between whose reads a rule comes in: after the rules of a virtual dataset's tables were first read."""
+
+    def __init__(self, books: RuleBooks, change: Callable[[], object]) -> None:
+        self._books = books
+        self._change: Callable[[], object] | None = change
+
+    def book(self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], **roles: Any) -> RuleBook:
+        found = self._books.book(database_id, dataset_id, tables, **roles)
+        if dataset_id is None and self._change is not None:
+            change, self._change = self._change, None
+            change()
+        return found
+
+    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
+        return self._books.tables(database_id, table)
+
+
+def test_a_rule_that_comes_while_a_question_is_prepared_counts_for_the_next_one(tmp_path: Path) -> None:
+    with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path) as world:
+        made = world.virtual("over sales", "SELECT id, tenant FROM sales")
+        core, security = world.user("acme"), world.host._runtime.row_security
+        create = world.admin.row_level_security.create
+        security._books = LateRule(security._books, lambda: create(rule(world)))
+        told = [len(ids(core, dataset=made)) for _ in range(3)]
+        assert told[1:] == [len([row for row in ROWS if row[1] == "acme"])] * 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.spec import EngineSpec
@@ -113,6 +113,14 @@ class Gate:
     def rules_on(self, admission: Admission, tables: frozenset[TableName]) -> str:
         """Return a digest of the stored rules on tables for the actor; another one tells that they changed."""
         return self._row_security.digest(admission.ruled, tables)
+
+    def still_ruled(self, admission: Admission, sources: Iterable[TableSource | SqlSource]) -> bool:
+        """Tell whether the SQL of a virtual dataset has the rules that are stored now, and not older ones."""
+        return all(
+            self._row_security.in_source(admission.ruled, replace(source, rules=())) == source
+            for source in sources
+            if isinstance(source, SqlSource)
+        )
 
     def run(
         self, admission: Admission, statement: Statement, *, limits: FetchLimits, cancel: CancelToken | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from analytics_core._compile.columns import axis_column
 from analytics_core._compile.dataset_view import DatasetView, make_view
-from analytics_core._compile.plan import QueryPlan
+from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._execution.statements import Executed, FetchLimits
 from analytics_core._frames.frame import Frame
@@ -165,7 +165,7 @@ class QueryRunner:
             return own
         try:
             ready = self._recall_or_prepare(read, asked, where, call)
-            sources = tuple(prepared.plan.source for prepared in (ready.main, *(other for _, other in ready.shifted)))
+            sources = _sources(ready)
             host = _host(read.context, asked, ready, call)
             return (*own, sources, self._annotator.bound_by(host, ask=self._bound_of_chart) if host else ())
         except AnalyticsError as error:
@@ -196,7 +196,9 @@ class QueryRunner:
         ready = self._ready.get(key)
         if ready is None or self._gate.rules_on(where.admission, ready.tables) != ready.rules:
             ready = self._prepare(read.context, asked, where, call)
-            if not ready.main.plan.counts_seconds and not ready.main.looks_up:
+            moves = ready.main.plan.counts_seconds or ready.main.looks_up
+            # A rule may have changed after the SQL got its rules and before `ready.rules` was read.
+            if not moves and self._gate.still_ruled(where.admission, _sources(ready)):
                 self._ready.put(key, ready)
         return ready
 
@@ -391,6 +393,10 @@ def _host(context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call:
         return None
     plan = ready.main.plan
     return Host(query=asked.query, since=plan.since, until=plan.until, force=context.force, call=call)
+
+
+def _sources(ready: Ready) -> tuple[TableSource | SqlSource, ...]:
+    return tuple(prepared.plan.source for prepared in (ready.main, *(other for _, other in ready.shifted)))
 
 
 def _inside(admission: Admission) -> Hashable:
