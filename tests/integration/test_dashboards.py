@@ -123,9 +123,10 @@ def test_lists_give_the_same_pages_everywhere(shop: SmallCore) -> None:
 
 def test_the_second_of_two_writers_learns_of_the_first(shop: SmallCore, policy: Interrupting) -> None:
     page = add_dashboard(shop.core)
+    seen = shop.core.dashboards.get(page.id).changed_on
     policy.meanwhile.append(lambda: shop.core.dashboards.update(page.id, {"css": "first"}))
     with pytest.raises(StaleVersionError, match="changed by somebody else"):
-        shop.core.dashboards.update(page.id, {"css": "second", "dashboard_title": "second"})
+        shop.core.dashboards.update(page.id, {"css": "second", "dashboard_title": "second"}, unchanged_since=seen)
     read = shop.core.dashboards.get(page.id)
     assert (read.css, read.dashboard_title) == ("first", "Sales")
     assert _actions(shop.core).count("dashboard.update") == 1
@@ -152,9 +153,10 @@ def test_a_chart_is_put_on_a_dashboard_that_changes_meanwhile(
 
 def test_a_chart_that_changes_meanwhile_is_not_written_over(shop: SmallCore, policy: Interrupting) -> None:
     chart = add_chart(shop.core)
+    seen = shop.core.charts.list().result[0].changed_on_utc
     policy.meanwhile.append(lambda: shop.core.charts.update(chart, {"viz_type": "theirs"}))
     with pytest.raises(StaleVersionError, match="chart"):
-        shop.core.charts.update(chart, {"viz_type": "mine", "dashboards": []})
+        shop.core.charts.update(chart, {"viz_type": "mine", "dashboards": []}, unchanged_since=seen)
     assert shop.core.charts.get(chart).viz_type == "theirs"
 
 
@@ -198,9 +200,10 @@ def test_tags_made_by_several_at_once_are_one(shop: SmallCore) -> None:
 def test_a_chart_attached_while_the_dashboard_changes_is_not_lost(shop: SmallCore, policy: Interrupting) -> None:
     one, two = add_chart(shop.core, "One"), add_chart(shop.core, "Two")
     page = add_dashboard(shop.core)
+    seen = shop.core.dashboards.get(page.id).changed_on
     policy.meanwhile.append(lambda: shop.core.charts.update(one, {"dashboards": [page.id]}))
     with pytest.raises(StaleVersionError):
-        shop.core.dashboards.update(page.id, {"position_json": layout(two)})
+        shop.core.dashboards.update(page.id, {"position_json": layout(two)}, unchanged_since=seen)
     assert shop.core.dashboards.get(page.id).charts == ("One",)
 
 

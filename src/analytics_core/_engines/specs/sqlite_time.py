@@ -32,7 +32,10 @@ def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return whole seconds in UTC; the fraction is cut first: strftime rounds it, before 1970 into the next year."""
     if time_format.strftime in WHOLE_ISO:
         return column
-    return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=part(column, 1, 19))
+    second = part(column, 1, 19)
+    if time_format.encoding is TimeEncoding.ISO_TEXT:  # a `T` sorts after the blank of those that had an offset
+        second = nodes.call("REPLACE", second, nodes.text("T"), nodes.text(" "))
+    return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=second)
 
 
 def text_in_utc(column: exp.Expr, *, blank: bool) -> exp.Expr:
