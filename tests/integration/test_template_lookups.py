@@ -109,9 +109,11 @@ def test_a_metric_stays_within_grants_and_names_what_it_lacks(world: World) -> N
 def test_metrics_that_take_each_other_in_are_refused(world: World) -> None:
     made = world.virtual("circle", "SELECT id FROM orders")
     metrics = [{"metric_name": a, "expression": f"{{{{ metric('{b}') }}}} + 1"} for a, b in (("a", "b"), ("b", "a"))]
-    world.admin.datasets.update(made, {"metrics": metrics})
+    with pytest.raises(errors.PayloadSchemaError, match="in a circle"):
+        world.admin.datasets.update(made, {"metrics": metrics})
+    itself = {"expressionType": "SQL", "label": "x", "sqlExpression": f"{{% set rows = dataset({made}) %}}COUNT(*)"}
     with pytest.raises(errors.TemplateError, match="in a circle"):
-        ask(world.admin, {"metrics": ["a"]}, dataset=made)
+        ask(world.admin, {"metrics": [itself]}, dataset=made)
 
 
 def test_loops_of_metrics_inside_metrics_do_not_multiply(world: World) -> None:
