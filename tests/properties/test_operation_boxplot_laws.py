@@ -22,8 +22,9 @@ def box_of(held: list[float], kind: str, percentiles: tuple[float, float] | None
     """Return the statistics of values in the order of the rows, by NumPy."""
     q1, q3 = (float(np.percentile(held, q, method="midpoint")) for q in (25, 75))
     if kind == "tukey":
-        high = max(value for value in held if value <= q3 + 1.5 * (q3 - q1))
-        low = min(value for value in held if value >= q1 - 1.5 * (q3 - q1))
+        # A whisker never ends inside its box, as it would where no value lies between the box and the fence.
+        high = max(q3, *(value for value in held if value <= q3 + 1.5 * (q3 - q1)))
+        low = min(q1, *(value for value in held if value >= q1 - 1.5 * (q3 - q1)))
     elif percentiles is None:
         low, high = min(held), max(held)
     else:

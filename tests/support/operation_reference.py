@@ -121,11 +121,13 @@ def plain(value: Any) -> Any:
 
 
 def same_number(one: Any, other: Any) -> bool:
-    """Tell whether two numbers are equal to the last bit, or both null; 0.0 and -0.0 are equal.
+    """Tell whether two numbers are equal but for the last two bits, or both null; 0.0 and -0.0 are equal.
 
     Whole numbers beyond the reach of floats may be exact on one side and rounded on the other.
     """
     one, other = plain(one), plain(other)
     if one is None or other is None:
         return one is None and other is None
+    if math.isclose(float(one), float(other), rel_tol=5e-16):
+        return True
     return float(one) == float(other) or (abs(one) > 2**53 and math.isclose(one, other, rel_tol=1e-13))
