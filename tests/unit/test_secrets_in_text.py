@@ -24,6 +24,7 @@ from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._execution.connection_uri import masked, parse_uri
 from analytics_core._records.secret import MASK, Secret
+from analytics_core._resources.json_text import without_secrets
 from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.guest_tokens import GuestTokens
 from analytics_core._storage.store_engine import make_store_engine
@@ -343,3 +344,12 @@ def test_a_stack_trace_with_local_variables_tells_no_key(world: GuestWorld) -> N
         shown = "".join(traceback.TracebackException(*sys.exc_info(), capture_locals=True).format())  # type: ignore[arg-type]
     assert "_verified" in shown
     assert KEY not in shown
+
+
+def test_a_log_entry_keeps_no_secret_of_its_json() -> None:
+    text = '{"password": "s3cret", "a": [{"api_token": "t0k"}], "url": "postgresql://me:p4ss@h/x", "n": 1}'
+    shown = without_secrets(text) or ""
+    assert not [secret for secret in ("s3cret", "t0k", "p4ss") if secret in shown]
+    assert '"n": 1' in shown
+    assert without_secrets('{"n": 1}') == '{"n": 1}'
+    assert without_secrets(None) is None

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable
 from typing import Any, Final
+
+from analytics_core._execution.connection_uri import mask_options
+from analytics_core._records.secret import MASK
 
 _DEEPEST: Final = 64
 
@@ -16,6 +20,22 @@ def json_object(text: str | None) -> dict[str, Any]:
     except (ValueError, RecursionError):
         return {}
     return content if isinstance(content, dict) and not _is_too_deep(content, text or "") else {}
+
+
+def without_secrets(text: str | None) -> str | None:
+    """Return a JSON text with the values of secret-looking names masked, and the passwords in URLs."""
+    if not text:
+        return text
+    try:
+        content = _DECODER.decode(text)
+    except (ValueError, RecursionError):
+        content = None
+    hidden = mask_options(content)
+    shown = text if hidden == content else json.dumps(hidden, ensure_ascii=False)
+    return _PASSWORD_IN_URL.sub(rf"\g<1>{MASK}@", shown)
+
+
+_PASSWORD_IN_URL: Final = re.compile(r"(://[^\s/:@\"]*:)[^\s/@\"]+@")
 
 
 def _nothing(_name: str) -> None:

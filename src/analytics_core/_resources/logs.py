@@ -11,6 +11,7 @@ from analytics_core._error_texts import short_repr
 from analytics_core._records.log import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
+from analytics_core._resources.json_text import without_secrets
 from analytics_core._resources.listing import (
     MOST_VALUES,
     ColumnKind,
@@ -92,6 +93,8 @@ class Logs:
     def create(self, payload: Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
 
+        Values of secret-looking names in `json` are masked, and passwords in URLs.
+
         Without `dttm` it happens now; without `user_id` the actor did it. Only administrators give those two.
 
         Raises:
@@ -111,7 +114,7 @@ class Logs:
             slice_id=post.slice_id,
             dttm=moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC),
             duration_ms=post.duration_ms,
-            json=post.json_text,
+            json=without_secrets(post.json_text),
             referrer=post.referrer,
         )
         with self._runtime.store.unit_of_work() as unit:
