@@ -1,4 +1,4 @@
-"""The project's checks. `nox` runs them all but attacks, bench and faults; `nox -s tests` runs one.
+"""The project's checks. `nox` runs the short ones; `nox -s tests` runs one.
 
 Each session makes its own environment. `.ci/run` makes one environment for all of them and calls
 `nox --no-venv`; sessions then install nothing.
@@ -77,6 +77,7 @@ def attacks(session: nox.Session) -> None:
     session.run("python", "-m", "pytest", "-n", "2", "tests/attacks", *session.posargs)
 
 
+@nox.session
 def differential(session: nox.Session) -> None:
     """Ask random queries of four engines and compare the rows with plain Python; `-- --queries 1000` asks fewer."""
     _install(session, ENGINES)
