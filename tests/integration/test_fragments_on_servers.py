@@ -8,8 +8,10 @@ from typing import Any
 import pytest
 from sqlalchemy import create_engine, text
 from sqlalchemy.engine import Connection
-from tests.support.fragments import engine
+from tests.support.fragments import engine, parse
 from tests.support.meaning import COMMON, ROWS, Run, assert_same_meaning
+
+from analytics_core.errors import FragmentError
 
 pytestmark = pytest.mark.server
 
@@ -128,3 +130,30 @@ def test_no_listed_function_of_postgresql_reads_the_catalog_or_makes_rows(postgr
         name for name, kind, _ in known if kind != "i" and name.startswith(("has_", "pg_get_", "pg_stat", "to_reg"))
     }
     assert [name for name in told if name not in engine("postgresql").denied_functions] == []
+
+
+def test_no_function_of_postgresql_takes_a_name_of_the_catalog_from_a_row(postgres: Run) -> None:
+    """The server's own word: what takes or gives a name that is looked up is denied, or its name is a constant's."""
+    known = postgres(
+        "SELECT DISTINCT proname::text FROM pg_catalog.pg_proc AS p WHERE pronamespace = 'pg_catalog'::regnamespace "
+        "AND p.proname !~ '^(bt|hash)' AND EXISTS (SELECT 1 FROM pg_catalog.pg_type AS t WHERE t.oid = ANY "
+        "(p.prorettype || p.proargtypes::oid[] || p.proallargtypes) AND t.typname ~ '^_?(reg|aclitem)')"
+    )
+    assert len(known) > 80
+    searches = ("to_ts", "json_to_ts", "jsonb_to_ts", "phraseto_ts", "plainto_ts", "websearch_to_ts", "ts_")
+    left = {name for (name,) in known if name not in engine("postgresql").denied_functions}
+    assert {name for name in left if not name.startswith(searches)} == {"pg_typeof"}
+
+
+def test_no_type_of_postgresql_that_holds_a_name_of_the_catalog_may_be_cast_to(postgres: Run) -> None:
+    """The server's own word: such types, their arrays, and the rows of its own tables, which have such fields."""
+    known = postgres(
+        "SELECT typname::text FROM pg_catalog.pg_type WHERE typnamespace = 'pg_catalog'::regnamespace "
+        "AND (typname ~ '^_?(reg|aclitem)' OR typtype = 'c' OR typelem IN (SELECT oid FROM pg_catalog.pg_type AS row "
+        "WHERE row.typtype = 'c' AND row.typnamespace = 'pg_catalog'::regnamespace))"
+    )
+    assert len(known) > 150
+    for (name,) in known:
+        for cast in (f"CAST(s AS {name})", f's::pg_catalog."{name}"', f"{name}(s)"):
+            with pytest.raises(FragmentError, match="is not allowed"):
+                parse(cast, "postgresql")

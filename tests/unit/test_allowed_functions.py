@@ -15,6 +15,21 @@ HONEST = [
     *((name, text) for name in ENGINES for text in EVERYWHERE),
     *((name, text) for name, texts in EACH.items() for text in texts),
 ]
+CATALOG_TYPE_FORMS = (
+    "CAST(Name AS {kind}[])",
+    "CAST(Name AS {kind} ARRAY)",
+    "Name::_{kind}",
+    "Name::pg_catalog._{kind} IS NULL",
+    'Name::pg_catalog."{kind}"',
+    'Name::"pg_catalog"."{kind}"[]',
+    'CAST(Name AS "_{kind}")',
+    "{kind}(Name)",
+    "_{kind}(Name)",
+    '"{kind}"(Name)',
+    'pg_catalog."_{kind}"(Name)',
+    "ARRAY[Name]::{kind}[]",
+    "JSON_VALUE(doc, '$' RETURNING {kind})",
+)
 HOSTILE = [
     *(
         ("postgresql", text)
@@ -50,6 +65,18 @@ HOSTILE = [
             "row_security_active(Name)",
             "txid_current()",
             "lo_get(a)",
+            *(
+                form.format(kind=kind)
+                for kind in ("regclass", "regrole", "aclitem", "pg_type", "pg_aggregate")
+                for form in CATALOG_TYPE_FORMS
+            ),
+            "regclassin(textout(Name))",
+            "regclassout(a)",
+            "array_in(textout(Name), 2205, -1)",
+            "pg_catalog.record_in(textout(Name), 1247, -1)",
+            "aclitemin(textout(Name))",
+            "format_type(a, -1)",
+            "ts_parse(Name, Name)",
             "database_to_xml(true, false, '')",
             "pg_new_in_version_99(a)",
         )

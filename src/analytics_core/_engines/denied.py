@@ -57,7 +57,10 @@ _POSTGRES_CATALOG: Final = """
     regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype obj_description
     col_description shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port txid_*
     aclexplode acldefault makeaclitem aclinsert aclremove aclcontains *_to_xml_and_xmlschema *_to_xmlschema
-    binary_upgrade_* amvalidate lo_* gin_clean_* brin_* stv_*
+    binary_upgrade_* amvalidate lo_* gin_clean_* brin_* stv_* aclitem* reg*in reg*out reg*recv reg*send
+    _reg* _aclitem _pg_* array_in array_recv record_in record_recv domain_in domain_recv enum_in enum_recv range_in
+    range_recv multirange_in multirange_recv any*_in any*_recv format_type oidvectortypes current_schemas
+    get_current_ts_config ts_parse ts_token_type *_validator *_call_handler
 """
 """Answers of the catalog: names that it looks up at run time, definitions, sizes, settings, what others may and do."""
 

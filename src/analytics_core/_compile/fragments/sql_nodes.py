@@ -8,6 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._compile.fragments.sql_text import Refuse
+from analytics_core._engines.name_sets import name_set
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Identifier, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CharacterSet, exp.Introducer,
@@ -53,13 +54,16 @@ _ROWS_BY_DIALECT: Final = frozenset(
         ("duckdb", "stats"),  # the smallest and largest value of a column, row rules or not
     }
 )  # fmt: skip
-_CATALOG_TYPES: Final = frozenset(
-    {
-        "regclass", "regcollation", "regconfig", "regdictionary", "regnamespace", "regoper", "regoperator", "regproc",
-        "regprocedure", "regrole", "regtype", "aclitem",
-    }
-)  # fmt: skip
-"""Types of PostgreSQL whose values are names, looked up in the catalog while the statement runs."""
+_CATALOG_TYPES: Final = name_set(
+    """
+    regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype
+    aclitem pg_* !pg_lsn !pg_snapshot
+    """
+)
+"""Types of PostgreSQL whose values are names, looked up in the catalog while the statement runs.
+
+The rows of its catalog (`pg_type`) are types too, and some of their fields are names.
+"""
 
 _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.In, exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Overlaps,
