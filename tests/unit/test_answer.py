@@ -226,6 +226,7 @@ READINGS: list[Callable[[QueryResult], Any]] = [
     lambda result: result.pandas(),
     lambda result: result.arrow(),
     lambda result: result.rows(),
+    lambda result: result.polars(),
     pa.table,
 ]
 

@@ -150,11 +150,12 @@ class QueryResult:
             AnalyticsError: the query failed; it is its own error.
             MissingExtraError: polars is not installed; the extra `polars` brings it.
         """
+        table = self.arrow()
         try:
             import polars as pl
         except ImportError:
             raise MissingExtraError(needed_for="polars()", extra_name="polars") from None
-        return pl.DataFrame(self.arrow())
+        return pl.DataFrame(table)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Hand the rows to a library that reads Arrow streams: `polars.DataFrame(result)`, `pyarrow.table(result)`."""
