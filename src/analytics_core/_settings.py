@@ -70,6 +70,8 @@ class Settings:
         data_roots: folders whose files file-based engines may open.
         allowed_drivers: exact driver names beyond the built-in list.
         max_fragment_length: characters of one custom SQL field.
+        strict_queries: whether a question is refused that holds keys which nobody reads or parts that have no effect;
+            `charts.data(..., strict=...)` goes before it.
         allowed_functions: functions and types, by engine name (`{"postgresql": {"earth_distance"}}`), that people
             without the right to write SQL may use in the fragments of their queries, besides those of the engine's
             own list; what the engine's deny-list names stays refused.
@@ -116,6 +118,7 @@ class Settings:
     data_roots: tuple[Path, ...] = ()
     allowed_drivers: frozenset[str] = frozenset()
     max_fragment_length: int = 20_000
+    strict_queries: bool = False
     allowed_functions: Mapping[str, AbstractSet[str]] = field(default_factory=dict)
     max_in_values: int = 50_000
     max_queries_per_context: int = 100

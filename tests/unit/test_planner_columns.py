@@ -348,23 +348,23 @@ def test_an_x_axis_without_a_grain_takes_that_of_the_extras(name: str) -> None:
     query = {"metrics": ["orders"], "extras": {name: "P1M"}}
     for column in (axis("ordered_at"), axis("ordered_at", ""), axis("CAST(city AS TIMESTAMP)", label="ordered_at")):
         assert grains({**query, "columns": [column]}) == {"ordered_at": TimeGrain.MONTH}
-    assert plan({**query, "columns": [axis("ordered_at")]}).notes == ()
+    assert plan({**query, "columns": [axis("ordered_at")]}).unused == ()
 
 
 def test_the_grain_of_the_x_axis_wins_and_the_other_is_told() -> None:
     query = {"columns": [axis("ordered_at", "P1D")], "metrics": ["orders"]}
     assert grains({**query, "extras": {"time_grain_orm": "P1M"}}) == {"ordered_at": TimeGrain.DAY}
-    assert plan({**query, "extras": {"time_grain_orm": "P1M"}}).notes == (
+    assert plan({**query, "extras": {"time_grain_orm": "P1M"}}).unused == (
         "extras.time_grain_orm P1M is not used: the x-axis has P1D",
     )
-    assert plan({**query, "extras": {"time_grain_orm": "P1D"}}).notes == ()
+    assert plan({**query, "extras": {"time_grain_orm": "P1D"}}).unused == ()
 
 
 @pytest.mark.parametrize("columns", [[axis("city")], [axis("LOWER(city)")], ["ordered_at"], []])
 def test_a_grain_that_no_time_takes_is_told(columns: list[Any]) -> None:
     query = {"columns": columns, "metrics": ["orders"], "extras": {"time_grain_orm": "P1M"}}
     assert grains(query) == {}
-    assert plan(query).notes == ("extras.time_grain_orm P1M is not used: no time column of the query takes it",)
+    assert plan(query).unused == ("extras.time_grain_orm P1M is not used: no time column of the query takes it",)
 
 
 def test_an_x_axis_is_ordered_by_and_chosen_as_series_under_its_label() -> None:

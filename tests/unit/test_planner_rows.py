@@ -292,9 +292,9 @@ def test_the_column_that_tells_the_rest_takes_no_label_of_the_query() -> None:
 def test_a_series_limit_without_series_says_that_it_limits_nothing(fields: dict[str, Any]) -> None:
     made = plan({**GROUPED, "series_limit": 7, **fields})
     assert made.series_limit is None
-    (note,) = made.notes
+    (note,) = made.unused
     assert note.startswith("series_limit: 7 limits nothing")
-    assert plan(GROUPED).notes == series().notes == ()
+    assert plan(GROUPED).unused == series().unused == ()
 
 
 def test_a_compared_range_is_not_cut_by_conditions_on_metrics() -> None:

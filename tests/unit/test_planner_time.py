@@ -52,7 +52,7 @@ def test_the_granularity_is_bounded_by_the_time_range() -> None:
 def test_a_time_range_alone_bounds_the_temporal_x_axis() -> None:
     made = plan({"metrics": ["orders"], "columns": [axis("shipped_on")], "time_range": JUNE_TEXT})
     assert bounds(made) == {"shipped_on": JUNE}
-    assert (made.since, made.until, made.range_text, made.notes) == (*JUNE, JUNE_TEXT, ())
+    assert (made.since, made.until, made.range_text, made.unused) == (*JUNE, JUNE_TEXT, ())
     assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on the x-axis"
 
 
@@ -68,7 +68,7 @@ def test_a_time_range_without_a_temporal_x_axis_bounds_the_main_time_column(colu
 def test_a_time_range_without_any_time_column_bounds_nothing_and_says_so(main: str | None) -> None:
     made = plan({"metrics": ["orders"], "time_range": JUNE_TEXT}, view=view_of(main_dttm_col=main))
     assert (made.where, made.since, made.until, made.range_text) == ((), None, None, "No filter")
-    (note,) = made.notes
+    (note,) = made.unused
     assert note.startswith(f"time_range '{JUNE_TEXT}' filters nothing")
 
 
@@ -110,7 +110,7 @@ def test_a_range_that_templates_read_is_reported_though_it_bounds_no_column() ->
         template_range=lambda: TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC)),
     )
     made = plan_query(query_of({"metrics": ["orders"], "time_range": MAY_TEXT}), scope, PlanRequest())
-    assert (made.where, made.since, made.until, made.notes) == ((), *MAY, ())
+    assert (made.where, made.since, made.until, made.unused) == ((), *MAY, ())
 
 
 def test_a_filter_bounds_its_column_and_is_reported() -> None:

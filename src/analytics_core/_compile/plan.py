@@ -343,7 +343,8 @@ class QueryPlan:
     """Everything about one statement on one dataset.
 
     `grouped` says whether outputs are grouped (metrics given, also an empty list) or raw rows. `count_rows` wraps the
-    statement in a count. `since` and `until` are naive UTC; `counts_seconds`: they move with every second.
+    statement in a count. `since` and `until` are naive UTC; `counts_seconds`: they move with every second. `unused`
+    tells parts of the query that have no effect, `notes` what else a caller should know.
     """
 
     engine: str
@@ -363,6 +364,7 @@ class QueryPlan:
     counts_seconds: bool = False
     applied_filters: tuple[str, ...] = ()
     rejected_filters: tuple[RejectedFilter, ...] = ()
+    unused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     @property

@@ -33,7 +33,7 @@ from analytics_core._compile.plan import (
 )
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
-from analytics_core._compile.series_limit import notes_on_series, plan_series_limit, with_others
+from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
 from analytics_core._compile.time_bounds import (
     NumberedFilter,
     TimeBounds,
@@ -114,11 +114,11 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
-        notes=(
-            *_time_notes(query, scope, plain, bounds, reported),
-            *notes_on_series(query, series_limit),
-            *notes_of_order(query, scope, outputs, order),
+        unused=(
+            *_unused_times(query, scope, plain, bounds, reported),
+            *unused_series_limit(query, series_limit),
         ),
+        notes=notes_of_order(query, scope, outputs, order),
     )
 
 
@@ -135,13 +135,15 @@ def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequ
     return (*rules, *bounds, *others)
 
 
-def _time_notes(
+def _unused_times(
     query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], bounds: TimeBounds, reported: TimeRange
 ) -> tuple[str, ...]:
-    return *_range_notes(query, scope, bounds, reported), *_grain_notes(query, outputs)
+    return *_unused_range(query, scope, bounds, reported), *_unused_grain(query, outputs)
 
 
-def _range_notes(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, reported: TimeRange) -> tuple[str, ...]:
+def _unused_range(
+    query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, reported: TimeRange
+) -> tuple[str, ...]:
     if not query.time_range or bounds.range.is_unbounded or not reported.is_unbounded:
         return ()
     return (
@@ -150,7 +152,7 @@ def _range_notes(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, 
     )
 
 
-def _grain_notes(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
+def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
     """Return what a caller should know of a grain beside the x-axis: that nothing takes it, or that another wins."""
     grain = query_grain(query)
     if grain is None:

@@ -110,7 +110,7 @@ def _in_others(taken: Collection[str], origin: Origin) -> Output:
     )
 
 
-def notes_on_series(query: ChartDataQueryObject, limit: SeriesLimit | None) -> tuple[str, ...]:
+def unused_series_limit(query: ChartDataQueryObject, limit: SeriesLimit | None) -> tuple[str, ...]:
     """Return what a caller should know about a limit that limits nothing."""
     if not query.series_limit or limit is not None:
         return ()

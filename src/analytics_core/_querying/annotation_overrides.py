@@ -22,7 +22,7 @@ _ENDS: Final = ("since", "until")
 _SHIFT: Final = "time_shift"
 _GRAINS: Final = ("time_grain_orm", "time_grain_sqla", "time_grain")
 _GRANULARITIES: Final = ("granularity", "granularity_orm", "granularity_sqla")
-_READ: Final = frozenset({_RANGE, *_ENDS, _SHIFT, *_GRAINS, *_GRANULARITIES})
+READ_OVERRIDES: Final = frozenset({_RANGE, *_ENDS, _SHIFT, *_GRAINS, *_GRANULARITIES})
 _LONGEST: Final = 1_000
 _LISTED: Final = 20
 
@@ -82,7 +82,7 @@ def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: 
 
 def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:
     """Return what a caller should know: overrides that nobody reads."""
-    unread = sorted(name for name in overrides if name not in _READ)
+    unread = sorted(name for name in overrides if name not in READ_OVERRIDES)
     return (f"overrides kept but not read: {', '.join(unread[:_LISTED])}",) if unread else ()
 
 

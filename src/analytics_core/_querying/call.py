@@ -13,10 +13,12 @@ from analytics_core._security.actor import Actor
 class Call:
     """One call: the actor, the moment that counts as now (aware UTC), the chart that it comes from, and a way to stop.
 
-    `chart_cache_timeout` is in seconds; None when the call comes from no chart, or the chart leaves it open.
+    `chart_cache_timeout` is in seconds; None when the call comes from no chart, or the chart leaves it open. `strict`
+    refuses parts of a query that have no effect, of which an answer tells otherwise.
     """
 
     actor: Actor
     now: datetime
     chart_cache_timeout: int | None = None
     cancel: CancelToken | None = None
+    strict: bool = False

@@ -114,5 +114,5 @@ def explained(
         applied_filters=plan.applied_filters,
         rejected_filters=plan.rejected_filters,
         offsets=offsets,
-        notes=(*plan.notes, *notes),
+        notes=(*plan.unused, *plan.notes, *notes),
     )

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from analytics_core._compile.plan import QueryPlan
 from analytics_core._frames.pipeline import Step
+from analytics_core._querying.unread_keys import unread_names
 from analytics_core._records.dataset import Dataset
+from analytics_core.errors import QueryError, UnknownColumnError
 from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 _LISTED_KEYS = 20
+_NOT_STRICT = "ask without strict to have it told in the notes of the result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,14 +63,33 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
     )
 
 
-def notes_of(query: ChartDataQueryObject) -> tuple[str, ...]:
+def notes_of(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
     """Return what a caller should know about keys of the payload that nobody reads."""
-    return _unread(sorted((query.model_extra or {}).keys()))
+    return _unread(unread_names(context, query))
 
 
 def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:
     """Return what a caller should know about options of post-processing that nobody reads."""
     return tuple(f"{step.place}: {note}" for step in steps for note in _unread(step.unread))
+
+
+def refuse_unused(asked: AskedQuery, plan: QueryPlan, steps: Sequence[Step], dataset: Dataset) -> None:
+    """Refuse a query with parts that have no effect; what a dashboard added (`isExtra`) may have none.
+
+    Raises:
+        UnknownColumnError: a filter is on a column that the dataset does not have.
+        QueryError: anything else that is not used.
+    """
+    place = f"queries[{asked.position}]"
+    own = {item.col for item in asked.query.filters if isinstance(item.col, str) and not item.is_extra}
+    lost = (item.column for item in plan.rejected_filters if item.reason == "not_in_datasource")
+    for name in lost:
+        if name in own and name not in plan.applied_filters:
+            known = [column.column_name for column in dataset.columns]
+            raise UnknownColumnError(name, dataset=dataset.table_name, known=known, place=f"{place}.filters")
+    unused = (*plan.unused, *notes_of_steps(steps))
+    if unused:
+        raise QueryError(f"{place}: {'; '.join(unused)}; {_NOT_STRICT}")
 
 
 def _unread(keys: Sequence[str]) -> tuple[str, ...]:

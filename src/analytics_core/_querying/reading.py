@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from analytics_core._memo import Memo
+from analytics_core._querying.unread_keys import unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import parse_query_context
@@ -41,23 +42,33 @@ class ContextReader:
     def __init__(self, *, most_queries: int, most_items: int = 1_000) -> None:
         self._most_queries = most_queries
         self._most_items = most_items
-        self._known: Memo[bytes, ReadContext] = Memo()
+        self._known: Memo[tuple[bytes, bool], ReadContext] = Memo()
 
-    def read(self, payload: Payload) -> ReadContext:
-        """Return the context of a payload; PayloadError for none or nothing asked, LimitError for too much."""
+    def read(self, payload: Payload, *, strict: bool = False) -> ReadContext:
+        """Return the context of a payload.
+
+        Raises:
+            PayloadError: it is none, asks nothing, or holds keys that nobody reads and is `strict`.
+            LimitError: it asks too much.
+        """
         if isinstance(payload, ChartDataQueryContext):
-            return ReadContext(context=self._bounded(payload), digest=None)
+            return ReadContext(context=self._checked(payload, strict=strict), digest=None)
         encoded = _encoded(payload)
         if encoded is None:
-            return ReadContext(context=self._bounded(parse_query_context(payload)), digest=None)
+            return ReadContext(context=self._checked(parse_query_context(payload), strict=strict), digest=None)
         digest = hashlib.blake2b(encoded, digest_size=32).digest()
-        known = self._known.get(digest)
+        known = self._known.get((digest, strict))
         if known is not None:
             return known
         context = parse_query_context(payload, text_is_checked=_is_plain(payload, encoded))
-        read = ReadContext(context=self._bounded(context), digest=digest)
-        self._known.put(digest, read)
+        read = ReadContext(context=self._checked(context, strict=strict), digest=digest)
+        self._known.put((digest, strict), read)
         return read
+
+    def _checked(self, context: ChartDataQueryContext, *, strict: bool) -> ChartDataQueryContext:
+        if strict and (unread := unread_keys(context)):
+            raise PayloadSchemaError(shape=_SHAPE, problems=unread)
+        return self._bounded(context)
 
     def _bounded(self, context: ChartDataQueryContext) -> ChartDataQueryContext:
         if len(context.queries) > self._most_queries:

@@ -24,7 +24,14 @@ from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explana
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.others import with_others_named
-from analytics_core._querying.payloads import AskedQuery, asked_queries, effective_query, notes_of, notes_of_steps
+from analytics_core._querying.payloads import (
+    AskedQuery,
+    asked_queries,
+    effective_query,
+    notes_of,
+    notes_of_steps,
+    refuse_unused,
+)
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
@@ -177,6 +184,8 @@ class QueryRunner:
             if asked.result_type in _LISTED:
                 return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
             ready = self._recall_or_prepare(read, asked, where, call)
+            if call.strict:
+                refuse_unused(asked, ready.main.plan, ready.steps, where.loaded.dataset)
             if asked.result_type is ResultType.QUERY:
                 return query_text(ready.main)
             statement = ready.main.statement.display_sql
@@ -231,7 +240,7 @@ class QueryRunner:
             steps=steps,
             timeout=timeout,
             key=_key(where, plans, options=_options(context, asked, query, main)) if _keeps(asked, timeout) else None,
-            notes=(*notes_of(asked.query), *notes_of_steps(steps)),
+            notes=(*notes_of(context, asked.query), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(where.admission, tables),
         )
@@ -316,7 +325,8 @@ class QueryRunner:
         return self._annotator.annotated(result, host, ask=self._ask_chart) if host else result
 
     def _ask_chart(self, context: ChartDataQueryContext, call: Call) -> QueryResult:
-        return self.run(ReadContext(context=context, digest=None), call).results[0]
+        """Return the answer to a chart that a layer shows; what it stores is not this caller's to mend."""
+        return self.run(ReadContext(context=context, digest=None), replace(call, strict=False)).results[0]
 
     def _bound_of_chart(self, context: ChartDataQueryContext, call: Call) -> Hashable:
         return self.bound_by(ReadContext(context=context, digest=None), call)
@@ -362,6 +372,8 @@ class QueryRunner:
             return ExplainedQuery(notes=(f"{asked.result_type.value} are facts of the dataset; no statement runs",))
         try:
             ready = self._prepare(context, asked, where, call)
+            if call.strict:
+                refuse_unused(asked, ready.main.plan, ready.steps, where.loaded.dataset)
         except AnalyticsError as error:
             return ExplainedQuery(failure=error)
         facts = CacheFacts(
@@ -409,7 +421,8 @@ def _with_notes(result: QueryResult, ready: Ready) -> QueryResult:
 
     A kept result may come from a payload with other unread keys: what they are is not part of its key.
     """
-    return replace(result, notes=(*ready.main.plan.notes, *ready.notes, *result.notes))
+    plan = ready.main.plan
+    return replace(result, notes=(*plan.unused, *plan.notes, *ready.notes, *result.notes))
 
 
 def _count_was_cut(counted: Frame, plan: QueryPlan) -> bool | None:

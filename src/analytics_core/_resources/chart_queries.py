@@ -40,25 +40,26 @@ class ChartQueries:
         """The name of whoever asks."""
         return self._actor.username
 
-    def data(self, question: Question, *, force: bool = False) -> ChartData:
-        """Return the answer."""
-        asked = self._asked(question, force=force)
+    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
+        """Return the answer; `strict` None is as the settings say."""
+        asked = self._asked(question, force=force, strict=strict)
         return self._runtime.queries.run(asked.read, asked.call)
 
     def fill(self, chart: Chart, payload: Payload) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
-        call = Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=chart.cache_timeout)
-        return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload)), call)
+        strict = self._runtime.settings.strict_queries
+        call = self._call(chart.cache_timeout, strict=strict)
+        return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload, strict=strict)), call)
 
-    def explain(self, question: Question) -> Explanation:
+    def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
         """Return why the answer would be what it is; no statement runs."""
-        asked = self._asked(question)
+        asked = self._asked(question, strict=strict)
         return self._runtime.queries.explain(asked.read, asked.call)
 
-    def submit(self, question: Question, *, force: bool = False) -> Job:
+    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job:
         """Start the answer in the background and return its job."""
         cancel = CancelToken()
-        asked = self._asked(question, force=force)
+        asked = self._asked(question, force=force, strict=strict)
         call = replace(asked.call, cancel=cancel)
         queries, bound = self._runtime.queries, list[Hashable]()
 
@@ -90,17 +91,19 @@ class ChartQueries:
             raise JobNotFoundError(job_id)
         return job
 
-    def _asked(self, question: Question, *, force: bool = False) -> _Asked:
+    def _asked(self, question: Question, *, force: bool = False, strict: bool | None = None) -> _Asked:
+        strict = self._runtime.settings.strict_queries if strict is None else strict
         chart = self._chart(question) if isinstance(question, int) else None
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
-        read = self._runtime.contexts.read(payload)
+        read = self._runtime.contexts.read(payload, strict=strict)
         chart = chart or self._named_chart(read.context)
         timeout = chart.cache_timeout if chart is not None else None
-        return _Asked(
-            read=_forced(read) if force else read,
-            call=Call(actor=self._actor, now=self._runtime.clock.now(), chart_cache_timeout=timeout),
-        )
+        return _Asked(read=_forced(read) if force else read, call=self._call(timeout, strict=strict))
+
+    def _call(self, chart_cache_timeout: int | None, *, strict: bool) -> Call:
+        now = self._runtime.clock.now()
+        return Call(actor=self._actor, now=now, chart_cache_timeout=chart_cache_timeout, strict=strict)
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""

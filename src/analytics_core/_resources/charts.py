@@ -92,9 +92,20 @@ class Charts:
         self._favourites = Favourites(runtime, actor, TagTarget.CHART)
 
     # -------------------------------------------------------------------------------------------------- questions
-    def data(self, question: Question, *, force: bool = False) -> ChartData:
-        """Return the answer to a chart (by id) or a query context; `force` reads from the source, not the cache."""
-        return self._queries.data(question, force=force)
+    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
+        """Return the answer to a chart (by id) or a query context.
+
+        Args:
+            question: the id of a chart, or a query context.
+            force: read from the source, not the cache.
+            strict: refuse keys that nobody reads (`limit`, `order_by`) and parts that have no effect, instead of
+                telling them in the notes; None: as `Settings.strict_queries` says.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
+            NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
+        """
+        return self._queries.data(question, force=force, strict=strict)
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: str | Sequence[Any] | None = None
@@ -119,13 +130,16 @@ class Charts:
             .payload
         )
 
-    def explain(self, question: Question) -> Explanation:
-        """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs."""
-        return self._queries.explain(question)
+    def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
+        """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs.
 
-    def submit(self, question: Question, *, force: bool = False) -> Job:
-        """Start the answer in the background and return its job."""
-        return self._queries.submit(question, force=force)
+        `strict` is that of `data`.
+        """
+        return self._queries.explain(question, strict=strict)
+
+    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job:
+        """Start the answer in the background and return its job; `force` and `strict` are those of `data`."""
+        return self._queries.submit(question, force=force, strict=strict)
 
     def job(self, job_id: str) -> Job:
         """Return a job that this actor submitted and may still read.

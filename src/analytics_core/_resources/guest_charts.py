@@ -56,10 +56,11 @@ class GuestCharts(GuestDoor):
         asked, order = without_people(LISTING, filters, order_by)
         return page_for_guest(Charts(self._runtime, self._find_actor()).list(asked, order, page, page_size, columns))
 
-    def data(self, question: Question, *, force: bool = False) -> ChartData:
+    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
         """Return the answer to a chart by its id, or to a query context that names the chart in its form data.
 
         The context must be the stored one; filters that the dashboard declares, the order and the page may differ.
+        `strict` is that of `charts.data`.
 
         Raises:
             GuestAccessError: it differs in something else, names no chart, or asks to leave the cache out.
@@ -68,22 +69,24 @@ class GuestCharts(GuestDoor):
         actor = self._find_actor()
         if force:
             refuse("force")
-        read, chart = self._read(actor, question)
-        call = Call(actor=actor, now=self._runtime.clock.now(), chart_cache_timeout=chart.cache_timeout)
+        strict = self._runtime.settings.strict_queries if strict is None else strict
+        read, chart = self._read(actor, question, strict=strict)
+        now = self._runtime.clock.now()
+        call = Call(actor=actor, now=now, chart_cache_timeout=chart.cache_timeout, strict=strict)
         return without_statements(self._runtime.queries.run(read, call))
 
-    def _read(self, actor: Actor, question: Question) -> tuple[ReadContext, Chart]:
+    def _read(self, actor: Actor, question: Question, *, strict: bool) -> tuple[ReadContext, Chart]:
         """Return the context to run and the chart that it belongs to."""
         if isinstance(question, int):
             chart_id, asked = _as_id(question), None
         else:
-            asked = self._runtime.contexts.read(question)
+            asked = self._runtime.contexts.read(question, strict=strict)
             chart_id = _named_chart(asked.context)
         _require_named(actor, chart_id)
         with self._runtime.store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
             self._runtime.policy.require_read_chart(actor, chart, None)
-            read = self._runtime.contexts.read(stored_context(chart))
+            read = self._runtime.contexts.read(stored_context(chart), strict=strict)
             refuse_statements(read.context)
             if asked is not None:
                 stored = self._stored(unit, actor, chart, read.context)

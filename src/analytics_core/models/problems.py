@@ -58,7 +58,7 @@ def _problem(detail: ErrorDetails, model: type[BaseModel]) -> Problem:
 def _message(detail: ErrorDetails, path: Sequence[int | str], model: type[BaseModel]) -> str:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind == "extra_forbidden":
-        return _unknown_field(str(path[-1]), _model_at(model, path[:-1]))
+        return unknown_field(str(path[-1]), _model_at(model, path[:-1]))
     if kind == "enum":
         return _unknown_value(detail["input"], str(context.get("expected", "")))
     if kind == "value_error":
@@ -106,7 +106,8 @@ def _unknown_value(value: Any, expected: str) -> str:
     return f"{value[:_LONGEST_ECHO]!r} is not one of {', '.join(known)}{hint}"
 
 
-def _unknown_field(name: str, model: type[BaseModel] | None) -> str:
+def unknown_field(name: str, model: type[BaseModel] | None) -> str:
+    """Return what is wrong with a key that is none of the shape's fields, and which of them comes near."""
     known = field_names(model) if model else ()
     close = nearest(name, known)
     hint = f"; did you mean {close[0]!r}?" if close else f"; the fields are {', '.join(known)}" if known else ""
