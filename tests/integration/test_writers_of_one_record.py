@@ -13,7 +13,7 @@ from tests.support.lives import LIVES, Key, Life
 
 from analytics_core.errors import StaleVersionError
 
-WRITERS, STEPS = 4, 25
+WRITERS, STEPS = 4, 12
 ON_SERVERS = ("users", "tags")  # one kind with lists of its own, one without, stand for all
 CASES = [
     *(("file", name) for name in LIVES),
