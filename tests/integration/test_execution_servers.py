@@ -273,6 +273,22 @@ def test_the_byte_budget_stops_the_statement_on_the_server(server: Server) -> No
     assert server.shop.rows("SELECT 1") == [(1,)]
 
 
+GROWING = {
+    "postgresql": "SELECT i, repeat('x', CASE WHEN i <= {narrow} THEN 1 ELSE 900000 END) AS t "
+    "FROM generate_series(1, 1000) s(i)",
+    "mysql": "SELECT seq AS i, repeat('x', CASE WHEN seq <= {narrow} THEN 1 ELSE 900000 END) AS t FROM seq_1_to_1000",
+}
+
+
+@pytest.mark.parametrize("narrow", [0, 500])
+@pytest.mark.parametrize("columns", [{}, {"i": K.INTEGER, "t": K.TEXT}], ids=["unplanned", "planned"])
+def test_rows_that_suddenly_grow_are_weighed_one_by_one(server: Server, narrow: int, columns: dict[str, K]) -> None:
+    with pytest.raises(ResultTooLargeError) as caught:
+        server.shop.run(GROWING[server.name].format(narrow=narrow), columns=columns, limits=limits(max_bytes=2_000_000))
+    assert narrow < caught.value.extra["rows"] <= narrow + 3
+    assert server.shop.rows("SELECT 1") == [(1,)]
+
+
 def test_the_row_limit_is_reported_and_the_rest_is_not_read(server: Server) -> None:
     executed = server.shop.run(BIG[server.name], limits=limits(max_rows=100))
     assert (len(executed.frame), executed.has_more) == (100, True)

@@ -188,6 +188,21 @@ def test_the_byte_budget_stops_the_statement(shop: Target) -> None:
     assert shop.rows("SELECT 1") == [(1,)]
 
 
+def test_long_rows_are_read_in_small_batches(shop: Target) -> None:
+    sql = "SELECT i, repeat('x', CAST(CASE WHEN i < 1000 THEN 1 ELSE 20000 END AS INTEGER)) AS t FROM range(2000) r(i)"
+    with pytest.raises(ResultTooLargeError) as caught:
+        shop.run(sql, limits=limits(max_bytes=1_000_000))
+    assert caught.value.extra["rows"] <= 1_536
+
+
+def test_memory_beyond_what_the_file_may_use_is_told(tmp_path: Path) -> None:
+    duckdb.connect(str(tmp_path / "small.duckdb")).close()
+    with target(f"duckdb:///{tmp_path}/small.duckdb?memory_limit=50MB", tmp_path) as small:
+        with pytest.raises(DatabaseError, match="needs more memory than the engine may use"):
+            small.run("SELECT repeat('x', 1000000) || i AS t FROM range(400) r(i)")
+        assert small.rows("SELECT 1") == [(1,)]
+
+
 def test_the_time_limit_stops_the_statement(shop: Target) -> None:
     shop.rows("SELECT 1")
     with pytest.raises(StatementTimeoutError):

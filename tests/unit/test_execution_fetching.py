@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import tracemalloc
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
+from decimal import Decimal
+from itertools import chain, repeat
 from typing import Any
 
 import pyarrow as pa
@@ -18,24 +21,25 @@ from analytics_core.errors import ResultTooLargeError
 
 
 class FakeCursor:
-    """Gives rows in batches, and remembers how many were asked for and given."""
+    """Gives rows, and remembers how many it gave."""
 
-    def __init__(self, rows: Sequence[tuple[Any, ...]]) -> None:
-        self.rows = list(rows)
-        self.asked: list[int] = []
+    def __init__(self, rows: Iterable[tuple[Any, ...]]) -> None:
+        self._rows = iter(rows)
         self.given = 0
 
-    def fetch(self, size: int) -> list[tuple[Any, ...]]:
-        self.asked.append(size)
-        batch = self.rows[self.given : self.given + size]
-        self.given += len(batch)
-        return batch
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return self
+
+    def __next__(self) -> tuple[Any, ...]:
+        row = next(self._rows)
+        self.given += 1
+        return row
 
 
-def read(rows: Sequence[tuple[Any, ...]], *kinds: K, **changes: Any) -> tuple[Fetched, FakeCursor]:
+def read(rows: Iterable[tuple[Any, ...]], *kinds: K, **changes: Any) -> tuple[Fetched, FakeCursor]:
     cursor = FakeCursor(rows)
     fetched = fetch_rows(
-        cursor.fetch,
+        cursor,
         labels=[f"c{place}" for place in range(len(kinds))],
         kinds=kinds,
         limits=limits(**changes),
@@ -123,7 +127,7 @@ def test_rows_come_out_in_order_and_complete(rows: int, most: int) -> None:
 def test_crossing_the_byte_budget_stops_the_reading_early() -> None:
     cursor = FakeCursor([("x" * 10_000,)] * 100_000)
     with pytest.raises(ResultTooLargeError, match="larger than 5,000,000 bytes") as caught:
-        fetch_rows(cursor.fetch, labels=["c"], kinds=[K.TEXT], limits=limits(max_bytes=5_000_000), check=lambda: None)
+        fetch_rows(cursor, labels=["c"], kinds=[K.TEXT], limits=limits(max_bytes=5_000_000), check=lambda: None)
     assert cursor.given < 1_200
     assert caught.value.extra["max_bytes"] == 5_000_000
 
@@ -139,9 +143,46 @@ def test_a_result_inside_its_budget_passes() -> None:
     assert 1_000_000 < fetched.fetched_bytes < 2_000_000
 
 
-def test_wide_rows_are_asked_for_in_small_batches() -> None:
-    _, cursor = read([("x" * 1_000_000,)] * 100, K.TEXT, max_bytes=1_000_000_000)
-    assert max(cursor.asked[1:]) <= 9
+@pytest.mark.parametrize("narrow", [0, 1, 63, 64, 5_000])
+def test_rows_that_suddenly_grow_stop_the_reading_at_once(narrow: int) -> None:
+    cursor = FakeCursor(chain(repeat((1, "x"), narrow), repeat((1, "x" * 1_000_000), 1_000)))
+    with pytest.raises(ResultTooLargeError):
+        fetch_rows(
+            cursor, labels="ab", kinds=[K.INTEGER, K.TEXT], limits=limits(max_bytes=3_000_000), check=lambda: None
+        )
+    assert cursor.given <= narrow + 4
+
+
+@pytest.mark.parametrize(
+    ("kind", "make"),
+    [
+        (K.INTEGER, lambda i: i + 1_000_000),
+        (K.FLOAT, lambda i: i / 3),
+        (K.DECIMAL, lambda i: Decimal(i) / 7),
+        (K.OTHER, lambda i: Decimal(i) / 7),
+        (K.TEXT, lambda i: f"text {i}"),
+        (K.UNKNOWN, lambda i: [i + 1_000_000, f"text {i}"]),
+        (K.INTEGER, lambda i: i if i < 8_000 else f"text {i}"),
+        (K.TEXT, lambda i: "x" * (10 if i < 9_000 else 30_000)),
+    ],
+    ids=["integers", "floats", "decimals", "kept as they are", "texts", "lists", "late misfit", "late growth"],
+)
+def test_memory_stays_near_the_byte_budget(kind: K, make: Callable[[int], Any]) -> None:
+    budget = 1_000_000
+    rows = FakeCursor((make(place),) for place in range(1_000_000))
+    read([(place,) for place in range(5_000)], kind)  # imports are no part of the reading
+    tracemalloc.start()
+    arrow_before = pa.total_allocated_bytes()
+    try:
+        with pytest.raises(ResultTooLargeError):
+            fetch_rows(
+                rows, labels="a", kinds=[kind], limits=limits(max_rows=10**9, max_bytes=budget), check=lambda: None
+            )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 3 * budget
+    assert pa.total_allocated_bytes() - arrow_before < budget
 
 
 def test_arrow_batches_are_cut_at_the_row_limit() -> None:

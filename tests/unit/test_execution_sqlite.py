@@ -6,6 +6,7 @@ import random
 import sqlite3
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import datetime
@@ -13,9 +14,19 @@ from pathlib import Path
 from urllib.parse import quote
 
 import pytest
-from tests.support.execution import SQLITE_ENDLESS, Target, database, fingerprint, limits, make_sqlite_file, target
+from tests.support.execution import (
+    REGISTRY,
+    SQLITE_ENDLESS,
+    Target,
+    database,
+    fingerprint,
+    limits,
+    make_sqlite_file,
+    target,
+)
 
 from analytics_core._engines.types import ValueKind as K
+from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import CancelToken
 from analytics_core.errors import (
     AnalyticsError,
@@ -247,6 +258,30 @@ def test_the_byte_budget_stops_the_statement(shop: Target) -> None:
         shop.run(sql, limits=limits(max_bytes=1_000_000, max_rows=10**9))
     assert caught.value.error_type is ErrorType.RESULT_TOO_LARGE_ERROR
     assert shop.rows("SELECT 1") == [(1,)]
+
+
+@pytest.mark.parametrize("narrow", [0, 500])
+def test_rows_that_suddenly_grow_are_weighed_one_by_one(shop: Target, narrow: int) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000)"
+    sql = f"{numbers} SELECT i, zeroblob(CASE WHEN i <= {narrow} THEN 1 ELSE 900000 END) AS b FROM n"
+    with pytest.raises(ResultTooLargeError) as caught:
+        shop.run(sql, limits=limits(max_bytes=2_000_000))
+    assert narrow < caught.value.extra["rows"] <= narrow + 3
+
+
+def test_columns_of_a_query_are_told_without_holding_many_long_values(shop: Target) -> None:
+    numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
+    tracemalloc.start()
+    try:
+        reflector = Reflector(shop.connector, specs=REGISTRY.get)
+        found = reflector.columns_of_select(
+            shop.record, REGISTRY.get("sqlite"), f"{numbers} SELECT i + 0 AS i, zeroblob(1000000) AS b FROM n"
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert [(column.name, column.type_text) for column in found] == [("i", "INTEGER"), ("b", "BLOB")]
+    assert peak < 20_000_000
 
 
 def test_a_single_giant_value_is_not_built(shop: Target) -> None:

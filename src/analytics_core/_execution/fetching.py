@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from itertools import islice
+from sys import getsizeof
+from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.conversion import value_types, values_by_kind
@@ -14,13 +16,13 @@ from analytics_core.errors import ResultTooLargeError
 SMALL_RESULT_ROWS = 2_000
 """Up to this many rows a result stays in plain lists: Arrow would cost more than it saves."""
 
-_FIRST_BATCH_ROWS = 64
-_LARGEST_BATCH_ROWS = 2_048
+_FIRST_BATCH_ROWS: Final = 64
+_LARGEST_BATCH_ROWS: Final = 2_048
 """Larger batches fall out of the processor's caches: 10,000 rows cost half as much again."""
-_SAMPLE_ROWS = 100
-_BATCH_BYTES = 8 * 1024 * 1024
-_VALUE_BYTES = 16
-"""What a small value costs in a list, roughly."""
+_SAMPLE_ROWS: Final = 100
+_BATCH_BYTES: Final = 8 * 1024 * 1024
+_PLACE_BYTES: Final = 8
+"""What a value takes in a list, beyond itself."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,17 +57,17 @@ def too_large(limits: FetchLimits, rows: int) -> ResultTooLargeError:
 
 
 def fetch_rows(
-    fetch: Callable[[int], Sequence[tuple[Any, ...]]],
+    rows: Iterable[tuple[Any, ...]],
     *,
     labels: Sequence[str],
     kinds: Sequence[ValueKind],
     limits: FetchLimits,
     check: Callable[[], None],
 ) -> Fetched:
-    """Read tuples batch by batch until there are no more, or one row more than the limit.
+    """Read tuples until there are no more, or one more than the limit; each is weighed before the next is asked for.
 
     Args:
-        fetch: gives up to so many rows; none when all are read.
+        rows: gives one row after another, and should hold no more than one itself.
         labels: the column names, in the order of the result.
         kinds: what the plan says about each column.
         limits: rows and bytes.
@@ -75,24 +77,48 @@ def fetch_rows(
         ResultTooLargeError: the byte budget is crossed.
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
-    rows, spent, size = 0, 0, _FIRST_BATCH_ROWS
+    source, nested = iter(rows), [place for place, kind in enumerate(kinds) if kind in _MAY_NEST]
+    read, held, size = 0, 0, _FIRST_BATCH_ROWS
     has_more = False
     while not has_more:
-        batch = fetch(min(size, limits.max_rows + 1 - rows))
+        most = min(size, limits.max_rows + 1 - read)
+        room = limits.max_bytes - held
+        batch, weight = read_within(islice(source, most), most_bytes=min(room, _BATCH_BYTES), nested=nested)
         if not batch:
             break
-        has_more = rows + len(batch) > limits.max_rows
+        if weight > room:
+            raise too_large(limits, read + len(batch))
+        has_more = read + len(batch) > limits.max_rows
         if has_more:
-            batch = batch[: limits.max_rows - rows]
-        rows += len(batch)
-        spent += sum(map(_ColumnCollector.add, columns, zip(*batch, strict=True)))
-        if spent > limits.max_bytes:
-            raise too_large(limits, rows)
-        size = _next_size(size, rows=rows, spent=spent, limits=limits)
+            batch = batch[: limits.max_rows - read]
+        read += len(batch)
+        for column, values in zip(columns, zip(*batch, strict=True), strict=False):  # no values: no row may be shown
+            column.add(values)
+        held = sum(column.held_bytes for column in columns)
+        if held > limits.max_bytes:
+            raise too_large(limits, read)
+        size = min(size * 8, _LARGEST_BATCH_ROWS)
         check()
     frame = Frame(columns=tuple(column.finish() for column in columns))
     notes = notes_of_nulls(frame, [column.nulls for column in columns])
-    return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
+    return Fetched(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
+
+
+def read_within(
+    rows: Iterable[tuple[Any, ...]], *, most_bytes: int, nested: Sequence[int] = ()
+) -> tuple[list[tuple[Any, ...]], int]:
+    """Return rows until they weigh more than `most_bytes`, and their weight; `nested` tells where lists may stand."""
+    batch: list[tuple[Any, ...]] = []
+    weight = 0
+    for row in rows:
+        batch.append(row)
+        weight += sum(map(getsizeof, row))
+        for place in nested:
+            if row[place].__class__ in _CONTAINERS:
+                weight += _members_weight(row[place])
+        if weight > most_bytes:
+            break
+    return batch, weight
 
 
 def notes_of_nulls(frame: Frame, before: Sequence[int]) -> tuple[str, ...]:
@@ -107,13 +133,6 @@ def notes_of_nulls(frame: Frame, before: Sequence[int]) -> tuple[str, ...]:
         "or no day of the years 1 to 9999"
         for name, count in lost.items()
     )
-
-
-def _next_size(size: int, *, rows: int, spent: int, limits: FetchLimits) -> int:
-    """Grow the batch, but keep it within a few megabytes and near what is left of the budget."""
-    row_bytes = max(1, spent // max(1, rows))
-    room = min(_BATCH_BYTES, limits.max_bytes - spent) // row_bytes + 1
-    return max(1, min(size * 8, _LARGEST_BATCH_ROWS, room))
 
 
 def fetch_arrow(
@@ -156,8 +175,16 @@ def fetch_arrow(
     return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
 
 
+_CONTAINERS: Final = frozenset({list, dict, tuple})
+_MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
+"""Kinds whose values may be lists: arrays of PostgreSQL."""
+
+
 class _ColumnCollector:
-    """Gathers one column: first as Python values, then as Arrow chunks, back to Python values when a batch misfits."""
+    """Gathers one column: first as Python values, then as Arrow chunks, back to Python values when a batch misfits.
+
+    `held_bytes` is what the column takes in memory by now.
+    """
 
     def __init__(self, name: str, kind: ValueKind) -> None:
         self._name = name
@@ -166,17 +193,18 @@ class _ColumnCollector:
         self._chunks: list[Any] = []
         self._stays_plain = kind is ValueKind.OTHER
         self.nulls = 0
+        self.held_bytes = 0
 
-    def add(self, values: tuple[Any, ...]) -> int:
-        """Take one batch and return the bytes that it needs."""
+    def add(self, values: tuple[Any, ...]) -> None:
+        """Take one batch."""
         self.nulls += values.count(None)
-        if self._values is not None:
-            weight = _weight(values)
-            self._values.extend(values)
-            if len(self._values) > SMALL_RESULT_ROWS and not self._stays_plain and self._can_settle(values):
-                self._move_to_arrow()
-            return weight
-        return self._add_chunk(values)
+        if self._values is None:
+            self._add_chunk(values)
+            return
+        self._values.extend(values)
+        self.held_bytes += _weight(values, self._kind)
+        if len(self._values) > SMALL_RESULT_ROWS and not self._stays_plain and self._can_settle(values):
+            self._move_to_arrow()
 
     def _can_settle(self, values: tuple[Any, ...]) -> bool:
         """Whether the kind is known, or this batch shows it: nulls alone do not."""
@@ -187,9 +215,10 @@ class _ColumnCollector:
         # Values may have another kind than planned (SQLite); a sample tells, unless the plan said nothing.
         sample = values if self._kind is ValueKind.UNKNOWN else values[:_SAMPLE_ROWS]
         self._kind, _ = values_by_kind(self._kind, sample)
+        self.held_bytes = 0
         self._add_chunk(values)
 
-    def _add_chunk(self, values: Sequence[Any]) -> int:
+    def _add_chunk(self, values: Sequence[Any]) -> None:
         from analytics_core._execution.arrow_columns import array_of_values
 
         array = array_of_values(self._kind, values)
@@ -197,9 +226,10 @@ class _ColumnCollector:
             self._values = [value for chunk in self._chunks for value in chunk.to_pylist()]
             self._values.extend(values)
             self._chunks, self._stays_plain = [], True
-            return _weight(values)
+            self.held_bytes = _weight(self._values, self._kind)
+            return
         self._chunks.append(array)
-        return int(array.nbytes)
+        self.held_bytes += int(array.nbytes)
 
     def finish(self) -> FrameColumn:
         """Return the column."""
@@ -211,9 +241,20 @@ class _ColumnCollector:
         return FrameColumn(name=self._name, kind=self._kind, values=joined(self._chunks, self._kind))
 
 
-def _weight(values: Sequence[Any]) -> int:
-    """Estimate the bytes of Python values: the length of texts and blobs, a flat price for all else."""
-    long_ones = (value for value in values if value.__class__ in (str, bytes, bytearray, memoryview, dict, list))
-    return len(values) * _VALUE_BYTES + sum(
-        len(value) if not isinstance(value, dict | list) else len(repr(value)) for value in long_ones
-    )
+def _weight(values: Sequence[Any], kind: ValueKind) -> int:
+    """Return the bytes that Python values of a column take in a list."""
+    weight = sum(map(getsizeof, values)) + _PLACE_BYTES * len(values)
+    return weight + sum(map(_members_weight, values)) if kind in _MAY_NEST else weight
+
+
+def _members_weight(value: Any) -> int:
+    """Return the bytes of all that a list or map holds, at any depth; 0 for any other value."""
+    weight, waiting = 0, [value]
+    while waiting:
+        held = waiting.pop()
+        if isinstance(held, dict):
+            held = [*held, *held.values()]
+        if isinstance(held, list | tuple):
+            weight += sum(map(getsizeof, held))
+            waiting.extend(held)
+    return weight

@@ -12,10 +12,12 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from analytics_core._execution.fetching import read_within
 from analytics_core._execution.query_columns import BoundQuery, columns_of_rows
 from analytics_core._execution.sessions.sqlite import authorise_reading
 
 _SAMPLE_ROWS = 200
+_SAMPLE_BYTES = 4 * 1024 * 1024
 _SAMPLE_TIMEOUT_S = 5.0
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
 _VIEW = "analytics_core_described"
@@ -76,7 +78,8 @@ def _sample(connection: sa.Connection, query: BoundQuery) -> Sequence[Any]:
     raw.set_progress_handler(lambda: time.monotonic() > deadline, _STEPS_BETWEEN_CLOCK_CHECKS)
     try:
         sql, parameters = query
-        return list(raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}", parameters or ()))
+        found = raw.execute(f"SELECT * FROM (\n{sql}\n) AS source LIMIT {_SAMPLE_ROWS}", parameters or ())
+        return read_within(found, most_bytes=_SAMPLE_BYTES)[0]
     except sqlite3.OperationalError:
         if time.monotonic() > deadline:
             return []

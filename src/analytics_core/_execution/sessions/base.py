@@ -166,11 +166,12 @@ def read_result(
     adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
 ) -> Fetched:
     """Read tuples straight off the driver's cursor; `adapt_kind` says what becomes of a planned kind."""
-    cursor = result.cursor
+    cursor: Any = result.cursor
     assert cursor is not None  # noqa: S101 - a result with rows has one
     labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
+    rows = cursor if isinstance(cursor, Iterator) else iter(cursor.fetchone, None)
     return fetch_rows(
-        cursor.fetchmany, labels=labels, kinds=[*map(adapt_kind, kinds)], limits=request.limits, check=checker(request)
+        rows, labels=labels, kinds=[*map(adapt_kind, kinds)], limits=request.limits, check=checker(request)
     )
 
 

@@ -38,7 +38,11 @@ _CONFIG: dict[str, Any] = {
     "allow_community_extensions": False,
 }
 _READING_TYPES = frozenset({duckdb.StatementType.SELECT, duckdb.StatementType.EXPLAIN})
-_ROWS_PER_BATCH = 10_000
+_SHORT_TYPES = re.compile(
+    r"U?(?:TINYINT|SMALLINT|INTEGER|BIGINT|HUGEINT)|FLOAT|DOUBLE|BOOLEAN|DATE|TIME[^\[]*|DECIMAL\(\d+,\d+\)|UUID"
+)
+_ROWS_PER_BATCH = 512
+_SHORT_ROWS_PER_BATCH = 10_000
 
 
 def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
@@ -171,7 +175,9 @@ def _read(native: Any, request: RunRequest) -> Fetched:
             failure = DriverFailureError(str(error))
         raise failure
 
-    reader = native.to_arrow_reader(min(_ROWS_PER_BATCH, request.limits.max_rows + 1))
+    are_short = all(_SHORT_TYPES.fullmatch(str(column[1])) for column in native.description)
+    most = _SHORT_ROWS_PER_BATCH if are_short else _ROWS_PER_BATCH
+    reader = native.to_arrow_reader(min(most, request.limits.max_rows + 1))
     try:
         labels, kinds = columns_of(request.statement, reader.schema.names)
         return fetch_arrow(

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 import sqlalchemy as sa
@@ -192,27 +193,19 @@ def _read(cursor: Any, request: RunRequest) -> Fetched:
     if cursor.description is None:
         raise no_rows()
     labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
-    fetched = fetch_rows(_fetching(cursor), labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = fetch_rows(_rows(cursor), labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
     fetched = replace(fetched, notes=(*fetched.notes, *_notes_of_types(labels, kinds, cursor.description)))
-    if fetched.has_more and len(cursor.fetchmany(_FEW_ROWS)) == _FEW_ROWS:
+    if fetched.has_more and sum(1 for _ in islice(cursor, _FEW_ROWS)) == _FEW_ROWS:
         _stop_on_server(request.connection)
     return fetched
 
 
-def _fetching(cursor: Any) -> Callable[[int], Sequence[tuple[Any, ...]]]:
-    """Return what fetches rows, with the bits among them as numbers."""
+def _rows(cursor: Any) -> Iterable[tuple[Any, ...]]:
+    """Return the rows of a cursor, with the bits among them as numbers."""
     from pymysql.constants import FIELD_TYPE
 
     sizes = {place: (item[3] + 7) // 8 for place, item in enumerate(cursor.description) if item[1] == FIELD_TYPE.BIT}
-    if not sizes:
-        fetch: Callable[[int], Sequence[tuple[Any, ...]]] = cursor.fetchmany
-        return fetch
-
-    def fetch_with_bits(rows: int) -> list[tuple[Any, ...]]:
-        batch = map(list, cursor.fetchmany(rows))
-        return [tuple(_with_bits(row, sizes)) for row in batch]
-
-    return fetch_with_bits
+    return (tuple(_with_bits([*row], sizes)) for row in cursor) if sizes else cursor
 
 
 def _with_bits(row: list[Any], sizes: Mapping[int, int]) -> list[Any]:

@@ -6,12 +6,13 @@ import struct
 from collections import deque
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
 
+from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
@@ -46,7 +47,14 @@ _KINDS_OF_TEXTS = {
     "time": ValueKind.TIME,
 }
 _FEW_ROWS = 1_000
-_ROWS_PER_CHUNK = 256
+
+_SHORT_KINDS = frozenset(
+    {ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DECIMAL, ValueKind.BOOLEAN}
+    | {ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ, ValueKind.TIME}
+)
+_SHORT_ROWS_PER_CHUNK = 8
+"""The client library holds a whole chunk before anybody can weigh it, so rows that may be long come one by one."""
+
 _CANCEL_TIMEOUT_S = 2.0
 
 
@@ -79,7 +87,7 @@ class PostgresqlSession(Session):
             self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s),
             raw.cursor() as cursor,
             # `stream` uses the extended protocol, which takes one statement only. Closing it cancels on the server.
-            closing(cursor.stream(statement.sql, statement.parameters or {}, size=_ROWS_PER_CHUNK)) as rows,
+            closing(cursor.stream(statement.sql, statement.parameters or {}, size=_rows_per_chunk(statement))) as rows,
         ):
             return _read(cursor, rows, request)
 
@@ -109,6 +117,11 @@ def _patience(request: OpenRequest) -> dict[str, Any]:
     }
 
 
+def _rows_per_chunk(statement: Statement) -> int:
+    are_short = statement.kinds and _SHORT_KINDS.issuperset(statement.kinds)
+    return _SHORT_ROWS_PER_CHUNK if are_short else 1
+
+
 def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:
     first = list(islice(rows, 1))
     statement = request.statement
@@ -117,13 +130,8 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
         cursor.execute(statement.sql, statement.parameters or {})
     labels, kinds = columns_of(statement, [column.name for column in cursor.description or ()])
     kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
-
-    def fetch(size: int) -> list[tuple[Any, ...]]:
-        batch = [*first, *islice(rows, size - len(first))]
-        first.clear()
-        return batch
-
-    fetched = fetch_rows(fetch, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    all_rows = chain(first, rows)
+    fetched = fetch_rows(all_rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
     # A stream that is closed before its end is cancelled through a second connection; few rows are cheaper to read.
     deque(islice(rows, _FEW_ROWS), maxlen=0)
     return fetched
