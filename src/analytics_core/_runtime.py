@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,7 +20,6 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.templating import QueryTemplates
-from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -48,7 +47,7 @@ class Runtime:
     registry: EngineRegistry
     policy: Policy
     people: UserDirectory
-    actors: Fresh[int | str | User, Actor]
+    actors: Fresh[Hashable, Actor]
     guests: Guests
     probes: Probes
     row_security: RowSecurity

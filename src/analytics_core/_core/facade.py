@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, cast
+from typing import Any, Self, TypeVar, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -40,6 +40,7 @@ from analytics_core._resources.guest_charts import GuestCharts
 from analytics_core._resources.guest_dashboards import GuestDashboards
 from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.logs import Logs
+from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
@@ -64,6 +65,15 @@ from analytics_core.ports import (
 
 ADMINISTRATORS = "Administrators"
 UserKey = int | str | User
+Part = TypeVar("Part", bound=Namespace)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _HostUser:
+    """A user whose rights are the host's word; `is_known`: the directory must go on knowing them."""
+
+    user: User
+    is_known: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,8 +143,11 @@ class AnalyticsCore:
             people=StoredUserDirectory(store) if users is None else users,
         )
         self._bind(build_runtime(parts), acting_as)
+        if isinstance(acting_as, User):
+            check_user_key(acting_as)
+            self._acting_as = self._lasting_key(acting_as)
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | _GuestKey | None) -> None:
         self._runtime = runtime
         self._acting_as = acting_as
 
@@ -142,12 +155,26 @@ class AnalyticsCore:
     def as_user(self, user: UserKey) -> AnalyticsCore:
         """Return the same core with another acting user: an id, a user name or a `User`.
 
+        The core and its namespaces may be kept: each call asks anew whether the person is active and which roles they
+        have. A `User` whose rights differ from those in the directory is the host's word: they count as given, for as
+        long as the directory, if it knows the person, has them active.
+
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
         """
-        bound = self._sibling(self._runtime, user)
+        check_user_key(user)
+        bound = self._sibling(self._runtime, self._lasting_key(user))
         bound._actor()
         return bound
+
+    def _lasting_key(self, user: UserKey) -> UserKey | _HostUser:
+        """Return what names the same person later: a name may go to somebody else, a record grows old."""
+        if not isinstance(user, User):
+            return self._actor_of(user).id if isinstance(user, str) else user
+        known = self._runtime.people.find(user.id) if user.id >= 1 else None
+        if known is not None and _rights(known) == _rights(user):
+            return user.id
+        return _HostUser(user=user, is_known=known is not None)
 
     def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
         """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
@@ -179,7 +206,7 @@ class AnalyticsCore:
         return self._sibling(replace(self._runtime, clock=PinnedClock(moment_of(moment))), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | _GuestKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | _HostUser | _GuestKey | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -209,6 +236,8 @@ class AnalyticsCore:
             refuse("this part of the core")
         if key is None:
             raise ActorRequiredError
+        if isinstance(key, _HostUser):
+            return self._runtime.actors.get(key, lambda: self._read_host_user(key))
         return self._actor_of(key)
 
     def _guest(self) -> Actor:
@@ -235,6 +264,13 @@ class AnalyticsCore:
             raise ActorRequiredError(f"user {user.username!r} has no id; this call")
         return Actor(user=user, roles=self._roles_of(user))
 
+    def _read_host_user(self, key: _HostUser) -> Actor:
+        if key.is_known:
+            known = self._runtime.people.find(key.user.id)
+            if known is None or not known.active:
+                raise ActorRequiredError(f"nobody active answers to {short_repr(key.user.username)}; this call")
+        return self._read_actor(key.user)
+
     def _roles_of(self, user: User) -> tuple[Role, ...]:
         """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
         if not user.role_ids and not user.role_names:
@@ -248,89 +284,93 @@ class AnalyticsCore:
         return tuple(held.values())
 
     # --------------------------------------------------------------------------------------------------- namespaces
+    def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
+        """Return a namespace that asks at each of its calls who acts."""
+        return live(lambda: kind(self._runtime, self._actor()))
+
     @property
     def databases(self) -> Databases:
         """The connections to databases that users query."""
-        return Databases(self._runtime, self._actor())
+        return self._open(Databases)
 
     @property
     def datasets(self) -> Datasets:
         """Physical and virtual tables with their columns and metrics."""
-        return Datasets(self._runtime, self._actor())
+        return self._open(Datasets)
 
     @property
     def charts(self) -> Charts:
         """Saved charts, and the answers to chart queries; for guests those of their dashboards."""
         if isinstance(self._acting_as, _GuestKey):
             return cast("Charts", GuestCharts(self._runtime, self._guest))
-        return Charts(self._runtime, self._actor())
+        return self._open(Charts)
 
     @property
     def annotation_layers(self) -> AnnotationLayers:
         """Named collections of annotations that charts show."""
-        return AnnotationLayers(self._runtime, self._actor())
+        return self._open(AnnotationLayers)
 
     @property
     def annotations(self) -> Annotations:
         """What happened when, layer by layer."""
-        return Annotations(self._runtime, self._actor())
+        return self._open(Annotations)
 
     @property
     def css_templates(self) -> CssTemplates:
         """Style sheets that dashboards may start from."""
-        return CssTemplates(self._runtime, self._actor())
+        return self._open(CssTemplates)
 
     @property
     def dashboards(self) -> Dashboards:
         """Charts on pages, for those whom their owners publish them to; for guests those of their token."""
         if isinstance(self._acting_as, _GuestKey):
             return cast("Dashboards", GuestDashboards(self._runtime, self._guest))
-        return Dashboards(self._runtime, self._actor())
+        return self._open(Dashboards)
 
     @property
     def embedded(self) -> Embedded:
         """Dashboards inside other pages, and the tokens of their guests."""
-        return Embedded(self._runtime, self._actor())
+        return self._open(Embedded)
 
     @property
     def tags(self) -> Tags:
         """Labels on charts and dashboards."""
-        return Tags(self._runtime, self._actor())
+        return self._open(Tags)
 
     @property
     def users(self) -> Users:
         """The people of the metadata store."""
-        return Users(self._runtime, self._actor())
+        return self._open(Users)
 
     @property
     def roles(self) -> Roles:
         """Roles and their grants."""
-        return Roles(self._runtime, self._actor())
+        return self._open(Roles)
 
     @property
     def row_level_security(self) -> RowLevelSecurity:
         """The rules on which rows whom may see."""
-        return RowLevelSecurity(self._runtime, self._actor(), self._actor_of)
+        return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actor_of))
 
     @property
     def logs(self) -> Logs:
         """Who did what, when."""
-        return Logs(self._runtime, self._actor())
+        return self._open(Logs)
 
     @property
     def explore(self) -> Explore:
         """What the explore view starts from, and form data that is not saved in a chart yet."""
-        return Explore(self._runtime, self._actor())
+        return self._open(Explore)
 
     @property
     def cache(self) -> CacheControl:
         """Kept answers: made unreachable, and computed ahead."""
-        return CacheControl(self._runtime, self._actor())
+        return self._open(CacheControl)
 
     @property
     def permalinks(self) -> Permalinks:
         """Addresses of the state of a chart or a dashboard."""
-        return Permalinks(self._runtime, self._actor())
+        return self._open(Permalinks)
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
@@ -354,7 +394,8 @@ class AnalyticsCore:
     def __repr__(self) -> str:
         if isinstance(self._acting_as, _GuestKey):
             return "<AnalyticsCore, a guest acts>"
-        acting = "nobody" if self._acting_as is None else f"user {getattr(self._acting_as, 'id', self._acting_as)!r}"
+        key = self._acting_as.user if isinstance(self._acting_as, _HostUser) else self._acting_as
+        acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"
 
 
@@ -367,6 +408,11 @@ def _cache_of(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
 
 def _runner_of(settings: Settings) -> JobRunner:
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
+
+
+def _rights(user: User) -> tuple[object, ...]:
+    """Return what the rights of a user come from, whatever the order of their roles."""
+    return user.username, user.active, frozenset(user.role_ids), frozenset(user.role_names), frozenset(user.attributes)
 
 
 def _refuse_second_start(unit: UnitOfWork) -> None:

@@ -43,6 +43,7 @@ class Job:
         result_url: where a host may serve the answer.
         user_id: the owner's id as text; None for a guest.
         is_readable: tells whether an actor may still read what the job read.
+        find_actor: tells who reads the result when it is read; None: nobody is asked.
     """
 
     def __init__(
@@ -54,12 +55,14 @@ class Job:
         user_id: str | None,
         cancel: Cancellable,
         is_readable: Callable[[Actor], bool] = lambda _actor: True,
+        find_actor: Callable[[], Actor] | None = None,
     ) -> None:
         self.channel_id = channel_id
         self.job_id = job_id
         self.result_url = result_url
         self.user_id = user_id
         self.is_readable = is_readable
+        self._find_actor = find_actor
         self._cancel = cancel
         self._lock = forkable_lock()
         self._is_over = threading.Event()
@@ -81,10 +84,14 @@ class Job:
 
         Raises:
             JobError: the job is not over yet.
+            ActorRequiredError: who submitted it is not active any more.
+            JobNotFoundError, AccessError: they may not see all that it read any more.
             AnalyticsError: the job failed; it is the error itself. An answer may also tell errors of single queries.
         """
         if not self.wait(timeout_s):
             raise JobError(f"job {self.job_id!r} is not over after {timeout_s} s; wait longer or cancel it")
+        if self._find_actor is not None and not self.is_readable(self._find_actor()):
+            raise JobNotFoundError(self.job_id)
         if self._failure is not None:
             raise self._failure
         assert self._answer is not None  # noqa: S101 - over without a failure; tells the type checker
@@ -196,6 +203,7 @@ class JobBook:
         user_id: int | str | None,
         cancel: Cancellable,
         is_readable: Callable[[Actor], bool] = lambda _actor: True,
+        find_actor: Callable[[], Actor] | None = None,
         queue: str = "",
     ) -> Job:
         """Start `work` in the background and return its job.
@@ -204,7 +212,8 @@ class JobBook:
             work: makes the answer; it reads `cancel` itself.
             user_id: the owner; only they may find the job again.
             cancel: stops the statements of `work`.
-            is_readable: tells whether somebody who finds the job again may still read what it read.
+            is_readable: tells whether somebody may still read what the job read.
+            find_actor: tells who that is when the result is read.
             queue: names the database that the work waits for.
 
         Raises:
@@ -218,6 +227,7 @@ class JobBook:
             user_id=_owner(user_id),
             cancel=cancel,
             is_readable=is_readable,
+            find_actor=find_actor,
         )
         self._add(job)
         try:

@@ -12,6 +12,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
@@ -52,12 +53,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class AnnotationLayers:
+class AnnotationLayers(Namespace):
     """Annotation layers: every signed-in user reads and creates them, creators and administrators change them."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> AnnotationLayerGet:

@@ -13,12 +13,11 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import repeated
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
 from analytics_core.errors import NotFoundError
 from analytics_core.models.annotation import (
@@ -57,12 +56,8 @@ LOOK_UPS = LookUps(
 )
 
 
-class Annotations:
+class Annotations(Namespace):
     """The annotations of a layer, which every act names first; what the layer's reader may read, they may read."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
 
     def create(self, layer_id: int, payload: Payload) -> AnnotationGet:
         """Store an annotation; only the creator of the layer and administrators may (`AnnotationRestApi.post`).

@@ -16,6 +16,7 @@ from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.question_filters import given_filters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable_items import readable_charts_by_id
@@ -23,8 +24,6 @@ from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_datasets
 from analytics_core._resources.visibility import every_id, visible_charts
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.cache import (
     CacheInvalidationRequest,
@@ -44,12 +43,8 @@ _WARM_UP = "ChartCacheWarmUpRequestSchema"
 _MOST_DATASETS = 1_000
 
 
-class CacheControl:
+class CacheControl(Namespace):
     """The cache of answers, as one actor may empty and fill it."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
 
     def invalidate(self, payload: Payload) -> int:
         """Make all kept answers of datasets unreachable and return how many datasets they were.
@@ -114,7 +109,7 @@ class CacheControl:
     ) -> Iterator[CacheWarmUpResult]:
         """Return an iterator that warms up one chart a step and yields what became of it.
 
-        A chart that fails does not stop the others.
+        A chart that fails does not stop the others. Each step has the rights that the actor has then.
 
         Args:
             chart_ids: None for all charts of the dashboard, or without a dashboard all that the actor may read.
@@ -129,7 +124,7 @@ class CacheControl:
         with self._runtime.store.unit_of_work() as unit:
             self._check_dashboard(unit, dashboard_id)
             wanted = self._all_charts(unit, dashboard_id) if named is None else named
-        return (self._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
+        return (self._anew()._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
 
     # ----------------------------------------------------------------------------------------------- invalidation
     def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAct) -> int:

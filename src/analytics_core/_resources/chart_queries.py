@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from analytics_core._execution.statements import CancelToken
@@ -56,25 +56,36 @@ class ChartQueries:
         asked = self._asked(question, strict=strict)
         return self._runtime.queries.explain(asked.read, asked.call)
 
-    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job:
-        """Start the answer in the background and return its job."""
+    def submit(
+        self,
+        question: Question,
+        *,
+        find_actor: Callable[[], Actor],
+        force: bool = False,
+        strict: bool | None = None,
+    ) -> Job:
+        """Start the answer in the background and return its job; `find_actor` tells who acts when it runs."""
         cancel = CancelToken()
         asked = self._asked(question, force=force, strict=strict)
-        call = replace(asked.call, cancel=cancel)
         queries, bound = self._runtime.queries, list[Hashable]()
 
         def work() -> ChartData:
+            actor = find_actor()
+            if isinstance(question, int):
+                ChartQueries(self._runtime, actor)._chart(question)
+            call = replace(asked.call, cancel=cancel, actor=actor)
             bound.append(queries.bound_by(asked.read, call))
             return queries.run(asked.read, call)
 
         def is_readable(actor: Actor) -> bool:
-            return not bound or queries.bound_by(asked.read, replace(call, actor=actor)) == bound[0]
+            return not bound or queries.bound_by(asked.read, replace(asked.call, actor=actor)) == bound[0]
 
         return self._runtime.job_book.submit(
             work,
             user_id=self._actor.id,
             cancel=cancel,
             is_readable=is_readable,
+            find_actor=find_actor,
             queue=queries.database_of(asked.read),
         )
 

@@ -25,6 +25,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAGS, Choices, LookUps
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
@@ -81,12 +82,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Charts:
+class Charts(Namespace):
     """Charts, as one actor may see, change and ask them."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
         self._queries = ChartQueries(runtime, actor)
         self._favourites = Favourites(runtime, actor, TagTarget.CHART)
@@ -138,8 +138,11 @@ class Charts:
         return self._queries.explain(question, strict=strict)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job:
-        """Start the answer in the background and return its job; `force` and `strict` are those of `data`."""
-        return self._queries.submit(question, force=force, strict=strict)
+        """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
+
+        The rights that count are those when it runs, and again those when its result is read.
+        """
+        return self._queries.submit(question, force=force, strict=strict, find_actor=lambda: self._anew()._actor)
 
     def job(self, job_id: str) -> Job:
         """Return a job that this actor submitted and may still read.

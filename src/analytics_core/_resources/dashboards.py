@@ -33,6 +33,7 @@ from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, Choices, LookUps
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
@@ -93,12 +94,11 @@ _POST, _PUT, _COPY = "DashboardRestApi.post", "DashboardRestApi.put", "Dashboard
 _FILTERS = "DashboardNativeFiltersConfigUpdateSchema"
 
 
-class Dashboards:
+class Dashboards(Namespace):
     """Dashboards, as one actor may see and change them."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
         self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 

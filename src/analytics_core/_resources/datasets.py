@@ -35,6 +35,7 @@ from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
 from analytics_core._resources.named_datasets import dataset_called
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
@@ -84,12 +85,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Datasets:
+class Datasets(Namespace):
     """Datasets, as one actor may see and change them."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> DatasetGet:

@@ -16,6 +16,7 @@ from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DASHBOARDS, Choices, LookUps
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.retrying import repeated, until_accepted
@@ -73,12 +74,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Embedded:
+class Embedded(Namespace):
     """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     # ---------------------------------------------------------------------------------------------------- records

@@ -13,6 +13,7 @@ from analytics_core._resources.dataset_answers import describe_dataset
 from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.sources import Source, parse_source, readable_dataset
@@ -38,12 +39,11 @@ class _Start:
     is_lost: bool = False
 
 
-class Explore:
+class Explore(Namespace):
     """The explore view, as one actor may use it."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._shelf = FormDataShelf(runtime, actor)
 
     # -------------------------------------------------------------------------------------------------- form data

@@ -23,6 +23,7 @@ from analytics_core._resources.listing import (
     only,
 )
 from analytics_core._resources.look_ups import Choices, LookUps
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.pruning import oldest_kept
@@ -82,12 +83,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Logs:
+class Logs(Namespace):
     """The log of acts; entries are written and read, never changed, and go by `prune` alone."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> LogGet:

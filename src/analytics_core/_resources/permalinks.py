@@ -13,13 +13,12 @@ from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_dataset, remaining_chart
 from analytics_core._resources.stored_values import stored_object, stored_shape
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._security.permalink_keys import permalink_keys
 from analytics_core.errors import (
     AlreadyExistsError,
@@ -41,12 +40,8 @@ _STORED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
 }
 
 
-class Permalinks:
+class Permalinks(Namespace):
     """Permalinks, as one actor may make and open them; knowing a key opens nothing that the actor may not read."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
 
     def create_for_chart(self, payload: Payload) -> Permalink:
         """Store the state of an explore view (contract, `ExplorePermalinkStateSchema`) and return its key and address.

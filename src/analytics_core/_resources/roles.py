@@ -13,6 +13,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import repeated, until_accepted
@@ -46,12 +47,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Roles:
+class Roles(Namespace):
     """Roles and what they give access to; only administrators manage them."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> RoleGet:

@@ -18,6 +18,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATASETS, ROLES, Choices, LookUps, all_of_it
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import repeated
@@ -79,12 +80,11 @@ class _Named:
     datasets: Mapping[int, Dataset]
 
 
-class RowLevelSecurity:
+class RowLevelSecurity(Namespace):
     """Row rules: SQL conditions that bind people to rows of datasets; only administrators see and manage them."""
 
     def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
         self._find_actor = find_actor
 

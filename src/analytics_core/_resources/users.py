@@ -14,6 +14,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import ROLES, Choices, LookUps
+from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import repeated
@@ -57,12 +58,11 @@ LOOK_UPS = LookUps(
 )
 
 
-class Users:
+class Users(Namespace):
     """Users; administrators manage them, everybody may read their own record."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
+        super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     def create(self, payload: Payload) -> UserGet:
