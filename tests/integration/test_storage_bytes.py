@@ -60,6 +60,13 @@ def test_no_log_record_holds_a_secret_or_a_seal(caplog):
     assert stored.uuid not in caplog.text
 
 
+def test_a_log_of_warnings_holds_no_statement_of_the_store(caplog):
+    with caplog.at_level(logging.WARNING, logger="sqlalchemy"), open_store("sqlite://", FixedClock(START)) as store:
+        caplog.handler.setLevel(logging.NOTSET)  # as the handlers of most services have
+        store_secrets(store)
+    assert not [record for record in caplog.records if record.name.startswith("sqlalchemy.engine")]
+
+
 def test_a_host_that_gives_the_stores_logger_a_level_sees_rows(caplog):
     with (
         caplog.at_level(logging.DEBUG, logger="sqlalchemy.engine.Engine.analytics_core.store"),

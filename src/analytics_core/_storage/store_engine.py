@@ -25,7 +25,9 @@ STORE_TIMEOUT_S: Final = 20.0
 """What each wait on a store may take when nobody says otherwise."""
 
 LOGGING_NAME: Final = "analytics_core.store"
-"""What SQLAlchemy calls the store's engine in logs: `sqlalchemy.engine.Engine.analytics_core.store`."""
+"""What SQLAlchemy calls the store's engine in logs."""
+
+_LOGGER: Final = f"sqlalchemy.engine.Engine.{LOGGING_NAME}"
 
 _DRIVERS: Final = {"sqlite": "pysqlite", "postgresql": "psycopg", "mysql": "pymysql", "mariadb": "pymysql"}
 _EXTRAS: Final = {"postgresql": "postgres", "mysql": "mysql", "mariadb": "mysql"}
@@ -90,14 +92,17 @@ def _sqlite_engine(url: URL, timeout_s: float) -> Engine:
 def _quiet_engine(url: URL, **options: Any) -> Engine:
     """Return an engine that logs neither values nor rows: at DEBUG level SQLAlchemy would tell each row that it reads.
 
-    A host that wants the rows gives the engine's own logger a level of its own.
+    A host that wants the rows gives the engine's own logger that level. Without one it follows the host's levels as
+    every logger does, so that a log of warnings holds no statements.
     """
     quiet = {"hide_parameters": True, "logging_name": LOGGING_NAME, **without_driver_logs(LOGGING_NAME)}
-    engine = create_engine(url, **quiet, **options)
-    logger = logging.getLogger(f"sqlalchemy.engine.Engine.{LOGGING_NAME}")
-    if logger.level == logging.NOTSET:
-        logger.setLevel(logging.INFO)
-    return engine
+    logging.getLogger(_LOGGER).addFilter(_holds_no_row)
+    return create_engine(url, **quiet, **options)
+
+
+def _holds_no_row(record: logging.LogRecord) -> bool:
+    own_level = logging.getLogger(_LOGGER).level
+    return record.levelno > logging.DEBUG or logging.NOTSET < own_level <= logging.DEBUG
 
 
 def _prepare_sqlite(connection: Any, _record: object) -> None:
