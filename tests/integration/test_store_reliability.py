@@ -7,15 +7,17 @@ import sqlite3
 import subprocess
 import sys
 from collections import Counter
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 
 import pytest
-from tests.support.killed_writers import COUNTED, TAGS_OF_EVEN, TAGS_OF_ODD, open_core
+from sqlalchemy import NullPool, create_engine, event, make_url
+from tests.support.killed_writers import COUNTED, KEY, TAGS_OF_EVEN, TAGS_OF_ODD, open_core
 
+from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListQuery
-from analytics_core.errors import StoreUnavailableError
+from analytics_core.errors import AlreadyExistsError, StoreUnavailableError
 from analytics_core.testing.conformance.records import a_database, a_dataset
 
 WRITERS = Path(__file__).parents[1] / "support" / "killed_writers.py"
@@ -154,3 +156,79 @@ def test_a_file_that_was_replaced_is_read_anew(stored):
     assert [tag.name for tag in core.tags.list().result] == ["first"]
     core.tags.create({"name": "third"})
     assert core.tags.list().count == 2
+
+
+@pytest.mark.parametrize(
+    ("spoil", "cause"),
+    [
+        ("damage", "no SQLite database or is damaged"),
+        ("replace by a folder", "cannot be opened"),
+        ("lock", "locked by another program"),
+        ("drop a table", "lacks a table"),
+        ("fill", "no room on its disk"),
+    ],
+)
+def test_the_error_of_a_file_tells_what_is_wrong_with_it(tmp_path, spoil, cause):
+    file = tmp_path / "spoilt.db"
+    with a_store_of(f"sqlite:///{file}") as core, closing(sqlite3.connect(file, isolation_level=None)) as other:
+        if spoil == "damage":
+            core.close()
+            file.write_bytes(b"no database at all" * 1000)
+        elif spoil == "replace by a folder":
+            core.close()
+            file.unlink()
+            file.mkdir()
+        elif spoil == "lock":
+            other.execute("BEGIN IMMEDIATE")
+        elif spoil == "drop a table":
+            other.execute("DROP TABLE ac_tags")
+        else:
+            event.listen(core._runtime.store._engine, "checkout", leave_no_room)
+        with pytest.raises(StoreUnavailableError, match=cause) as refusal, a_store_of(f"sqlite:///{file}") as again:
+            (core if spoil == "fill" else again).tags.create({"name": "x", "description": "y" * 100_000})
+    assert str(tmp_path) not in str(refusal.value)
+
+
+def leave_no_room(connection, *_):
+    connection.execute("PRAGMA max_page_count = 1").close()  # no less than there are now
+
+
+def a_store_of(url):
+    """Return the core of a store, made when it is new, that waits for nothing long."""
+    with AnalyticsCore(Settings(secret_key=KEY), metadata_url=url) as core, suppress(AlreadyExistsError):
+        core.create_first_administrator("admin")
+    return AnalyticsCore(Settings(secret_key=KEY, store_timeout_s=0.5), metadata_url=url, acting_as=1)
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(
+    ("kind", "change", "cause"),
+    [
+        ("postgres", {"database": "not_there"}, "no database of the name"),
+        ("postgres", {"username": "n0body"}, "does not accept the user"),
+        ("postgres", {"port": 1}, "cannot be reached"),
+        ("mariadb", {"database": "not_there"}, "no database of the name"),
+        ("mariadb", {"username": "n0body", "password": "hunter2"}, "does not accept the user"),
+        ("mariadb", {"port": 1}, "cannot be reached"),
+    ],
+)
+def test_the_error_of_a_server_tells_why_it_gives_no_store(request, kind, change, cause):
+    url = make_url(request.getfixturevalue(f"make_{kind}_database")()).set(**change)
+    with pytest.raises(StoreUnavailableError, match=cause) as refusal, a_store_of(url.render_as_string(False)):
+        pass
+    assert not any(name in str(refusal.value) for name in ("not_there", "n0body", "hunter2", "127.0.0.1"))
+
+
+@pytest.mark.server
+@pytest.mark.parametrize("kind", ["postgres", "mariadb"])
+def test_the_error_of_a_server_tells_why_it_takes_no_write(request, kind):
+    url = request.getfixturevalue(f"make_{kind}_database")()
+    with a_store_of(url) as core, create_engine(url, poolclass=NullPool).connect() as other:
+        read_only = "BEGIN READ ONLY" if kind == "postgres" else "START TRANSACTION READ ONLY"
+        event.listen(core._runtime.store._engine, "begin", lambda used: used.exec_driver_sql(read_only))
+        with pytest.raises(StoreUnavailableError, match="may only be read"):
+            core.tags.create({"name": "x"})
+        other.exec_driver_sql("DROP TABLE ac_favourites")
+        other.commit()
+        with pytest.raises(StoreUnavailableError, match="lacks a table"), core._runtime.store.unit_of_work() as unit:
+            unit.favourites.list(EVERYTHING)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import Enum
@@ -9,6 +11,7 @@ from typing import Any, Final
 
 from sqlalchemy import Table, UniqueConstraint
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from analytics_core.errors import AnalyticsError, StoreUnavailableError
 
@@ -44,6 +47,49 @@ _BY_CODE: Final = {
 }
 
 
+_UNKNOWN: Final = (
+    "does not answer or refused a statement; check that its server runs or that its folder exists and may be written to"
+)
+_LOGIN: Final = "does not accept the user and password of metadata_url"
+_NO_DATABASE: Final = "has no database of the name that metadata_url gives; make it first"
+_FULL: Final = "has no room on its disk; make room and try again, what was to be written is not kept"
+_NO_RIGHT: Final = (
+    "refuses its user a right; it needs those to read, write, make and change tables in the database of metadata_url"
+)
+_CROWDED: Final = "is on a server that takes no more connections at present; close some, or raise its limit"
+_LOCKED: Final = "is locked by another program or transaction for too long; try again when that has ended"
+_READ_ONLY: Final = "may only be read at present; make its file and folder, or its server, writable again"
+_DAMAGED: Final = "is in a file that is no SQLite database or is damaged; bring back a backup"
+_NO_TABLE: Final = "lacks a table or a column; bring back a backup, or run the version of the library that wrote it"
+_UNREACHED: Final = "cannot be reached; check that its server runs, and host and port of metadata_url"
+
+_BY_CODES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
+    (("SQLITE_FULL", "53100", "1021", "1114"), _FULL),
+    (("SQLITE_READONLY", "25006", "1290", "1836", "1792"), _READ_ONLY),
+    (("SQLITE_BUSY", "SQLITE_LOCKED", "55P03", "1205"), _LOCKED),
+    (("SQLITE_CORRUPT", "SQLITE_NOTADB"), _DAMAGED),
+    (("SQLITE_CANTOPEN",), "is in a file that cannot be opened; check that its folder exists and who may write to it"),
+    (("SQLITE_IOERR",), "is in a file that cannot be read or written; check its disk, and the room on it"),
+    (("28", "1045", "1698"), _LOGIN),
+    (("3D000", "1049"), _NO_DATABASE),
+    (("42501", "1044", "1142", "1143"), _NO_RIGHT),
+    (("53300", "1040", "1203", "1226"), _CROWDED),
+    (("42P01", "42703", "1146", "1054"), _NO_TABLE),
+    (("57P", "08", "2002", "2003", "2005", "2006", "2013"), _UNREACHED),
+)
+"""Codes of the drivers, or what they begin with; told apart in this order."""
+
+_BY_WORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
+    (re.compile(r"too many (clients|connections)|remaining connection slots"), _CROWDED),
+    (re.compile(r"FATAL:\s+database .* does not exist"), _NO_DATABASE),
+    (re.compile(r"authentication failed|FATAL:\s+role |no password supplied|no pg_hba\.conf entry"), _LOGIN),
+    (re.compile(r"FATAL:\s+permission denied"), _NO_RIGHT),
+    (re.compile(r"refused|resolve|translate host|timeout|does not answer|closed the connection"), _UNREACHED),
+    (re.compile(r"^no such (table|column)|has no column named"), _NO_TABLE),
+)
+"""What PostgreSQL's driver says when it cannot connect, for which it has no code; and SQLite of missing tables."""
+
+
 def failure_of(error: DBAPIError) -> Failure:
     """Return the kind of a driver's error."""
     return _BY_CODE.get(_code(error), Failure.OTHER)
@@ -63,10 +109,11 @@ def store_border() -> Iterator[None]:
 
     Errors of ours lose the driver's exception behind them: it quotes values and addresses.
     """
+    handled = sys.exception()
     try:
         yield
     except SQLAlchemyError as error:
-        unavailable = _unavailable(error)
+        unavailable = _unavailable(_first(error, until=handled))
         try:
             raise unavailable from None
         finally:
@@ -76,12 +123,35 @@ def store_border() -> Iterator[None]:
         raise
 
 
+def _first(error: SQLAlchemyError, *, until: BaseException | None) -> SQLAlchemyError:
+    """Return what went wrong first: at a full disk SQLite ends the transaction, and the savepoint's end fails too.
+
+    Args:
+        error: what came out.
+        until: what the caller was handling already, which is none of ours.
+    """
+    first, behind = error, error.__context__
+    while behind is not None and behind is not until:
+        if isinstance(behind, SQLAlchemyError):
+            first = behind
+        behind = behind.__context__
+    return first
+
+
 def _unavailable(error: SQLAlchemyError) -> StoreUnavailableError:
     code = _code(error) if isinstance(error, DBAPIError) else ""
-    return StoreUnavailableError(
-        "the metadata store does not answer or refused a statement; check that its server runs or that its folder "
-        f"exists and may be written to ({type(error).__name__}{' ' + code if code else ''})"
-    )
+    named = f"{type(error).__name__}{' ' + code if code else ''}"
+    return StoreUnavailableError(f"the metadata store {_cause(error, code)} ({named})")
+
+
+def _cause(error: SQLAlchemyError, code: str) -> str:
+    """Return what is wrong and what would help, by the driver's code, else by the words of a refused connection."""
+    if isinstance(error, PoolTimeoutError):
+        return "has all its connections in use; ask fewer questions at a time in one process, or try again"
+    if code not in ("", "SQLITE_ERROR"):
+        return next((cause for codes, cause in _BY_CODES if code.startswith(codes)), _UNKNOWN)
+    text = str(error.orig) if isinstance(error, DBAPIError) else ""
+    return next((cause for words, cause in _BY_WORDS if words.search(text)), _UNKNOWN)
 
 
 def _cut_drivers(error: BaseException) -> None:
