@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlalchemy as sa
-from tests.support.plan_cases import CASES, Case, flaw, plan_of, statement
+from tests.support.plan_cases import CASES, Case, flaw, plan_of, statements
 from tests.support.plan_world import TABLE, load
 from tests.support.servers import PrivateServers, private_servers
 
@@ -27,6 +27,8 @@ from benchmarks.report import Ratio
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
 ROWS = 2_000_000
 GOAL = 1.1
+MOST_TURNS = 60
+ENOUGH_S = 3.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,33 +64,43 @@ def _url(engine: str, folder: Path, servers: PrivateServers) -> str:
 def _of_engine(engine: str, url: str, rows: int, rounds: int) -> Iterator[Ratio | Flaw]:
     with analytics_core.connect(url) as core:
         core.datasets.create({"database": 1, "table_name": TABLE})
-        statements = [(case, statement(core, case)) for case in CASES]
+        made = [(case, statements(core, case)) for case in CASES]
     database = sa.create_engine(url)
     with database.connect() as connection:
-        for case, ours in statements:
-            why = flaw(case, engine, plan_of(connection, engine, ours))
+        for case, ours in made:
+            why = flaw(case, engine, plan_of(connection, engine, ours[0]))
             if why:
                 yield Flaw(name=f"{engine}: {case.name}", why=why)
             yield _ratio(connection, engine, case, ours, rows=rows, rounds=rounds)
     database.dispose()
 
 
-def _ratio(connection: sa.Connection, engine: str, case: Case, ours: str, *, rows: int, rounds: int) -> Ratio:
-    texts = {"ours": ours, "expert": case.expert(engine)}
+def _ratio(
+    connection: sa.Connection, engine: str, case: Case, ours: tuple[str, ...], *, rows: int, rounds: int
+) -> Ratio:
+    """Return the best time of each over many turns: other work on the machine only ever adds to a time."""
+    texts = {"ours": ours, "expert": tuple(case.expert(engine).split(";"))}
     times: dict[str, list[float]] = {"ours": [], "expert": []}
     found: dict[str, int] = {}
-    for _ in range(rounds + 1):
-        for who, text in texts.items():
-            begun = time.perf_counter()
-            found[who] = len(connection.exec_driver_sql(_written(text, engine)).fetchall())
-            times[who].append(time.perf_counter() - begun)
+    begun = time.perf_counter()
+    while len(times["ours"]) <= rounds or (len(times["ours"]) < MOST_TURNS and time.perf_counter() - begun < ENOUGH_S):
+        for who in sorted(texts, reverse=len(times["ours"]) % 2 == 1):
+            found[who], seconds = _run(connection, engine, texts[who])
+            times[who].append(seconds)
     if found["ours"] != found["expert"]:
         raise AssertionError(f"{engine}: {case.name}: {found} rows")
     typical = statistics.median(a / b for a, b in zip(times["ours"][1:], times["expert"][1:], strict=True))
     best = {who: min(all_[1:]) for who, all_ in times.items()}
     shown = f"{best['ours'] * 1000:.1f} ms against {best['expert'] * 1000:.1f} ms"
-    note = f"{shown}, {rows:,} rows; median of turns {typical:.2f}"
+    note = f"{shown}, {rows:,} rows; median of {len(times['ours']) - 1} turns {typical:.2f}"
     return Ratio(name=f"{engine}: {case.name}", value=best["ours"] / best["expert"], goal=GOAL, note=note)
+
+
+def _run(connection: sa.Connection, engine: str, texts: tuple[str, ...]) -> tuple[int, float]:
+    """Return how many rows the statements have, and the seconds that it took to fetch them all."""
+    begun = time.perf_counter()
+    count = sum(len(connection.exec_driver_sql(_written(text, engine)).fetchall()) for text in texts)
+    return count, time.perf_counter() - begun
 
 
 def _written(sql: str, engine: str) -> str:

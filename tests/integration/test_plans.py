@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from tests.support.plan_cases import CASES, Case, flaw, plan_of, statement
+from tests.support.plan_cases import CASES, Case, flaw, plan_of, statements
 from tests.support.plan_world import TABLE, load
 
 import analytics_core
@@ -31,17 +31,17 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     load(url, ROWS, folder)
     with analytics_core.connect(url) as core:
         core.datasets.create({"database": 1, "table_name": TABLE})
-        statements = {case.name: statement(core, case) for case in ASSERTED}
+        made = {case.name: statements(core, case)[0] for case in ASSERTED}
     engine = sa.create_engine(url)
     with engine.connect() as connection:
-        yield request.param, connection, statements
+        yield request.param, connection, made
     engine.dispose()
 
 
 @pytest.mark.parametrize("case", ASSERTED, ids=lambda case: case.name)
 def test_a_plan_shows_what_it_must(world: Any, case: Case) -> None:
-    engine, connection, statements = world
-    plan = plan_of(connection, engine, statements[case.name])
+    engine, connection, made = world
+    plan = plan_of(connection, engine, made[case.name])
     assert flaw(case, engine, plan) is None, plan
 
 

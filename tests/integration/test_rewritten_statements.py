@@ -226,6 +226,38 @@ def test_texts_are_found_exactly_by_an_index_of_another_collation(world: World, 
     assert dict(world.answer(1, query)) == dict(world.answer(2, query)) == kept
 
 
+@pytest.mark.server
+def test_texts_of_a_collation_that_folds_them_are_told_apart_on_postgresql(request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("make_postgres_database")()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        if not connection.exec_driver_sql("SELECT 1 FROM pg_collation WHERE collname = 'en-x-icu'").first():
+            pytest.skip("this PostgreSQL was built without ICU")
+        connection.exec_driver_sql(
+            "CREATE COLLATION folds (provider = icu, locale = 'und-u-ks-level2', deterministic = false)"
+        )
+        connection.exec_driver_sql(
+            'CREATE TABLE t (plain TEXT COLLATE "en-x-icu", folded TEXT COLLATE folds, '
+            "number INT GENERATED ALWAYS AS IDENTITY)"
+        )
+        connection.exec_driver_sql("INSERT INTO t VALUES ('b', 'b'), ('B', 'B'), ('a', 'a'), ('A', 'A'), ('a', 'a')")
+    engine.dispose()
+    with analytics_core.connect(url) as core:
+        core.datasets.create({"database": 1, "table_name": "t"})
+
+        def ask(query: dict[str, Any]) -> Any:
+            payload = {"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"], **query}]}
+            return core.charts.data(payload).raise_for_error().results[0]
+
+        for name in ("plain", "folded"):
+            grouped = ask({"columns": [name], "orderby": [[name, True]], "series_columns": [name], "series_limit": 3})
+            assert [tuple(row.values()) for row in grouped.data] == [("A", 1), ("B", 1), ("a", 2)]
+            for item in ({"op": "==", "val": "a"}, {"op": "IN", "val": ["a"]}, {"op": "LIKE", "val": "a%"}):
+                found = ask({"columns": [name], "filters": [{"col": name, **item}]})
+                assert [tuple(row.values()) for row in found.data] == [("a", 2)]
+            assert ('GROUP BY "t"."plain" ORDER BY' in ask({"columns": [name]}).query) == (name == "plain")
+
+
 def test_pages_are_read_in_two_parts_where_an_index_needs_it(world: World) -> None:
     splits = {"DESC": world.ask(1, _page("ts", False)).query, "ASC": world.ask(1, _page("ts", True)).query}
     engine = world.core.databases.get(1).backend

@@ -52,6 +52,7 @@ class DatasetView:
             numbers=self.numbers.get(name),
             leads_index=bool(column.leads_index),
             is_by_code_point=column.collation in self.spec.code_point_collations,
+            is_exact=self.spec.is_exact_collation(column.collation),
             declared=column.type,
         )
 

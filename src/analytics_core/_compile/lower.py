@@ -15,7 +15,7 @@ from analytics_core._compile.binds import Binds
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fence import fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.labels import aliases
-from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key
+from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key, lower_shown, lower_sorted
 from analytics_core._compile.lower_order import (
     apart_select,
     order_keys,
@@ -107,7 +107,7 @@ def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
     )
     select = exp.Select(
         expressions=[
-            exp.Alias(this=_shown(output, low), alias=quoted(name))
+            exp.Alias(this=_shown(output, low, grouped=plan.grouped), alias=quoted(name))
             for output, name in zip(plan.outputs, names, strict=True)
         ],
         from_=exp.From(this=lower_source(plan.source, fence, low)),
@@ -124,8 +124,8 @@ def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
     return select
 
 
-def _shown(output: Output, low: Lowering) -> exp.Expr:
-    node = lower_expr(output.expr, low)
+def _shown(output: Output, low: Lowering, *, grouped: bool) -> exp.Expr:
+    node = lower_shown(output.expr, low, grouped=grouped)
     return low.spec.all_digits(node) if output.fetched_kind is ValueKind.FLOAT else node
 
 
@@ -185,8 +185,9 @@ def _kind(expr: PlanExpr) -> ValueKind:
 
 
 def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:
-    keys = [column.expr for column in columns if not is_constant(column.expr)]
-    named = [exp.Alias(this=lower_key(c.expr, low), alias=quoted(f"s{i}")) for i, c in enumerate(columns)]
+    exprs = [column.expr.source if isinstance(column.expr, OthersExpr) else column.expr for column in columns]
+    keys = [expr for expr in exprs if not is_constant(expr)]
+    named = [exp.Alias(this=lower_key(expr, low), alias=quoted(f"s{i}")) for i, expr in enumerate(exprs)]
     fence = fence_of_series(plan, limit, low.spec)
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
@@ -197,7 +198,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     where = lower_where(fence, low)
     if where:
         select.set("where", exp.Where(this=where))
-    ordered = [exp.Ordered(this=lower_key(key, low), desc=False, nulls_first=False) for key in keys]
+    ordered = [exp.Ordered(this=lower_sorted(key, low), desc=False, nulls_first=False) for key in keys]
     if limit.metric is not None:
         ordered.insert(0, exp.Ordered(this=lower_expr(limit.metric, low), desc=limit.descending, nulls_first=False))
     if ordered:

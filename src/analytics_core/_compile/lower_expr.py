@@ -50,8 +50,15 @@ def _unsigned(tree: exp.Expr) -> exp.Expr:
     return tree
 
 
+def lower_shown(expr: PlanExpr, low: Lowering, *, grouped: bool) -> exp.Expr:
+    """Return the node that selects an expression: rows that are not grouped show a text whatever compares it."""
+    if not grouped and isinstance(expr, ColumnExpr | FragmentExpr):
+        return raw(expr, low)
+    return lower_expr(expr, low)
+
+
 def lower_expr(expr: PlanExpr, low: Lowering) -> exp.Expr:
-    """Return the node that selects and groups by an expression; text by code point."""
+    """Return the node that groups by an expression: texts are equal by code point."""
     match expr:
         case BucketExpr():
             return bucket(expr, low)
@@ -79,7 +86,21 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
             return lower_expr(expr, low)
     node = raw(expr, low)
     is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
-    return low.spec.text_key(node) if _sorted_kind(expr) is ValueKind.TEXT and not is_date else node
+    return (
+        low.spec.text_key(node) if _sorted_kind(expr) is ValueKind.TEXT and not (is_date or _is_exact(expr)) else node
+    )
+
+
+def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    """Return the sort key of an expression: text by code point, also where it is grouped as it is."""
+    node = lower_expr(expr, low)
+    column = expr.source if isinstance(expr, OthersExpr) else expr
+    is_told = isinstance(column, ColumnExpr) and _is_exact(column) and _sorted_kind(column) is ValueKind.TEXT
+    return low.spec.text_key(node) if is_told else node
+
+
+def _is_exact(expr: ColumnExpr | FragmentExpr) -> bool:
+    return isinstance(expr, ColumnExpr) and expr.is_exact is True
 
 
 def _sorted_kind(expr: ColumnExpr | FragmentExpr) -> ValueKind:

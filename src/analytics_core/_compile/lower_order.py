@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from analytics_core._compile.fence import FenceForm, fence_of_plan
 from analytics_core._compile.labels import aliases
-from analytics_core._compile.lower_expr import is_constant, lower_expr
+from analytics_core._compile.lower_expr import is_constant, lower_shown, lower_sorted
 from analytics_core._compile.lowering import Lowering
 from analytics_core._compile.plan import (
     Clause,
@@ -42,7 +42,7 @@ def order_keys(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
 def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
     """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
     nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
-    keys: tuple[exp.Expr, ...] = (lower_expr(term.expr, low),)
+    keys: tuple[exp.Expr, ...] = (lower_sorted(term.expr, low),)
     if term.breaks_ties and isinstance(term.expr, ColumnExpr | FragmentExpr):
         length = term.expr.length if isinstance(term.expr, ColumnExpr) else None
         keys = low.spec.tie_keys(keys[0], term.expr.kind, length)
@@ -83,21 +83,40 @@ def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
     `select` gives the SELECT of a part.
     """
     name = "not_null" if low.alias.casefold() != "not_null" else "not_null_"
-    end = rows + plan.limit.offset
+    offset = plan.limit.offset
     known = replace(plan.order[0], nullable=False)
     full = _part(plan, low, select, (known, *plan.order[1:]), is_null=False)
-    set_limit(full, rows=end)
+    set_limit(full, rows=rows, offset=offset)
     rest = _part(plan, low, select, plan.order[1:], is_null=True)
-    rest.set("where", exp.Where(this=exp.And(this=rest.args["where"].this, expression=_has_fewer(name, end))))
-    set_limit(rest, rows=end)
-    parts = exp.Union(
-        this=exp.Select(expressions=[exp.Star()], from_=exp.From(this=_table(name))),
-        expression=exp.Subquery(this=rest),
-        distinct=False,
-    )
-    whole = _page_of(parts, plan, low, rows=rows)
+    rest.set("where", exp.Where(this=exp.And(this=rest.args["where"].this, expression=_has_fewer(name, rows))))
+    set_limit(rest, rows=rows + offset)
+    if offset:
+        rest = _without_first(rest, _not_skipped(plan, low, select))
+    parts = exp.Union(this=_all_of(_table(name)), expression=exp.Subquery(this=rest), distinct=False)
+    whole = _page_of(parts, plan, low, rows=rows, offset=0)
     whole.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=_quoted(name)))]))
     return whole
+
+
+def _not_skipped(plan: QueryPlan, low: Lowering, select: Select) -> exp.Expr:
+    """Return how many rows without a first key lie before a page: its offset less the rows that have one."""
+    skipped = _part(replace(plan, outputs=plan.outputs[:1]), low, select, (), is_null=False, has_keys=False)
+    set_limit(skipped, rows=plan.limit.offset)
+    return exp.Sub(
+        this=_number(plan.limit.offset), expression=exp.Subquery(this=_count_of(_derived(skipped, "skipped")))
+    )
+
+
+def _without_first(rows: exp.Select, count: exp.Expr) -> exp.Select:
+    """Return ordered rows without the first so many; a further column has the number of each."""
+    numbered = exp.Window(this=exp.RowNumber(), order=rows.args["order"].copy())
+    rows.append("expressions", exp.Alias(this=numbered, alias=_quoted("n")))
+    names = [column.alias for column in rows.expressions[:-1]]
+    kept = exp.Select(
+        expressions=[exp.Column(this=_quoted(name)) for name in names], from_=exp.From(this=_derived(rows, "rest"))
+    )
+    kept.set("where", exp.Where(this=exp.GT(this=exp.Column(this=_quoted("n")), expression=count)))
+    return kept
 
 
 def sorts_apart(plan: QueryPlan, low: Lowering) -> bool:
@@ -114,27 +133,36 @@ def apart_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
     groups = _with_keys(select(plan, low), plan, low)
     groups.set("order", None)
     groups.set("offset", exp.Offset(expression=_number(0)))
-    return _page_of(groups, plan, low, rows=rows)
+    return _page_of(groups, plan, low, rows=rows, offset=plan.limit.offset)
 
 
-def _page_of(relation: exp.Query, plan: QueryPlan, low: Lowering, *, rows: int) -> exp.Select:
+def _page_of(relation: exp.Query, plan: QueryPlan, low: Lowering, *, rows: int, offset: int) -> exp.Select:
     """Return the rows of a relation made by `_with_keys`, in the order and with the aliases of the plan."""
     names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
     page = exp.Select(
         expressions=[
             exp.Alias(this=_column(f"c{position}"), alias=_quoted(alias)) for position, alias in enumerate(names)
         ],
-        from_=exp.From(this=exp.Subquery(this=relation, alias=exp.TableAlias(this=_quoted(_PAGE)))),
+        from_=exp.From(this=_derived(relation, _PAGE)),
         order=exp.Order(expressions=_order_of_page(plan, low)),
     )
-    set_limit(page, rows=rows, offset=plan.limit.offset)
+    set_limit(page, rows=rows, offset=offset)
     return page
 
 
-def _part(plan: QueryPlan, low: Lowering, select: Select, order: Sequence[OrderTerm], *, is_null: bool) -> exp.Select:
+def _part(
+    plan: QueryPlan,
+    low: Lowering,
+    select: Select,
+    order: Sequence[OrderTerm],
+    *,
+    is_null: bool,
+    has_keys: bool = True,
+) -> exp.Select:
     """Return the rows with or without a first key, in their order."""
     condition = Clause(IsNull(plan.order[0].expr, negated=not is_null), _ORIGIN)
-    return _with_keys(select(replace(plan, where=(*plan.where, condition), order=tuple(order)), low), plan, low)
+    part = select(replace(plan, where=(*plan.where, condition), order=tuple(order)), low)
+    return _with_keys(part, plan, low) if has_keys else part
 
 
 def _with_keys(select: exp.Select, plan: QueryPlan, low: Lowering) -> exp.Select:
@@ -148,24 +176,43 @@ def _with_keys(select: exp.Select, plan: QueryPlan, low: Lowering) -> exp.Select
 
 
 def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]]:
-    """Yield the sort keys with the column that holds each: `c0` if it is selected, else one of its own, `k0`."""
-    selected = [lower_expr(output.expr, low) for output in plan.outputs]
+    """Yield what is sorted by, and the column that holds it: `c0` if it is selected, else one of its own, `k0`.
+
+    What stands below is the sort key, or the key before its collation.
+    """
+    selected = [lower_shown(output.expr, low, grouped=plan.grouped) for output in plan.outputs]
     for position, key in enumerate(order_keys(plan.order, low)):
-        yield key, f"c{selected.index(key.this)}" if key.this in selected else f"k{position}"
+        for holder in (key, *key.find_all(exp.Collate)):
+            if holder.this.unnest() in selected:
+                yield holder, f"c{selected.index(holder.this.unnest())}"
+                break
+        else:
+            yield key, f"k{position}"
 
 
 def _order_of_page(plan: QueryPlan, low: Lowering) -> list[exp.Expr]:
     ordered = []
-    for key, name in _named_keys(plan, low):
-        key.set("this", _column(name))
-        ordered.append(key)
+    for holder, name in _named_keys(plan, low):
+        holder.set("this", _column(name))
+        ordered.append(holder.root())
     return ordered
 
 
 def _has_fewer(name: str, rows: int) -> exp.Expr:
     """Return the condition that the first part has fewer rows than a page needs: tested once, before any row."""
-    counted = exp.Select(expressions=[exp.Count(this=exp.Star(), big_int=True)], from_=exp.From(this=_table(name)))
-    return exp.LT(this=exp.Subquery(this=counted), expression=_number(rows))
+    return exp.LT(this=exp.Subquery(this=_count_of(_table(name))), expression=_number(rows))
+
+
+def _count_of(relation: exp.Expr) -> exp.Select:
+    return exp.Select(expressions=[exp.Count(this=exp.Star(), big_int=True)], from_=exp.From(this=relation))
+
+
+def _all_of(relation: exp.Expr) -> exp.Select:
+    return exp.Select(expressions=[exp.Star()], from_=exp.From(this=relation))
+
+
+def _derived(query: exp.Query, name: str) -> exp.Subquery:
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=_quoted(name)))
 
 
 def _table(name: str) -> exp.Table:

@@ -65,9 +65,15 @@ def _operand(expr: PlanExpr, low: Lowering) -> exp.Expr:
     return raw(expr, low) if isinstance(expr, ColumnExpr | FragmentExpr) else lower_expr(expr, low)
 
 
+def _exact_text(expr: PlanExpr, low: Lowering) -> exp.Expr:
+    """Return an operand; text by code point where its column would take texts for equal that are not the same."""
+    is_inexact = isinstance(expr, ColumnExpr) and expr.kind is ValueKind.TEXT and expr.is_exact is False
+    return low.spec.text_key(_operand(expr, low)) if is_inexact else _operand(expr, low)
+
+
 def _compared(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return what is compared with a value: a column of numbers, moments or truths as its type where that must hold."""
-    node = _operand(expr, low)
+    node = _exact_text(expr, low)
     if not (low.holds_types and isinstance(expr, ColumnExpr) and expr.declared) or expr.kind in _NEVER_CAST:
         return node
     return low.spec.as_declared(node, expr.declared) or node
@@ -223,7 +229,7 @@ def _truth(predicate: IsTruth, low: Lowering) -> exp.Expr:
 
 
 def _match(predicate: Match, low: Lowering) -> exp.Expr:
-    left = _operand(predicate.left, low)
+    left = _exact_text(predicate.left, low)
     if _kind(predicate.left) is not ValueKind.TEXT:
         left = low.spec.as_text(left)
     like = low.spec.like(left, predicate.pattern, predicate.fold_case, low.binds)

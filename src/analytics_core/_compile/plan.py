@@ -47,8 +47,9 @@ class ColumnExpr:
 
     `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
     that it holds, None: any, or not known. `leads_index` tells that an index begins with it, `is_by_code_point`
-    that its text sorts and compares by code point without being told to. `declared` is the type that the dataset says,
-    which the column need not have.
+    that its text sorts and compares by code point without being told to, `is_exact` that texts are equal only where
+    they are the same, whatever sorts them. `declared` is the type that the dataset says, which the column need not
+    have.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ColumnExpr:
     numbers: NumberRange | None = field(default=None, compare=False, repr=False)
     leads_index: bool = field(default=False, compare=False)
     is_by_code_point: bool = field(default=False, compare=False)
+    is_exact: bool | None = field(default=None, compare=False)
     declared: str | None = field(default=None, compare=False, repr=False)
 
 

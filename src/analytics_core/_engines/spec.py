@@ -61,6 +61,10 @@ def _number_as_it_is(number: int | Decimal) -> BindScalar:
     return number
 
 
+def _not_known(_collation: str | None) -> bool | None:
+    return None
+
+
 def _the_node_itself(node: exp.Expr, _kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
     return (node,)
 
@@ -136,6 +140,8 @@ class EngineSpec:
         hashed_equal: (left, right, kind) -> a condition that null-safe equality implies and that a join can hash, for
             engines that cannot hash null-safe equality itself.
         code_point_collations: those of columns whose text needs no `text_key`: it compares by code point as it is.
+        is_exact_collation: collation of a column -> whether its texts are equal only where they are the same: groups
+            and joins then need no `text_key`, and where they are not, comparisons need it; None: not known.
         searches_by_own_collation: whether an index of text serves no comparison by code point.
         splits_nulls: whether an order that needs NULLs last cannot be read off an index, and two branches can.
         unsortable_kinds: of these kinds some types have no order at all on the engine.
@@ -192,6 +198,7 @@ class EngineSpec:
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
     hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
     code_point_collations: frozenset[str] = frozenset()
+    is_exact_collation: Callable[[str | None], bool | None] = _not_known
     searches_by_own_collation: bool = False
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})

@@ -14,10 +14,12 @@ from sqlalchemy.exc import NoSuchTableError
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec, ParamStyle
+from analytics_core._engines.specs.postgresql import NOT_DETERMINISTIC
 from analytics_core._error_texts import short_repr
 from analytics_core._execution import sqlite_reflection
 from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
+from analytics_core._execution.sessions.postgresql import reading_json
 from analytics_core._execution.sessions.sqlite import without_authoriser
 from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
@@ -211,10 +213,16 @@ class Reflector:
 
 @contextmanager
 def _free_to_reflect(connection: sa.Connection) -> Iterator[None]:
-    """Lift SQLite's authoriser, which forbids PRAGMAs, for our own questions; the file stays read-only."""
+    """Lift for our own questions what a session forbids or changes: the file stays read-only.
+
+    SQLite's authoriser forbids PRAGMAs; on PostgreSQL sessions leave JSON as text.
+    """
     raw: Any = connection.connection.driver_connection
     if isinstance(raw, sqlite3.Connection):
         with without_authoriser(raw):
+            yield
+    elif _is_postgresql(connection):
+        with reading_json(raw):
             yield
     else:
         yield
@@ -375,8 +383,9 @@ _MYSQL_COLLATIONS = """
 SELECT column_name, collation_name FROM information_schema.columns
 WHERE table_schema = COALESCE(%s, DATABASE()) AND table_name = %s
 """
-_POSTGRES_COLLATIONS = """
+_POSTGRES_COLLATIONS = f"""
 SELECT a.attname, CASE
+  WHEN pg_catalog.to_jsonb(c) ->> 'collisdeterministic' = 'false' THEN c.collname || '{NOT_DETERMINISTIC}'
   WHEN c.collname <> 'default' THEN c.collname
   WHEN COALESCE(pg_catalog.to_jsonb(d) ->> 'datlocprovider', 'c') = 'c' THEN d.datcollate
   ELSE 'of the database' END

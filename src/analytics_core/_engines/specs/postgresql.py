@@ -122,6 +122,10 @@ def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp
     return (_by_code_point(nodes.cast(nodes.operand(node), Type.TEXT)),)
 
 
+def _is_exact_collation(collation: str | None) -> bool | None:
+    return None if collation is None else not collation.endswith(NOT_DETERMINISTIC)
+
+
 def _nulls_first(descending: bool) -> bool:
     return descending
 
@@ -131,6 +135,9 @@ _COMPARISON = MomentComparison(moment=_moment)
 _LITERALS = LiteralStyle(
     dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
 )
+NOT_DETERMINISTIC = " (not deterministic)"
+"""Stands behind the name of a collation that takes texts for equal which are not the same."""
+
 _KINDS: Mapping[str, ValueKind] = MappingProxyType(
     {"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}
 )
@@ -172,6 +179,7 @@ def postgresql_spec() -> EngineSpec:
         hashed_equal=_hashed_equal,
         tie_keys=_tie_keys,
         code_point_collations=frozenset({"C", "POSIX"}),
+        is_exact_collation=_is_exact_collation,
         splits_nulls=True,
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,

@@ -161,6 +161,19 @@ def _register_loaders(raw: Any, _record: Any) -> None:
     raw.adapters.register_loader("float4", SingleLoader)
 
 
+@contextmanager
+def reading_json(raw: Any) -> Iterator[None]:
+    """Let SQLAlchemy's reflection have JSON as values: so it asks for identities and for collations of columns."""
+    from psycopg.types.json import JsonLoader
+    from psycopg.types.string import TextLoader
+
+    raw.adapters.register_loader("json", JsonLoader)
+    try:
+        yield
+    finally:
+        raw.adapters.register_loader("json", TextLoader)
+
+
 def _discard_session(raw: Any, _record: Any, state: Any) -> None:
     """Give a connection back as it came: no transaction, settings, temporary tables, locks or channels of a user."""
     raw.rollback()

@@ -8,11 +8,11 @@ SELECT TOP 50001 COUNT(*) AS [orders] FROM [orders]
 
 -- ==== raw rows ====
 -- bound
-SELECT TOP 11 [orders].[id] AS [id], CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], ([orders].[price] * [orders].[quantity]) AS [revenue] FROM [orders] ORDER BY [orders].[ordered_at] DESC, [orders].[id] DESC, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 DESC, ([orders].[price] * [orders].[quantity]) DESC
+SELECT TOP 11 [orders].[id] AS [id], [orders].[city] AS [city], ([orders].[price] * [orders].[quantity]) AS [revenue] FROM [orders] ORDER BY [orders].[ordered_at] DESC, [orders].[id] DESC, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 DESC, ([orders].[price] * [orders].[quantity]) DESC
 -- parameters
 -- ()
 -- display
-SELECT TOP 11 [orders].[id] AS [id], CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 AS [city], ([orders].[price] * [orders].[quantity]) AS [revenue] FROM [orders] ORDER BY [orders].[ordered_at] DESC, [orders].[id] DESC, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 DESC, ([orders].[price] * [orders].[quantity]) DESC
+SELECT TOP 11 [orders].[id] AS [id], [orders].[city] AS [city], ([orders].[price] * [orders].[quantity]) AS [revenue] FROM [orders] ORDER BY [orders].[ordered_at] DESC, [orders].[id] DESC, CAST([orders].[city] AS NVARCHAR(MAX)) COLLATE Latin1_General_100_BIN2 DESC, ([orders].[price] * [orders].[quantity]) DESC
 
 -- ==== distinct rows ====
 -- bound

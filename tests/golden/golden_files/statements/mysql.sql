@@ -8,11 +8,11 @@ SELECT COUNT(*) AS `orders` FROM `orders` LIMIT 50001
 
 -- ==== raw rows ====
 -- bound
-SELECT `orders`.`id` AS `id`, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, CAST((`orders`.`price` * `orders`.`quantity`) AS DOUBLE) AS `revenue` FROM `orders` ORDER BY `orders`.`ordered_at` DESC, `orders`.`id` DESC, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin DESC, (`orders`.`price` * `orders`.`quantity`) DESC LIMIT 11
+SELECT `orders`.`id` AS `id`, `orders`.`city` AS `city`, CAST((`orders`.`price` * `orders`.`quantity`) AS DOUBLE) AS `revenue` FROM `orders` ORDER BY `orders`.`ordered_at` DESC, `orders`.`id` DESC, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin DESC, (`orders`.`price` * `orders`.`quantity`) DESC LIMIT 11
 -- parameters
 -- {}
 -- display
-SELECT `orders`.`id` AS `id`, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin AS `city`, CAST((`orders`.`price` * `orders`.`quantity`) AS DOUBLE) AS `revenue` FROM `orders` ORDER BY `orders`.`ordered_at` DESC, `orders`.`id` DESC, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin DESC, (`orders`.`price` * `orders`.`quantity`) DESC LIMIT 11
+SELECT `orders`.`id` AS `id`, `orders`.`city` AS `city`, CAST((`orders`.`price` * `orders`.`quantity`) AS DOUBLE) AS `revenue` FROM `orders` ORDER BY `orders`.`ordered_at` DESC, `orders`.`id` DESC, CAST(`orders`.`city` AS CHAR CHARACTER SET utf8mb4) COLLATE utf8mb4_nopad_bin DESC, (`orders`.`price` * `orders`.`quantity`) DESC LIMIT 11
 
 -- ==== distinct rows ====
 -- bound

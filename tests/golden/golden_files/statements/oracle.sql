@@ -8,11 +8,11 @@ SELECT COUNT(*) AS "orders" FROM "orders" FETCH FIRST 50001 ROWS ONLY
 
 -- ==== raw rows ====
 -- bound
-SELECT "orders"."id" AS "id", "orders"."city" COLLATE BINARY AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE BINARY DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST FETCH FIRST 11 ROWS ONLY
+SELECT "orders"."id" AS "id", "orders"."city" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE BINARY DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST FETCH FIRST 11 ROWS ONLY
 -- parameters
 -- {}
 -- display
-SELECT "orders"."id" AS "id", "orders"."city" COLLATE BINARY AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE BINARY DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST FETCH FIRST 11 ROWS ONLY
+SELECT "orders"."id" AS "id", "orders"."city" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE BINARY DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST FETCH FIRST 11 ROWS ONLY
 
 -- ==== distinct rows ====
 -- bound

@@ -8,11 +8,11 @@ SELECT COUNT(*) AS "orders" FROM "orders" LIMIT 50001
 
 -- ==== raw rows ====
 -- bound
-SELECT "orders"."id" AS "id", "orders"."city" COLLATE "C" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE "C" DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST LIMIT 11
+SELECT "orders"."id" AS "id", "orders"."city" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE "C" DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST LIMIT 11
 -- parameters
 -- {}
 -- display
-SELECT "orders"."id" AS "id", "orders"."city" COLLATE "C" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE "C" DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST LIMIT 11
+SELECT "orders"."id" AS "id", "orders"."city" AS "city", ("orders"."price" * "orders"."quantity") AS "revenue" FROM "orders" ORDER BY "orders"."ordered_at" DESC, "orders"."id" DESC, "orders"."city" COLLATE "C" DESC NULLS LAST, ("orders"."price" * "orders"."quantity") DESC NULLS LAST LIMIT 11
 
 -- ==== distinct rows ====
 -- bound
