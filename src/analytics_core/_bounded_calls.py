@@ -9,11 +9,26 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar
 
 from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core.errors import ThreadLimitError
 
 Result = TypeVar("Result")
 
 _IDLE_S: Final = 10.0
 """How long a thread without work stays for the next call."""
+
+
+def start_thread(target: Callable[..., object], *args: object, name: str) -> threading.Thread:
+    """Start a thread that ends with the process, and return it.
+
+    Raises:
+        ThreadLimitError: the system gives no more.
+    """
+    thread = threading.Thread(target=target, args=args, name=name, daemon=True)
+    try:
+        thread.start()
+    except RuntimeError:
+        raise ThreadLimitError from None
+    return thread
 
 
 class PendingCall(Generic[Result]):
@@ -99,13 +114,17 @@ class BoundedCalls:
         tell_of_forks(self)
 
     def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
-        """Start `work` at once in another thread, in the context of the caller."""
+        """Start `work` at once in another thread, in the context of the caller.
+
+        Raises:
+            ThreadLimitError: the system gives no more threads; the work was not begun.
+        """
         call = PendingCall(work)
         with self._guard:
             inbox = self._idle.pop() if self._idle else None
         if inbox is None:
             inbox = queue.SimpleQueue()
-            threading.Thread(target=self._serve, args=(inbox,), name=self._name, daemon=True).start()
+            start_thread(self._serve, inbox, name=self._name)
         inbox.put(call)
         return call
 

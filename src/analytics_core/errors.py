@@ -35,6 +35,7 @@
     │   └── StatementStoppedError               cancelled by a person
     ├── StoredDataError                         bytes of the metadata store that do not decode (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
+    ├── ThreadLimitError                        the process can start no more threads (500)
     └── JobError                                JobNotFoundError (404)
 
 Section "Errors" of the contract lists the types and statuses. `RULINGS.md` (Errors) says which status goes with what.
@@ -241,6 +242,15 @@ class StoredDataError(AnalyticsError):
 
 class StoreUnavailableError(AnalyticsError):
     """The metadata store cannot be reached, is locked for too long or refuses a statement; trying again may help."""
+
+
+class ThreadLimitError(AnalyticsError):
+    """The system gives this process no more threads, so that nothing may be waited for; trying again may help."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            "this process can start no more threads; raise its limits of threads and memory, or ask for less at a time"
+        )
 
 
 # ------------------------------------------------------------------------------------------------------------ queries

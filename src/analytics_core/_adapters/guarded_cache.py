@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from analytics_core._bounded_calls import BoundedCalls
 from analytics_core._forks import forkable_lock
+from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Cache
 
 _LOG = logging.getLogger(__name__)
@@ -64,7 +65,11 @@ class GuardedCache:
     def _ask(self, act: str, work: Callable[[], Any]) -> Any:
         if not self._may_ask():
             return None
-        pending = self._calls.start(work)
+        try:
+            pending = self._calls.start(work)
+        except ThreadLimitError:
+            self._failed(act, "found no thread", opens=False)
+            return None
         if not pending.wait(self._wait_s):
             with self._guard:
                 self._hanging += 1

@@ -8,9 +8,16 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from analytics_core._forks import tell_of_forks
-from analytics_core.errors import JobError
+from analytics_core.errors import JobError, ThreadLimitError
 
 Work = Callable[[], None]
+
+
+class _Ticket:
+    """Work that was handed over to a thread, and may be taken back before it began."""
+
+    def __init__(self, run: Work) -> None:
+        self.run: Work | None = run
 
 
 class InlineJobRunner:
@@ -50,15 +57,25 @@ class ThreadJobRunner:
         tell_of_forks(self)
 
     def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:
-        """Start `run` when a thread is free for its queue; JobError when too much waits already, or after `close`."""
+        """Start `run` when a thread is free for its queue.
+
+        Raises:
+            JobError: too much waits already, the system gives no thread, or the runner is closed; `run` never begins.
+        """
         with self._changed:
             if self._is_closed:
                 raise JobError(f"job {job_id!r} was not taken: the runner is closed")
             if self._held >= self._room:
                 raise JobError(f"job {job_id!r} was not taken: too many jobs wait already; try again later")
             self._held += 1
-            self._waiting[queue].append(run)
-            self._start_next(queue)
+            ticket = _Ticket(run)
+            self._waiting[queue].append(ticket)
+            try:
+                self._start_next(queue)
+            except RuntimeError:  # the pool keeps it for a thread that may never come
+                ticket.run = None
+                self._end(queue)
+                raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}") from None
 
     def close(self) -> None:
         """Take no more work and wait for what runs and what waits."""
@@ -77,7 +94,7 @@ class ThreadJobRunner:
     def _start_anew(self) -> None:
         self._pool = ThreadPoolExecutor(max_workers=self._workers, thread_name_prefix="analytics-core-job")
         self._changed = threading.Condition()
-        self._waiting: defaultdict[str, deque[Work]] = defaultdict(deque)
+        self._waiting: defaultdict[str, deque[_Ticket]] = defaultdict(deque)
         self._running: Counter[str] = Counter()
         self._held = 0
 
@@ -87,14 +104,22 @@ class ThreadJobRunner:
             self._running[queue] += 1
             self._pool.submit(self._run, queue, self._waiting[queue].popleft())
 
-    def _run(self, queue: str, run: Work) -> None:
+    def _run(self, queue: str, ticket: _Ticket) -> None:
+        with self._changed:
+            run = ticket.run
+        if run is None:
+            return
         try:
             run()
         finally:
             with self._changed:
-                self._held -= 1
-                self._running[queue] -= 1
-                self._start_next(queue)
-                if not self._running[queue]:
-                    del self._running[queue], self._waiting[queue]
-                self._changed.notify_all()
+                self._end(queue)
+
+    def _end(self, queue: str) -> None:
+        """Count work that is over and hand over the next; whoever calls holds the lock."""
+        self._held -= 1
+        self._running[queue] -= 1
+        self._start_next(queue)
+        if not self._running[queue]:
+            del self._running[queue], self._waiting[queue]
+        self._changed.notify_all()

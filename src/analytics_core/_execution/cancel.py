@@ -7,6 +7,9 @@ from collections.abc import Callable
 from contextlib import suppress
 from enum import StrEnum
 
+from analytics_core._bounded_calls import start_thread
+from analytics_core.errors import ThreadLimitError
+
 
 class StopReason(StrEnum):
     """Why a statement was stopped."""
@@ -103,7 +106,8 @@ class Stopper:
             self.note(reason)
             self._wake.set()
             if self._interrupt is not None and self._watcher is None:
-                self._start_watcher(None)
+                with suppress(ThreadLimitError):  # whoever waits gives it up in time all the same
+                    self._start_watcher(None)
         self._on_stop()
 
     def finish(self) -> None:
@@ -114,8 +118,7 @@ class Stopper:
             self._wake.set()
 
     def _start_watcher(self, after_s: float | None) -> None:
-        self._watcher = threading.Thread(target=self._watch, args=(after_s,), name="statement watcher", daemon=True)
-        self._watcher.start()
+        self._watcher = start_thread(self._watch, after_s, name="statement watcher")
 
     def _watch(self, after_s: float | None) -> None:
         if after_s is not None:

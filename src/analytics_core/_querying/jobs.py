@@ -235,6 +235,11 @@ class JobBook:
         except JobError as error:
             job.refuse(error)
             raise
+        except Exception as error:  # border to a host's runner: its queue may be away
+            _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
+            refusal = JobError(f"job {job_id!r} was not taken: the job runner failed; try again later")
+            job.refuse(refusal)
+            raise refusal from None
         return job
 
     def get(self, job_id: str, *, user_id: int | str | None) -> Job:

@@ -1,0 +1,136 @@
+"""A process that may start no more threads (a container's limit) answers with typed errors, and goes on afterwards."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+
+import pytest
+
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._adapters.guarded_cache import GuardedCache
+from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._execution.cancel import Stopper, StopReason
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.jobs import JobBook
+from analytics_core.errors import JobError, ThreadLimitError
+from analytics_core.testing.sample_data import make_shop
+
+MORE_THAN_THERE_IS = 1 << 46
+"""Bytes of stack that no system has for a thread: so none starts."""
+
+
+@contextmanager
+def no_more_threads() -> Iterator[None]:
+    threading.stack_size(MORE_THAN_THERE_IS)
+    try:
+        yield
+    finally:
+        threading.stack_size(0)
+
+
+class Counted:
+    """A cache that keeps nothing."""
+
+    def get(self, key: str) -> bytes | None:
+        return b"kept"
+
+    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
+        raise AssertionError("no thread may do it")
+
+    def delete(self, key: str) -> None:
+        raise AssertionError("no thread may do it")
+
+
+class NoToken:
+    """Stops nothing."""
+
+    def cancel(self) -> None:
+        return
+
+
+class RunnerWithoutQueue:
+    """A host's runner whose queue is away."""
+
+    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
+        raise ConnectionError("amqp://user:hunter2@queue:5672")
+
+    def close(self) -> None:
+        return
+
+
+@pytest.fixture
+def open_core(tmp_path) -> Callable[[], AnalyticsCore]:
+    """Open a store with the dataset `orders` anew, without a thread of earlier statements."""
+    settings = Settings(secret_key="a-test-key-that-is-long-enough-9f3a", data_roots=(tmp_path,))
+    opened = partial(AnalyticsCore, settings, metadata_url=f"sqlite:///{tmp_path}/meta.db", acting_as=1)
+    with opened() as core:
+        core.create_first_administrator("ada")
+        core.databases.create({"database_name": "shop", "orm_uri": make_shop(tmp_path / "shop.db")})
+        core.datasets.create({"database": 1, "table_name": "orders"})
+    return opened
+
+
+def ask(core: AnalyticsCore) -> int | None:
+    query = {"columns": ["country"], "row_limit": 1}
+    answer = core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [query]})
+    answer.raise_for_error()
+    return answer.results[0].rowcount
+
+
+@pytest.mark.parametrize(
+    "act", [ask, lambda core: len(core.databases.tables(1)), lambda core: core.datasets.refresh(1)]
+)
+def test_a_question_is_a_typed_error_and_the_next_one_is_answered(open_core, act):
+    with open_core() as core:
+        with no_more_threads(), pytest.raises(ThreadLimitError, match="raise its limits"):
+            act(core)
+        assert act(core)
+
+
+def test_a_job_is_refused_and_never_begins():
+    runner, begun = ThreadJobRunner(workers=2), list[str]()
+    with no_more_threads(), pytest.raises(JobError, match="no more threads"):
+        runner.submit("first", lambda: begun.append("first"))
+    runner.submit("second", lambda: begun.append("second"))
+    runner.close()
+    assert begun == ["second"]
+
+
+def test_a_runner_without_a_thread_can_be_closed():
+    runner = ThreadJobRunner()
+    with no_more_threads():
+        with pytest.raises(JobError):
+            runner.submit("first", lambda: None)
+        closing = threading.Event()
+    closer = threading.Thread(target=lambda: (runner.close(), closing.set()), daemon=True)
+    closer.start()
+    assert closing.wait(5)
+
+
+def test_a_host_cache_is_a_miss():
+    cache = GuardedCache(Counted())
+    with no_more_threads():
+        assert cache.get("key") is None
+        cache.set("key", b"value", timeout_s=1)
+        cache.delete("key")
+
+
+def test_cancelling_is_told_to_whoever_waits():
+    stopper, told = Stopper(), threading.Event()
+    stopper.arm(lambda: None, after_s=None)
+    stopper.on_stop(told.set)
+    with no_more_threads():
+        stopper.stop(StopReason.CANCELLED)
+    assert told.is_set()
+
+
+def test_a_runner_of_a_host_that_fails_does_not_fill_the_book():
+    book = JobBook(runner=RunnerWithoutQueue(), max_jobs=3)
+    for _ in range(5):
+        with pytest.raises(JobError, match="the job runner failed") as refusal:
+            book.submit(ChartData, user_id=1, cancel=NoToken())
+        assert "hunter2" not in str(refusal.value)
+        assert refusal.value.__cause__ is None
