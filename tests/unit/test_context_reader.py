@@ -128,5 +128,5 @@ def test_a_context_that_asks_nothing_is_refused(payload: dict[str, Any], message
 )
 def test_json_with_a_key_twice_is_refused(text: str) -> None:
     for payload in (text, text.encode()):
-        with pytest.raises(PayloadError, match="names a key twice"):
+        with pytest.raises(PayloadError, match=r"names the key .\w+. twice"):
             ContextReader(most_queries=5).read(payload)

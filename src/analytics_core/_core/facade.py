@@ -145,7 +145,7 @@ class AnalyticsCore:
         self._bind(build_runtime(parts), acting_as)
         if isinstance(acting_as, User):
             check_user_key(acting_as)
-            self._acting_as = self._lasting_key(acting_as)
+            self._bind(self._runtime, self._lasting_key(acting_as))
 
     def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | _GuestKey | None) -> None:
         self._runtime = runtime

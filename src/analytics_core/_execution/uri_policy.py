@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +15,7 @@ from analytics_core._execution.connection_uri import parse_uri
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, UnknownNameError
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 
 SpecLookup = Callable[[str], EngineSpec]
 """Finds the spec of an engine by the backend name of a URI; a typed error when there is none."""
@@ -128,7 +128,9 @@ def check_engine_params(extra: str | None, spec: EngineSpec) -> EngineOptions:
 
 def _engine_params(extra: str | None, spec: EngineSpec) -> dict[str, Any]:
     try:
-        options = json.loads(extra) if extra else {}
+        options = read_json_once(extra) if extra else {}
+    except RepeatedKeyError as error:
+        raise _error(spec, f"extra {error}; save it with one of them") from None
     except (ValueError, RecursionError):
         options = None
     params = options.get("engine_params", {}) if isinstance(options, dict) else None

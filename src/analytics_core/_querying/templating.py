@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -20,7 +19,7 @@ from analytics_core._querying.call import Call
 from analytics_core._records.dataset import Dataset
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
-from analytics_core.models.parsing import RepeatedKeyError, object_once
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartDataQueryObject
 
 
@@ -282,9 +281,9 @@ def _parameters(dataset: Dataset) -> Mapping[str, Any]:
     if not dataset.template_params:
         return {}
     try:
-        parsed = json.loads(dataset.template_params, object_pairs_hook=object_once)
-    except RepeatedKeyError:
-        raise TemplateError(f"dataset {dataset.table_name!r}: template_params names a key twice") from None
+        parsed = read_json_once(dataset.template_params)
+    except RepeatedKeyError as error:
+        raise TemplateError(f"dataset {dataset.table_name!r}: template_params {error}") from None
     except (ValueError, RecursionError):
         raise TemplateError(f"dataset {dataset.table_name!r}: template_params is not JSON") from None
     if not isinstance(parsed, dict):

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from analytics_core._records.chart import Chart
 from analytics_core._resources.chart_texts import CHART, with_layers_moved, with_objects_changed
-from analytics_core._resources.ids_elsewhere import Ids, checked_ids
+from analytics_core._resources.ids_elsewhere import Ids, checked_ids, refuse_repeated_keys
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 
@@ -50,8 +50,10 @@ def chart_payload_elsewhere(chart: Chart, ids: IdsElsewhere) -> dict[str, Any]:
     """Return what makes this chart in a store where what it names has these ids.
 
     Raises:
-        PayloadSchemaError: its dataset, or a record that an annotation layer of it shows, has no id there.
+        PayloadSchemaError: its dataset, or a record that an annotation layer of it shows, has no id there; or a text
+            of it names a key twice, which no store takes any more.
     """
+    refuse_repeated_keys(_SHAPE, params=chart.params, query_context=chart.query_context)
     source = chart.datasource_id
     return {
         **{name: getattr(chart, name) for name in _COPIED},

@@ -8,6 +8,7 @@ from typing import Any, Final, NoReturn
 
 from analytics_core._resources.scope_problems import cross_filter_problems, filter_part_problems, scope_problems
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text
 
 VERSION_KEY: Final = "DASHBOARD_VERSION_KEY"
@@ -98,7 +99,9 @@ def _read(text: str | None, *, field: str, shape: str) -> dict[str, Any] | None:
     if not text:
         return None
     try:
-        content = json.loads(text, parse_constant=_refuse_constant)
+        content = read_json_once(text, parse_constant=_refuse_constant)
+    except RepeatedKeyError as error:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path=field, message=str(error))]) from None
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

@@ -9,7 +9,7 @@ from typing import Any, Final
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata, without_places_of_others
-from analytics_core._resources.ids_elsewhere import checked_ids
+from analytics_core._resources.ids_elsewhere import checked_ids, refuse_repeated_keys
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 
@@ -25,8 +25,9 @@ def dashboard_payload_elsewhere(
 
     Raises:
         PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there; or what is given
-            maps no ids to ids.
+            maps no ids to ids; or a text of the dashboard names a key twice, which no store takes any more.
     """
+    refuse_repeated_keys(_SHAPE, json_metadata=dashboard.json_metadata, position_json=dashboard.position_json)
     chart_ids = checked_ids(chart_ids, path="chart_ids", shape=_SHAPE)
     dataset_ids = checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE)
     metadata = json_object(dashboard.json_metadata)

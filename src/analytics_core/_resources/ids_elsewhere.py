@@ -7,9 +7,18 @@ from typing import Any
 
 from analytics_core._resources.batches import is_stored_id
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.json_once import repeated_key
 
 Ids = Mapping[int, int]
 """For the id of a record here, the id in the other store."""
+
+
+def refuse_repeated_keys(shape: str, **texts: str | None) -> None:
+    """Raise PayloadSchemaError for stored JSON that names a key twice: what would move is not what was written."""
+    found = ((field, repeated_key(text)) for field, text in texts.items())
+    problems = [Problem(path=field, message=str(error)) for field, error in found if error is not None]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
 
 
 def checked_ids(given: Any, *, path: str, shape: str) -> Ids:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +12,7 @@ from analytics_core._resources.dashboard_content import FILTERS_KEY
 from analytics_core._resources.declared_filters import charts_in_scope, layout_of
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text
 
 _TIME_OPTIONS = {
@@ -81,7 +81,9 @@ def _time_option(item: Mapping[str, Any]) -> str | None:
 
 def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
     try:
-        content = json.loads(given) if isinstance(given, str) and given else given or []
+        content = read_json_once(given) if isinstance(given, str) and given else given or []
+    except RepeatedKeyError as error:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="extra_filters", message=str(error))]) from None
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, list | tuple):

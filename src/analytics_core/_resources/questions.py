@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,6 +20,7 @@ from analytics_core._resources.question_filters import (
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, QueryError
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 
 _SHAPE = "ChartCacheWarmUpRequestSchema"
 
@@ -66,7 +66,9 @@ class Questions:
 
 def _context(chart: Chart) -> dict[str, Any]:
     try:
-        content = json.loads(stored_context(chart))
+        content = read_json_once(stored_context(chart))
+    except RepeatedKeyError as error:
+        raise QueryError(f"the query_context of chart {chart.id} {error}; save one with charts.update") from None
     except (ValueError, RecursionError):
         content = None
     if not isinstance(content, dict):

@@ -11,6 +11,7 @@ from pydantic import StringConstraints
 
 from analytics_core.models.base import (
     Answer,
+    JsonInput,
     JsonText,
     Moment,
     Omittable,
@@ -69,7 +70,7 @@ class AnnotationPost(StrictShape):
     end_dttm: Moment
     short_descr: Title500
     long_descr: str | None = None
-    json_metadata: JsonText | None = None
+    json_metadata: JsonInput | None = None
 
 
 class AnnotationPut(StrictShape):
@@ -79,7 +80,7 @@ class AnnotationPut(StrictShape):
     end_dttm: Omittable[Moment] = None
     short_descr: Omittable[Title500] = None
     long_descr: str | None = None
-    json_metadata: JsonText | None = None
+    json_metadata: JsonInput | None = None
 
 
 class LayerOfAnnotation(Answer):

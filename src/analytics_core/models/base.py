@@ -25,6 +25,7 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from analytics_core.models.described import DescribedShape
+from analytics_core.models.json_once import check_json_once
 
 T = TypeVar("T")
 
@@ -208,6 +209,11 @@ JsonText = Annotated[
     str, AfterValidator(_check_json), Field(json_schema_extra={"contentMediaType": "application/json"})
 ]
 """Text that is JSON, or empty."""
+
+JsonInput = Annotated[
+    str, AfterValidator(check_json_once), Field(json_schema_extra={"contentMediaType": "application/json"})
+]
+"""Text that is JSON, or empty, in a payload: no object in it names a key twice. What was stored before may."""
 
 UuidText = Annotated[str, AfterValidator(_check_uuid), Field(json_schema_extra={"format": "uuid"})]
 """A UUID as text; it comes out in lower case with dashes."""

@@ -10,6 +10,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    JsonInput,
     JsonText,
     Moment,
     Omittable,
@@ -50,8 +51,8 @@ class ChartPost(StrictShape):
     certification_details: str | None = None
     dashboards: Omittable[Ids] = None
     owners: Omittable[Ids] = None
-    params: JsonText | None = None
-    query_context: JsonText | None = None
+    params: JsonInput | None = None
+    query_context: JsonInput | None = None
     query_context_generation: Bool | None = None
     external_url: str | None = None
     is_managed_externally: Bool | None = None
@@ -71,8 +72,8 @@ class ChartPut(StrictShape):
     certification_details: str | None = None
     dashboards: Ids | None = None
     owners: Ids | None = None
-    params: JsonText | None = None
-    query_context: JsonText | None = None
+    params: JsonInput | None = None
+    query_context: JsonInput | None = None
     query_context_generation: Bool | None = None
     external_url: str | None = None
     is_managed_externally: Bool | None = None

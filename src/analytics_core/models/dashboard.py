@@ -10,6 +10,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     Ids,
+    JsonInput,
     JsonObject,
     JsonText,
     Moment,
@@ -40,8 +41,8 @@ class DashboardPost(StrictShape):
     dashboard_title: Text500 | None = None
     slug: Title255 | None = None
     css: Omittable[str] = None
-    json_metadata: Omittable[JsonText] = None
-    position_json: Omittable[JsonText] = None
+    json_metadata: Omittable[JsonInput] = None
+    position_json: Omittable[JsonInput] = None
     published: Omittable[Bool] = None
     owners: Omittable[Ids] = None
     roles: Omittable[Ids] = None
@@ -57,8 +58,8 @@ class DashboardPut(StrictShape):
     dashboard_title: Text500 | None = None
     slug: Slug | None = None
     css: str | None = None
-    json_metadata: JsonText | None = None
-    position_json: JsonText | None = None
+    json_metadata: JsonInput | None = None
+    position_json: JsonInput | None = None
     published: Bool | None = None
     owners: Ids | None = None
     roles: Ids | None = None
@@ -71,7 +72,7 @@ class DashboardPut(StrictShape):
 class DashboardCopy(StrictShape):
     """A copy to make of a dashboard; `duplicate_slices` copies its charts too (contract, `DashboardCopySchema`)."""
 
-    json_metadata: JsonText
+    json_metadata: JsonInput
     dashboard_title: Text500 | None = None
     css: Omittable[str] = None
     duplicate_slices: Omittable[Bool] = None

@@ -14,6 +14,7 @@ from analytics_core.models.base import (
     Answer,
     Bool,
     HiddenText,
+    JsonInput,
     JsonText,
     Moment,
     Omittable,
@@ -61,7 +62,7 @@ class _DatabaseOptions(StrictShape):
     impersonate_user: Omittable[Bool] = None
     force_ctas_schema: Text250 | None = None
     cache_timeout: Whole | None = None
-    extra: JsonText | None = None
+    extra: JsonInput | None = None
     ssh_tunnel: SshTunnel | None = None
     uuid: Omittable[UuidText] = None
     external_url: str | None = None
@@ -90,7 +91,7 @@ class DatabaseTestConnection(StrictShape):
     engine: str | None = None
     driver: str | None = None
     configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM
-    extra: JsonText | None = None
+    extra: JsonInput | None = None
     ssh_tunnel: SshTunnel | None = None
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from analytics_core.models.base import (
     Answer,
     Bool,
+    JsonInput,
     JsonObject,
-    JsonText,
     LenientShape,
     Omittable,
     StrictShape,
@@ -43,7 +43,7 @@ class DatabaseValidateParameters(StrictShape):
     engine: str
     database_name: Title250 | None = None
     driver: str | None = None
-    extra: JsonText | None = None
+    extra: JsonInput | None = None
     catalog: Omittable[JsonObject] = None
 
 

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, model_validator
+from pydantic import AfterValidator, Field, StringConstraints, model_validator
 
 from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,
     Bool,
     Ids,
+    JsonInput,
     JsonText,
     Moment,
     Omittable,
@@ -31,6 +32,7 @@ from analytics_core.models.base import (
     Whole,
 )
 from analytics_core.models.enums import GenericType
+from analytics_core.models.json_once import check_keys_once
 from analytics_core.models.references import UserNames, UserReference
 
 Text32 = Annotated[str, StringConstraints(max_length=32)]
@@ -72,9 +74,9 @@ class MetricPut(StrictShape):
     description: str | None = None
     metric_type: Annotated[Text32, StringConstraints(min_length=1)] | None = None
     d3format: Annotated[Text128, StringConstraints(min_length=1)] | None = None
-    currency: Annotated[Text128, StringConstraints(min_length=1)] | None = None
+    currency: Annotated[Text128, StringConstraints(min_length=1), AfterValidator(check_keys_once)] | None = None
     warning_text: str | None = None
-    extra: JsonText | None = None
+    extra: JsonInput | None = None
     uuid: UuidText | None = None
 
 
@@ -102,7 +104,7 @@ class ColumnPut(StrictShape):
     verbose_name: Text1024 | None = None
     description: str | None = None
     expression: str | None = None
-    extra: JsonText | None = None
+    extra: JsonInput | None = None
     type: str | None = None
     advanced_data_type: Title255 | None = None
     python_date_format: Title255 | None = None
@@ -140,8 +142,8 @@ class DatasetPut(StrictShape):
     is_sqllab_view: Bool | None = None
     is_managed_externally: Bool | None = None
     external_url: str | None = None
-    extra: JsonText | None = None
-    template_params: JsonText | None = None
+    extra: JsonInput | None = None
+    template_params: JsonInput | None = None
     owners: Omittable[Ids] = None
     columns: Omittable[tuple[ColumnPut, ...]] = None
     metrics: Omittable[tuple[MetricPut, ...]] = None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from analytics_core.models.base import JsonText, Omittable, StrictShape, Text250, Title250, Whole
+from analytics_core.models.base import JsonInput, Omittable, StrictShape, Text250, Title250, Whole
 
 
 class DatasetDuplicate(StrictShape):
@@ -20,4 +20,4 @@ class GetOrCreateDataset(StrictShape):
     database_id: Whole
     table_name: Title250
     schema_name: Text250 | None = Field(default=None, alias="schema")
-    template_params: Omittable[JsonText] = None
+    template_params: Omittable[JsonInput] = None

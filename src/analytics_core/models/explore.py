@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from analytics_core.models.base import Answer, Bool, Ids, JsonObject, JsonText, Omittable, StrictShape, Texts, Whole
+from analytics_core.models.base import Answer, Bool, Ids, JsonInput, JsonObject, Omittable, StrictShape, Texts, Whole
 from analytics_core.models.chart_answers import ChartEntity
 from analytics_core.models.dashboard import DashboardPermalinkState, KeyValue
 from analytics_core.models.dataset_description import DatasetDescription
@@ -67,7 +67,7 @@ class FormDataPost(StrictShape):
 
     datasource_id: Whole
     datasource_type: DatasourceType
-    form_data: JsonText
+    form_data: JsonInput
     chart_id: Omittable[Whole] = None
 
 

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 
 from analytics_core.models.base import (
     Answer,
+    JsonInput,
     JsonText,
     Moment,
     Number,
@@ -59,7 +60,7 @@ class LogPost(StrictShape):
     user_id: Whole | None = None
     dttm: Moment | None = None
     duration_ms: Whole | None = None
-    json_text: JsonText | None = Field(default=None, alias="json")
+    json_text: JsonInput | None = Field(default=None, alias="json")
     referrer: Text1024 | None = None
 
 
@@ -68,7 +69,7 @@ class LogPut(StrictShape):
 
     action: Text512 | None = None
     dttm: Moment | None = None
-    json_text: JsonText | None = Field(default=None, alias="json")
+    json_text: JsonInput | None = Field(default=None, alias="json")
     user: Any = None
 
 

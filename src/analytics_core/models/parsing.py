@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
@@ -10,6 +9,7 @@ from typing import Any, NoReturn, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from analytics_core.errors import PayloadFormatError
+from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.modernise import modernise
 from analytics_core.models.problems import schema_error
 from analytics_core.models.query import ChartDataQueryContext
@@ -64,26 +64,14 @@ def _read_json(payload: str | bytes | bytearray, shape: str) -> Mapping[str, Any
     if not isinstance(payload, str | bytes | bytearray):
         raise PayloadFormatError(f"{shape}: a payload is a mapping or JSON text, not {type(payload).__name__}")
     try:
-        content = json.loads(payload, parse_constant=_refuse_constant, object_pairs_hook=object_once)
-    except RepeatedKeyError:
-        raise PayloadFormatError(f"{shape}: the payload names a key twice in one object") from None
+        content = read_json_once(payload, parse_constant=_refuse_constant)
+    except RepeatedKeyError as error:
+        raise PayloadFormatError(f"{shape}: the payload {error}") from None
     except (ValueError, RecursionError):
         raise PayloadFormatError(f"{shape}: the payload is not valid JSON") from None
     if not isinstance(content, dict):
         raise PayloadFormatError(f"{shape}: a payload is one JSON object")
     return content
-
-
-class RepeatedKeyError(ValueError):
-    """A JSON object names a key twice; parsers differ in which of them counts."""
-
-
-def object_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return a JSON object, for `json.loads(object_pairs_hook=...)`; RepeatedKeyError when a key stands twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        raise RepeatedKeyError
-    return found
 
 
 def _refuse_constant(name: str) -> NoReturn:

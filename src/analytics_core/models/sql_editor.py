@@ -13,8 +13,8 @@ from analytics_core.models.base import (
     Answer,
     AnswerWithSchema,
     Bool,
+    JsonInput,
     JsonObject,
-    JsonText,
     Moment,
     Number,
     Objects,
@@ -48,7 +48,7 @@ class ExecutePayload(StrictShape):
     select_as_cta: Bool | None = None
     sql_editor_id: str | None = None
     tab: str | None = None
-    template_params: JsonText | None = Field(default=None, alias="templateParams")
+    template_params: JsonInput | None = Field(default=None, alias="templateParams")
     tmp_table_name: str | None = None
 
 
