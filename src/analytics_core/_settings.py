@@ -60,6 +60,10 @@ class Settings:
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
         statement_timeout_s: seconds a statement may take on a user's database, connecting included; whoever asks is
             answered at most two seconds later, even where the database says nothing.
+        request_timeout_s: seconds that all statements of one request may take together; no statement begins after them,
+            and one that runs then is stopped.
+        max_statements_per_request: statements of one request: queries, comparisons, annotation layers, look-ups.
+        max_cells_per_request: cells (rows times columns) that the results of one request may have together.
         store_timeout_s: seconds that each wait on the metadata store may take: for a connection, an answer, a lock.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
@@ -108,6 +112,9 @@ class Settings:
     samples_row_limit: int = 1_000
     max_result_bytes: int = 1_000_000_000
     statement_timeout_s: float = 60.0
+    request_timeout_s: float = 300.0
+    max_statements_per_request: int = 1_000
+    max_cells_per_request: int = 50_000_000
     store_timeout_s: float = 20.0
     cache_timeout_s: int = 86_400
     cache_max_bytes: int = 256 * 1024 * 1024
@@ -148,11 +155,12 @@ class Settings:
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
+            *("max_statements_per_request", "max_cells_per_request"),
         )
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
-        for name in ("statement_timeout_s", "store_timeout_s"):
+        for name in ("statement_timeout_s", "request_timeout_s", "store_timeout_s"):
             if not getattr(self, name) > 0:
                 raise SettingsError(f"Settings.{name} must be more than 0")
         _check_functions(self.allowed_functions)

@@ -21,6 +21,7 @@
     │   │   ├── UnknownColumnError / UnknownMetricError / UnknownDatasourceTypeError
     │   │   └── UnknownOperatorError / UnknownTimeGrainError / UnknownOperationError / UnknownEngineError
     │   ├── EmptyQueryError / DuplicateLabelError / FilterValueError / LimitError
+    │   │   └── RequestLimitError               a whole request needs too much (a LimitError)
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
@@ -31,7 +32,7 @@
     │   └── UnsupportedByEngineError            this engine cannot do it alike
     ├── DatabaseError                           what a user's database answered (400), diagnosed
     │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
-    │   ├── StatementTimeoutError               stopped by the time limit
+    │   ├── StatementTimeoutError               stopped by the time limit (RequestTimeoutError: of the whole request)
     │   └── StatementStoppedError               cancelled by a person
     ├── StoredDataError                         bytes of the metadata store that do not decode (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
@@ -361,6 +362,10 @@ class LimitError(QueryError):
     """A limit, offset or size that is out of bounds."""
 
 
+class RequestLimitError(LimitError):
+    """A request needs more statements or cells, in all, than one request may."""
+
+
 class TimeRangeError(QueryError):
     """A time range that the grammar does not know; the message shows what would work."""
 
@@ -452,6 +457,12 @@ class StatementTimeoutError(DatabaseError):
     """The statement was stopped by its time limit."""
 
     default_type = ErrorType.CONNECTION_DATABASE_TIMEOUT
+
+
+class RequestTimeoutError(StatementTimeoutError):
+    """The time that one request has in all is over; a statement that ran then was stopped."""
+
+    default_type = ErrorType.BACKEND_TIMEOUT_ERROR
 
 
 class StatementStoppedError(DatabaseError):

@@ -161,6 +161,25 @@ def test_the_time_limit_stops_a_statement(engine: str, tmp_path_factory: pytest.
         assert core.charts.data(context(FAST)).raise_for_error().results[0].data == [{"count": len(ORDERS)}]
 
 
+def test_the_time_of_a_request_stops_its_statement_and_leaves_the_others_unasked(
+    engine: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    url = shop_url(tmp_path_factory.mktemp("request"), engine)
+    with hosted_core(url, settings={"request_timeout_s": 0.5}) as host:
+        core = host.as_user("admin")
+        slow = {"datasource": {"id": slow_dataset(core, engine), "type": "table"}, "metrics": ["count"]}
+        asked = {**context(FAST), "queries": [FAST, slow, {**FAST, "row_limit": 7}, FAST]}
+        job = core.charts.submit(asked)
+        for answer in (core.charts.data(asked), job.result(HARD_STOP_S)):
+            statuses = [result.status for result in answer.results]
+            assert statuses == [QueryStatus.SUCCESS, *[QueryStatus.TIMED_OUT] * 3]
+            failure = answer.results[1].failure
+            assert isinstance(failure, errors.RequestTimeoutError)
+            assert "longer than 0.5 seconds in all (Settings.request_timeout_s)" in failure.message
+        assert job.status is QueryStatus.TIMED_OUT
+        assert core.charts.data(context(FAST)).results[0].status is QueryStatus.SUCCESS
+
+
 def test_closing_a_core_stops_its_jobs(engine: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     host = hosted_core(shop_url(tmp_path_factory.mktemp("closing"), engine))
     core = host.as_user("admin")

@@ -10,8 +10,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 import pytest
 
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._querying.shared_runs import SharedRuns
-from analytics_core.errors import QueryError, StatementStoppedError
+from analytics_core.errors import QueryError, RequestLimitError, RequestTimeoutError, StatementStoppedError
 
 CALLERS = 16
 
@@ -76,7 +77,16 @@ def test_an_error_is_an_error_for_all_and_is_not_kept(world: World) -> None:
     assert world.runs == 2
 
 
-@pytest.mark.parametrize("failure", [StatementStoppedError("cancelled"), KeyboardInterrupt()])
+@pytest.mark.parametrize(
+    "failure",
+    [
+        StatementStoppedError("cancelled"),
+        KeyboardInterrupt(),
+        RequestTimeoutError("its time is over"),
+        RequestLimitError("it has too many statements"),
+    ],
+    ids=lambda failure: type(failure).__name__,
+)
 def test_a_run_that_its_caller_gave_up_is_begun_anew_by_another(world: World, failure: BaseException) -> None:
     world.failures = [failure]
     with ThreadPoolExecutor(CALLERS) as pool:
@@ -98,6 +108,18 @@ def test_who_waits_may_be_cancelled_and_the_run_goes_on(world: World) -> None:
             waiting.result(10)
         world.go.set()
         assert first.result(10) == "answer"
+
+
+def test_nobody_waits_longer_than_their_own_request_may(world: World) -> None:
+    budget = RequestBudget(timeout_s=0.2, statements=1, cells=1)
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(world.ask)
+        assert world.begun.acquire(timeout=10)
+        with pytest.raises(RequestTimeoutError, match=r"longer than 0\.2 seconds in all"):
+            world.shared.answer("key", find=lambda: None, run=world.run, budget=budget)
+        world.go.set()
+        assert first.result(10) == "answer"
+    assert world.runs == 1
 
 
 def test_who_looked_before_the_end_and_comes_after_it_does_not_run_again(world: World) -> None:

@@ -10,9 +10,11 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.fetching import Fetched, FetchLimits
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest
 from analytics_core._frames.frame import Frame
 from analytics_core._records.database import Database
+from analytics_core.errors import StatementTimeoutError
 from analytics_core.ports import Connector
 
 __all__ = ["CancelToken", "Executed", "FetchLimits", "StatementRunner"]
@@ -49,6 +51,7 @@ class StatementRunner:
         limits: FetchLimits,
         identity: str | None = None,
         cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
     ) -> Executed:
         """Run a statement and return its rows; the transaction is rolled back whatever happens.
 
@@ -59,15 +62,18 @@ class StatementRunner:
             limits: rows, bytes and seconds.
             identity: the user name to connect as, where the database impersonates.
             cancel: stops the run from another thread.
+            budget: what is left of the request that the statement belongs to; None: it stands alone.
 
         Raises:
             StatementTimeoutError: the time limit stopped it.
+            RequestTimeoutError, RequestLimitError: the request is over its budget.
             StatementStoppedError: `cancel` stopped it.
             ResultTooLargeError: the byte budget was crossed.
             StatementRefusedError: it is no query.
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
         """
         started = time.perf_counter()
+        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
 
         def run(lent: OpenConnection) -> Fetched:
             left = replace(limits, timeout_s=lent.left_s)
@@ -75,13 +81,24 @@ class StatementRunner:
                 RunRequest(connection=lent.connection, statement=statement, limits=left, stopper=lent.stopper)
             )
 
-        fetched = self._connections.use(
-            database, spec, run, timeout_s=limits.timeout_s, sql=statement.sql, identity=identity, cancel=cancel
-        )
-        return Executed(
-            frame=fetched.frame,
-            has_more=fetched.has_more,
-            duration_s=time.perf_counter() - started,
-            fetched_bytes=fetched.fetched_bytes,
-            notes=fetched.notes,
-        )
+        try:
+            fetched = self._connections.use(
+                database, spec, run, timeout_s=timeout_s, sql=statement.sql, identity=identity, cancel=cancel
+            )
+        except StatementTimeoutError:
+            if budget and timeout_s < limits.timeout_s:
+                raise budget.timeout_error() from None
+            raise
+        if budget:
+            budget.take_cells(fetched.frame)
+        return _executed(fetched, started)
+
+
+def _executed(fetched: Fetched, started: float) -> Executed:
+    return Executed(
+        frame=fetched.frame,
+        has_more=fetched.has_more,
+        duration_s=time.perf_counter() - started,
+        fetched_bytes=fetched.fetched_bytes,
+        notes=fetched.notes,
+    )

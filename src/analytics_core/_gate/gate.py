@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import tables_of
@@ -123,9 +124,15 @@ class Gate:
         )
 
     def run(
-        self, admission: Admission, statement: Statement, *, limits: FetchLimits, cancel: CancelToken | None = None
+        self,
+        admission: Admission,
+        statement: Statement,
+        *,
+        limits: FetchLimits,
+        cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
     ) -> Executed:
-        """Run a statement that was compiled for this admission, within the limits."""
+        """Run a statement that was compiled for this admission, within the limits and what is left of the request."""
         return self._runner.run(
             admission.database,
             admission.spec,
@@ -133,4 +140,5 @@ class Gate:
             limits=limits,
             identity=admission.identity,
             cancel=cancel,
+            budget=budget,
         )

@@ -18,6 +18,7 @@ from analytics_core._engines.partitions import Partition, PartitionReader, in_or
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_texts import short_repr
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.relations import TableRef
 from analytics_core._gate.revealing import refuse_revealing
@@ -52,7 +53,16 @@ class Partitions:
         self._row_security = row_security
         self._limits = FetchLimits(max_rows=_MOST, max_bytes=4_000_000, timeout_s=timeout_s)
 
-    def latest(self, actor: Actor, dataset: Dataset, database: Database, spec: EngineSpec, name: str) -> str:
+    def latest(
+        self,
+        actor: Actor,
+        dataset: Dataset,
+        database: Database,
+        spec: EngineSpec,
+        name: str,
+        *,
+        budget: RequestBudget | None = None,
+    ) -> str:
         """Return the value by which the newest partition is found that has rows for the actor.
 
         `dataset` asks, on `database`; `name` is that of a table and may name its schema.
@@ -70,7 +80,7 @@ class Partitions:
         refuse_revealing(table, spec, schema=schema)
         ruled = self._row_security.ruled(actor, dataset, spec)
         rules = self._row_security.on_table(ruled, TableRef(table=table, schema=schema or None))
-        run = partial(self._run, actor, database, spec)
+        run = partial(self._run, actor, database, spec, budget)
         node = exp.Table(this=_quoted(table), db=_quoted(schema) if schema else None)
         partitions = in_order(reader.read(node, run(_listing(reader, spec, table, schema))))
         if not partitions:
@@ -92,10 +102,15 @@ class Partitions:
         self._policy.require_read_table(actor, database, schema=name.schema)
 
     def _run(
-        self, actor: Actor, database: Database, spec: EngineSpec, statement: Statement
+        self,
+        actor: Actor,
+        database: Database,
+        spec: EngineSpec,
+        budget: RequestBudget | None,
+        statement: Statement,
     ) -> list[tuple[str | None, ...]]:
         identity = actor.identity_on(database)
-        done = self._runner.run(database, spec, statement, limits=self._limits, identity=identity)
+        done = self._runner.run(database, spec, statement, limits=self._limits, identity=identity, budget=budget)
         return [tuple(row) for row in done.frame.rows()]
 
 

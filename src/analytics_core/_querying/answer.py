@@ -234,11 +234,11 @@ def _plain(item: Any) -> Any:
 
 def failed_result(error: AnalyticsError, **known: Any) -> QueryResult:
     """Return the result of a query that failed with `error`; `known` are further fields (`query` ...)."""
-    statuses: dict[type[AnalyticsError], QueryStatus] = {
-        StatementTimeoutError: QueryStatus.TIMED_OUT,
-        StatementStoppedError: QueryStatus.STOPPED,
-    }
-    status = statuses.get(type(error), QueryStatus.FAILED)
+    status = QueryStatus.FAILED
+    if isinstance(error, StatementTimeoutError):
+        status = QueryStatus.TIMED_OUT
+    elif isinstance(error, StatementStoppedError):
+        status = QueryStatus.STOPPED
     return QueryResult(status=status, error=error.message, failure=error, **known)
 
 

@@ -120,7 +120,10 @@ class QueryLookups:
     def _newest(self, table: str) -> str:
         request = self.request
         database = self.parts.loader.database(request.dataset.database_id)
-        return self.parts.partitions.latest(request.call.actor, request.dataset, database, request.spec, table)
+        call = request.call
+        return self.parts.partitions.latest(
+            call.actor, request.dataset, database, request.spec, table, budget=call.budget
+        )
 
     def _once(self, key: Hashable, look_up: Callable[[], str]) -> str:
         """Return what a template looks up: once in a query, for loops of templates inside templates multiply."""

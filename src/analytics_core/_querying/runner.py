@@ -9,6 +9,7 @@ from analytics_core._compile.columns import axis_column
 from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import Executed, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.operations.base import Operation
@@ -112,7 +113,7 @@ class QueryRunner:
         Raises:
             NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
         """
-        context = read.context
+        context, call = read.context, self.begun(call)
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
         first = totals_source(asked)
@@ -128,7 +129,7 @@ class QueryRunner:
 
     def explain(self, read: ReadContext, call: Call) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
-        context = read.context
+        context, call = read.context, self.begun(call)
         asked = asked_queries(context)
         admitted = [self._admit(context, query.query, call) for query in asked]
         parts = [self._explain(context, a, where, call) for a, where in zip(asked, admitted, strict=True)]
@@ -144,7 +145,12 @@ class QueryRunner:
             NotFoundError, AccessError, UnknownDatasourceTypeError: a dataset cannot be read (any more).
             TemplateError, RowRuleError: a rule on a dataset cannot be evaluated.
         """
+        call = self.begun(call)
         return tuple(self._bound(read, asked, call) for asked in asked_queries(read.context))
+
+    def begun(self, call: Call) -> Call:
+        """Return the call with the budget of a request that begins now, unless its request has begun already."""
+        return replace(call, budget=RequestBudget.of(self._settings)) if call.budget is None else call
 
     def database_of(self, read: ReadContext) -> str:
         """Return the uuid of the database that the context asks, of its first query where they differ; "" for none."""
@@ -181,6 +187,8 @@ class QueryRunner:
     def _answer(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
         statement = ""
         try:
+            if call.budget:
+                call.budget.check_time()
             if asked.result_type in _LISTED:
                 return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
             ready = self._recall_or_prepare(read, asked, where, call)
@@ -313,7 +321,7 @@ class QueryRunner:
         if key is None or context.force:
             return _with_notes(run(), ready)
         result = self._shared.answer(
-            key.text, find=lambda: self._results.find(key, timeout), run=run, cancel=call.cancel
+            key.text, find=lambda: self._results.find(key, timeout), run=run, cancel=call.cancel, budget=call.budget
         )
         return _with_notes(result, ready)
 
@@ -345,6 +353,8 @@ class QueryRunner:
             )
         named = with_others_named(frame, ready.main.plan)
         processed = run_steps(named.frame, ready.steps if len(frame) else ())
+        if call.budget and ready.steps:
+            call.budget.take_cells(processed.frame)
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
         return Answered(
             frame=processed.frame,
@@ -361,7 +371,9 @@ class QueryRunner:
             max_bytes=self._settings.max_result_bytes,
             timeout_s=self._settings.statement_timeout_s,
         )
-        executed = self._gate.run(ready.admission, prepared.statement, limits=limits, cancel=call.cancel)
+        executed = self._gate.run(
+            ready.admission, prepared.statement, limits=limits, cancel=call.cancel, budget=call.budget
+        )
         frame, notes = with_moments(executed.frame, prepared.plan)
         return replace(executed, frame=frame, notes=(*executed.notes, *notes))
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from typing import Final, Generic, TypeVar
 
 from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core.errors import AnalyticsError, StatementStoppedError
+from analytics_core.errors import AnalyticsError, RequestLimitError, RequestTimeoutError, StatementStoppedError
 
 Result = TypeVar("Result")
 
@@ -29,8 +30,8 @@ class _Run(Generic[Result]):
 class SharedRuns(Generic[Result]):
     """Runs by what they answer; any thread may use it.
 
-    An error of the run is an error for all who wait; but a run that was cancelled, or interrupted, is begun anew by one
-    of those who wait.
+    An error of the run is an error for all who wait; but a run that was cancelled or interrupted, or that was over the
+    budget of its own request, is begun anew by one of those who wait. Nobody waits longer than their own request may.
     """
 
     def __init__(self) -> None:
@@ -46,6 +47,7 @@ class SharedRuns(Generic[Result]):
         find: Callable[[], Result | None],
         run: Callable[[], Result],
         cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
     ) -> Result:
         """Return what `find` finds, or what one caller's `run` returns for all who ask for `key` meanwhile.
 
@@ -54,9 +56,11 @@ class SharedRuns(Generic[Result]):
             find: looks for a kept answer.
             run: makes the answer and keeps it.
             cancel: ends this caller's wait; the run goes on for the others.
+            budget: what is left of this caller's request, which ends the wait too.
 
         Raises:
             StatementStoppedError: `cancel` was used.
+            RequestTimeoutError: the time of this caller's request is over.
             AnalyticsError: the run failed.
         """
         ended: int | None = self._ended
@@ -69,7 +73,7 @@ class SharedRuns(Generic[Result]):
                 continue
             if mine:
                 return self._lead(key, current, run)
-            _wait(current, cancel)
+            _wait(current, cancel, budget)
             if current.error is not None:
                 raise current.error
             if current.result is not None:
@@ -97,8 +101,8 @@ class SharedRuns(Generic[Result]):
     def _lead(self, key: str, current: _Run[Result], run: Callable[[], Result]) -> Result:
         try:
             current.result = run()
-        except StatementStoppedError:
-            raise  # this caller's wish alone
+        except (StatementStoppedError, RequestTimeoutError, RequestLimitError):
+            raise  # this caller's wish, or budget, alone
         except AnalyticsError as error:
             current.error = error
             raise
@@ -111,7 +115,9 @@ class SharedRuns(Generic[Result]):
             current.is_over.set()
 
 
-def _wait(current: _Run[Result], cancel: CancelToken | None) -> None:
-    while not current.is_over.wait(_LOOK_S if cancel is not None else None):
+def _wait(current: _Run[Result], cancel: CancelToken | None, budget: RequestBudget | None) -> None:
+    while not current.is_over.wait(_LOOK_S if cancel or budget else None):
         if cancel is not None and cancel.cancelled:
             raise StatementStoppedError("the question was cancelled while another caller's statement answered it")
+        if budget is not None:
+            budget.check_time()

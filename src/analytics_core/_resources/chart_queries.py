@@ -73,7 +73,8 @@ class ChartQueries:
             actor = find_actor()
             if isinstance(question, int):
                 ChartQueries(self._runtime, actor)._chart(question)
-            call = replace(asked.call, cancel=cancel, actor=actor)
+            # A job has a budget of its own, which begins when it runs.
+            call = queries.begun(replace(asked.call, cancel=cancel, actor=actor))
             bound.append(queries.bound_by(asked.read, call))
             return queries.run(asked.read, call)
 

@@ -393,7 +393,7 @@ class Datasets(Namespace):
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
         """Read the metrics, expressions and predicate that are new; PayloadSchemaError says what is wrong with each."""
         spec = self._runtime.registry.get(database.engine)
-        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        call = self._call()
         problems = self._runtime.stored_fragments.problems(dataset, spec, call, before=before)
         if problems:
             shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
@@ -401,10 +401,13 @@ class Datasets(Namespace):
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
-        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        call = self._call()
         spec = self._runtime.registry.get(database.engine)
         sql = self._runtime.templates.sample_source(dataset, spec, call)
         return self._runtime.probes.columns_of(self._actor, dataset, database, sql=sql)
+
+    def _call(self) -> Call:
+        return self._runtime.queries.begun(Call(actor=self._actor, now=self._runtime.clock.now()))
 
     def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
         """Return the owners that an update names, None when it names none; somebody always stays an owner."""

@@ -9,7 +9,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
 from analytics_core._compile.templates.lookups import LOOKUP_NAMES, Lookups, lookup_macros
-from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, check_format
+from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, TemplateSteps, check_format
 from analytics_core._compile.templates.text import MomentLiteral, MomentText, raw_text, shortest_text, user_value
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
@@ -44,6 +44,7 @@ class TemplateValues:
         lookups: what the macros ask that look beyond the query.
         is_sample: nobody asks yet, for example while columns are looked up: parameters of the address stand as NULL,
             and the range counts for every column.
+        steps: the work that all templates of the request may still do; None: this template stands alone.
     """
 
     spec: EngineSpec | None = None
@@ -68,6 +69,7 @@ class TemplateValues:
     resolve_range: Callable[[str], TimeBounds] | None = None
     lookups: Lookups | None = None
     is_sample: bool = False
+    steps: TemplateSteps | None = None
 
     @property
     def dialect(self) -> str | None:

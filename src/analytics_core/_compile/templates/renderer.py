@@ -15,7 +15,7 @@ from analytics_core._compile.templates.held import hold_values
 from analytics_core._compile.templates.language import STATE, make_environment, names_in
 from analytics_core._compile.templates.lookups import LOOKUP_NAMES
 from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
-from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState
+from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
 from analytics_core._forks import forkable_lock
 from analytics_core._records.row_filter import Holder
@@ -103,7 +103,7 @@ class TemplateRenderer:
         return hold_values(written, dialect)
 
     def _render(self, text: str, values: TemplateValues) -> Rendered:
-        state = RenderState()
+        state = RenderState(steps=values.steps or TemplateSteps())
         compiled = self._template(text)
         written = _guarded(lambda: compiled.template.render({**QueryMacros(values).names(), STATE: state}))
         if len(written) > MAX_TEXT:

@@ -22,20 +22,27 @@ MAX_STEPS: Final = 1_000_000
 MAX_INTEGER: Final = 10**30
 
 
+@dataclass(slots=True)
+class TemplateSteps:
+    """The steps of work that templates may still do: those of one rendering, or of all the renderings of a request."""
+
+    left: int = MAX_STEPS
+
+
 @dataclass(slots=True, kw_only=True)
 class RenderState:
     """The budget of one rendering, and what it used; `holds`: its values are bound instead of written."""
 
-    steps: int = MAX_STEPS
+    steps: TemplateSteps = field(default_factory=TemplateSteps)
     holds: bool = False
     used: list[tuple[str, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 
     def spend(self, steps: int) -> None:
         """Take `steps` from the budget; TemplateError when it is used up."""
-        self.steps -= steps
-        if self.steps < 0:
-            raise TemplateError("a template does too much work; make its loops shorter")
+        self.steps.left -= steps
+        if self.steps.left < 0:
+            raise TemplateError("the templates of the request do too much work; make their loops shorter")
 
     def text(self, length: int) -> None:
         """Pay for a text of `length` characters before it is made."""
