@@ -201,6 +201,40 @@ def test_another_key_does_not_open_the_store_and_an_older_one_does(url: str, tmp
         assert rows(core, COUNT) == [(len(ORDERS),)]
 
 
+def test_databases_whose_key_is_lost_are_listed_entered_again_and_deleted(url: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"metadata_url": f"sqlite:///{tmp_path}/meta.db", "allowed_files": [url[10:]]}
+    with hosted_core(url, metadata_url=options["metadata_url"]) as core:
+        core.as_user("admin").databases.create({"database_name": "spare", "orm_uri": url})
+    settings = Settings(secret_key="another key for tests, 9876543210")
+    with AnalyticsCore(settings, **options, acting_as="admin") as core:
+        core.databases.create({"database_name": "readable", "orm_uri": url})
+        names = ["shop", "spare", "readable"]
+        assert [found.database_name for found in core.databases.list(order_by="id").result] == names
+        with pytest.raises(errors.StoredDataError, match=r"uri of database 1: .*previous_secret_keys"):
+            core.databases.update(1, {"cache_timeout": 5})
+        core.databases.update(1, {"orm_uri": url})
+        core.databases.delete(2)
+        assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
+def test_secrets_are_sealed_anew_so_that_the_older_key_can_be_dropped(url: str, tmp_path: Path) -> None:
+    options: dict[str, Any] = {"metadata_url": f"sqlite:///{tmp_path}/meta.db", "allowed_files": [url[10:]]}
+    hosted_core(url, metadata_url=options["metadata_url"]).close()
+    other = "another key for tests, 9876543210"
+    with (
+        AnalyticsCore(Settings(secret_key=other), **options) as core,
+        pytest.raises(errors.StoredDataError, match="uri of database 1"),
+    ):
+        core.reseal_secrets()
+    with AnalyticsCore(Settings(secret_key=other, previous_secret_keys=(KEY,)), **options) as core:
+        core.as_user("admin").users.create({"username": "anna"})
+        with pytest.raises(errors.AccessError):
+            core.as_user("anna").reseal_secrets()
+        assert core.reseal_secrets() == core.as_user("admin").reseal_secrets() == 1
+    with AnalyticsCore(Settings(secret_key=other), **options, acting_as="admin") as core:
+        assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
 def test_closing_twice_is_as_good_as_once(url: str) -> None:
     core = orders_core(url)
     core.close()

@@ -122,7 +122,7 @@ def test_without_resealing_the_previous_key_is_needed(tmp_path):
         store.unit_of_work() as unit,
         pytest.raises(StoredDataError, match="previous_secret_keys"),
     ):
-        unit.databases.get(stored.id)
+        unit.databases.get(stored.id).uri.reveal()
 
 
 def test_a_secret_moved_to_another_record_does_not_open(store):
@@ -134,7 +134,7 @@ def test_a_secret_moved_to_another_record_does_not_open(store):
         stolen = sa.select(databases.c.uri).where(databases.c.id == first.id).scalar_subquery()
         connection.execute(sa.update(databases).where(databases.c.id == second.id).values(uri=stolen))
     with store.unit_of_work() as unit, pytest.raises(StoredDataError):
-        unit.databases.get(second.id)
+        unit.databases.get(second.id).uri.reveal()
 
 
 @pytest.mark.parametrize("text", ["", "null", "5", '{"a": 1}', "[[1]]", "[1]"])

@@ -51,7 +51,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import ActorRequiredError, AlreadyExistsError, ConnectionUriError
+from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError, ConnectionUriError
 from analytics_core.models.parsing import parse
 from analytics_core.models.people import FirstAdministrator
 from analytics_core.ports import (
@@ -227,6 +227,22 @@ class AnalyticsCore:
             _refuse_second_start(unit)
             role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
             return unit.users.add(User(role_ids=(role.id,), **asked.model_dump()), actor_id=None)
+
+    def reseal_secrets(self) -> int:
+        """Seal all stored secrets anew with `Settings.secret_key`, and return how many there are.
+
+        Afterwards `previous_secret_keys` may be dropped, as soon as what else they signed (guest tokens) is over. It
+        needs no actor; who acts must be an administrator.
+
+        Raises:
+            AccessError: somebody else acts.
+            StoredDataError: a secret does not open with any of the keys; the message names its record.
+        """
+        if self._acting_as is not None and not self._actor().is_admin:
+            raise AccessError("only an administrator may seal secrets anew")
+        store = self._runtime.store
+        assert isinstance(store, SqlMetadataStore)  # noqa: S101 - made so above; tells the type checker
+        return store.reseal_secrets()
 
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now; guests are refused."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final, NoReturn
 
+from analytics_core.errors import StoredDataError
+
 MASK: Final = "XXXXXXXXXX"
 
 
@@ -35,3 +37,28 @@ class Secret:
 
     def __reduce__(self) -> NoReturn:
         raise TypeError("a Secret is never pickled")
+
+
+class UnopenedSecret(Secret):
+    """A stored secret that no key opens here: its record is read, and the secret kept as it is or replaced.
+
+    Args:
+        sealed: as it is stored.
+        context: what it was sealed for.
+        problem: why it does not open.
+    """
+
+    __slots__ = ("_context", "_problem")
+
+    def __init__(self, sealed: str, *, context: str, problem: str) -> None:
+        super().__init__(sealed)
+        self._context = context
+        self._problem = problem
+
+    def reveal(self) -> NoReturn:
+        """Raise StoredDataError, which tells why it does not open."""
+        raise StoredDataError(self._problem)
+
+    def sealed_for(self, context: str) -> str:
+        """Return the stored text, to be stored again in the same place; StoredDataError for another one."""
+        return self._text if context == self._context else self.reveal()

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import RowMapping
 
 from analytics_core._records.audit import Audit
-from analytics_core._records.secret import Secret
+from analytics_core._records.secret import Secret, UnopenedSecret
 from analytics_core._storage.record_kinds import AUDIT_COLUMNS, Record, RecordKind
 from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import StoredDataError
@@ -43,7 +43,10 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
 
 
 def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any], box: SecretBox) -> Record:
-    """Return the record of a row and its parts; StoredDataError when a stored value does not decode."""
+    """Return the record of a row and its parts; StoredDataError when a stored value does not decode.
+
+    A secret that does not open is an error where it is revealed: its record can be found, mended and deleted.
+    """
     values = {name: row[name] for name in kind.read_columns}
     for name in kind.blank_for_none:
         values[name] = values[name] or None
@@ -54,17 +57,27 @@ def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any
     for name, enum in kind.enums.items():
         values[name] = _read_enum(enum, values[name], place=f"{kind.noun} {row['id']}")
     for name in kind.sealed:
-        values[name] = _opened(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
+        values[name] = opened(kind, name, row, box)
     audit = Audit(**{name: row[name] for name in AUDIT_COLUMNS})
     return kind.record_type(**values, **parts, audit=audit)
 
 
 def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | None:
+    if isinstance(secret, UnopenedSecret):
+        return secret.sealed_for(context)
     return None if secret is None else box.seal(secret.reveal(), context=context)
 
 
-def _opened(sealed: str | None, *, context: str, box: SecretBox) -> Secret | None:
-    return None if sealed is None else Secret(box.open(sealed, context=context))
+def opened(kind: RecordKind[Any], field: str, row: Any, box: SecretBox) -> Secret | None:
+    """Return a secret of a row, one that cannot be revealed where no key opens it."""
+    sealed, context = row[field], secret_context(kind, field, row["uuid"])
+    if sealed is None:
+        return None
+    try:
+        return Secret(box.open(sealed, context=context))
+    except StoredDataError as error:
+        problem = f"{field} of {kind.noun} {row['id']}: {error}"
+    return UnopenedSecret(sealed, context=context, problem=problem)
 
 
 def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:

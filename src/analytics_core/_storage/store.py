@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from contextlib import contextmanager
-from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -17,7 +16,7 @@ from analytics_core._storage.failures import store_border
 from analytics_core._storage.interrupts import DeferredInterrupts
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.migrate import migrate
-from analytics_core._storage.record_codec import secret_context
+from analytics_core._storage.record_codec import opened, secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.session import StoreSession
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, is_memory, make_store_engine
@@ -112,6 +111,9 @@ class SqlMetadataStore:
         """Seal all stored secrets anew and return how many there are; afterwards previous keys may be dropped.
 
         Records do not change by it, neither in content nor in version. A secret replaced meanwhile is left alone.
+
+        Raises:
+            StoredDataError: a secret does not open; the message names its record, and nothing was sealed anew.
         """
         with store_border(), self._connected() as connection:
             if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
@@ -119,9 +121,9 @@ class SqlMetadataStore:
             table = DATABASE_KIND.table
             return sum(
                 self._reseal(connection, row, field, sealed)
-                for row in connection.execute(sa.select(table)).all()
+                for row in connection.execute(sa.select(table)).mappings().all()
                 for field in sorted(DATABASE_KIND.sealed)
-                if (sealed := getattr(row, field)) is not None
+                if (sealed := row[field]) is not None
             )
 
     def close(self) -> None:
@@ -150,11 +152,12 @@ class SqlMetadataStore:
         if self._closed:  # the engine would open anew
             raise StoreUnavailableError("the metadata store is closed")
 
-    def _reseal(self, connection: Connection, row: sa.Row[Any], field: str, sealed: str) -> int:
-        context = secret_context(DATABASE_KIND, field, row.uuid)
-        fresh = self._secret_box.seal(self._secret_box.open(sealed, context=context), context=context)
+    def _reseal(self, connection: Connection, row: sa.RowMapping, field: str, sealed: str) -> int:
+        secret = opened(DATABASE_KIND, field, row, self._secret_box)
+        assert secret is not None  # noqa: S101 - there is something sealed; tells the type checker
+        fresh = self._secret_box.seal(secret.reveal(), context=secret_context(DATABASE_KIND, field, row["uuid"]))
         table = DATABASE_KIND.table
-        unchanged = (table.c.id == row.id, table.c[field] == sealed)
+        unchanged = (table.c.id == row["id"], table.c[field] == sealed)
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
     @contextmanager

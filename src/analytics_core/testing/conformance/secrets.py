@@ -65,7 +65,7 @@ class SecretConformance:
         assert {text for text, _ in secret_box.sealed} >= {added.uri.reveal(), "t1", "u2", "t2"}
         secret_box.empty()
         with pytest.raises(StoredDataError), store.unit_of_work() as unit:
-            unit.databases.get(added.id)
+            unit.databases.get(added.id).uri.reveal()
 
     def test_each_secret_is_sealed_for_its_own_place(self, store: MetadataStore, secret_box: MemoryBox) -> None:
         """One that is moved to another record or field stays shut."""
