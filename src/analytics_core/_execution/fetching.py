@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from itertools import chain, islice
 from sys import getsizeof
 from typing import Any, Final
 
@@ -19,6 +19,9 @@ SMALL_RESULT_ROWS = 2_000
 _FIRST_BATCH_ROWS: Final = 64
 _LARGEST_BATCH_ROWS: Final = 2_048
 """Larger batches fall out of the processor's caches: 10,000 rows cost half as much again."""
+ROWS_UNWEIGHED: Final = 8
+"""So many rows are read before they are weighed: one by one costs a large result of small rows half as much again."""
+
 _SAMPLE_ROWS: Final = 100
 _BATCH_BYTES: Final = 8 * 1024 * 1024
 _PLACE_BYTES: Final = 8
@@ -64,10 +67,10 @@ def fetch_rows(
     limits: FetchLimits,
     check: Callable[[], None],
 ) -> Fetched:
-    """Read tuples until there are no more, or one more than the limit; each is weighed before the next is asked for.
+    """Read tuples until there are no more, or one more than the limit; they are weighed eight at a time.
 
     Args:
-        rows: gives one row after another, and should hold no more than one itself.
+        rows: gives one row after another, and should hold few itself.
         labels: the column names, in the order of the result.
         kinds: what the plan says about each column.
         limits: rows and bytes.
@@ -108,16 +111,14 @@ def read_within(
     rows: Iterable[tuple[Any, ...]], *, most_bytes: int, nested: Sequence[int] = ()
 ) -> tuple[list[tuple[Any, ...]], int]:
     """Return rows until they weigh more than `most_bytes`, and their weight; `nested` tells where lists may stand."""
+    source = iter(rows)
     batch: list[tuple[Any, ...]] = []
     weight = 0
-    for row in rows:
-        batch.append(row)
-        weight += sum(map(getsizeof, row))
-        for place in nested:
-            if row[place].__class__ in _CONTAINERS:
-                weight += _members_weight(row[place])
-        if weight > most_bytes:
-            break
+    while weight <= most_bytes and (few := list(islice(source, ROWS_UNWEIGHED))):
+        batch += few
+        weight += sum(map(getsizeof, chain.from_iterable(few)))
+        if nested:
+            weight += sum(_members_weight(row[place]) for row in few for place in nested)
     return batch, weight
 
 
@@ -175,7 +176,6 @@ def fetch_arrow(
     return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
 
 
-_CONTAINERS: Final = frozenset({list, dict, tuple})
 _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
 """Kinds whose values may be lists: arrays of PostgreSQL."""
 

@@ -16,7 +16,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
-from analytics_core._execution.fetching import Fetched, fetch_rows
+from analytics_core._execution.fetching import ROWS_UNWEIGHED, Fetched, fetch_rows
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
@@ -52,8 +52,8 @@ _SHORT_KINDS = frozenset(
     {ValueKind.INTEGER, ValueKind.FLOAT, ValueKind.DECIMAL, ValueKind.BOOLEAN}
     | {ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ, ValueKind.TIME}
 )
-_SHORT_ROWS_PER_CHUNK = 8
-"""The client library holds a whole chunk before anybody can weigh it, so rows that may be long come one by one."""
+_SHORT_ROWS_PER_CHUNK = 128
+"""The client library holds a whole chunk before anybody can weigh it, so rows that may be long come few at a time."""
 
 _CANCEL_TIMEOUT_S = 2.0
 
@@ -119,7 +119,7 @@ def _patience(request: OpenRequest) -> dict[str, Any]:
 
 def _rows_per_chunk(statement: Statement) -> int:
     are_short = statement.kinds and _SHORT_KINDS.issuperset(statement.kinds)
-    return _SHORT_ROWS_PER_CHUNK if are_short else 1
+    return _SHORT_ROWS_PER_CHUNK if are_short else ROWS_UNWEIGHED
 
 
 def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:
