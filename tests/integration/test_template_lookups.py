@@ -328,3 +328,26 @@ def test_the_latest_partition_is_the_newest_one_with_rows(world: World) -> None:
     for table in ("plain", "nothing"):
         with pytest.raises(errors.QueryError, match="no partitions"):
             world.virtual(f"latest {table}", f"SELECT day FROM plain WHERE day = {{{{ latest_partition('{table}') }}}}")
+
+
+# ------------------------------------------------------------------------------------------- SQL from the address
+STOLEN = "1 = 0) UNION SELECT id, country FROM orders WHERE (1 = 1"
+
+
+def test_a_reader_gives_no_sql_to_a_dataset_whose_author_asks_for_a_part_of_it(world: World) -> None:
+    listed, condition = (f"{{{{ url_param({name}, escape_result=false) }}}}" for name in ("'ids', '1'", "'q', '1 = 1'"))
+    sql = f"SELECT id, channel FROM orders WHERE (id IN ({listed})) AND ({condition})"
+    made = world.virtual("with sql of the address", sql)
+    reader = add_reader(world.host, f"address {world.engine}", ("dataset", made))
+    query = {"columns": ["id", "channel"], "metrics": []}
+
+    def ids_for(core: AnalyticsCore, **params: str) -> set[int]:
+        return {row[0] for row in rows(core, {**query, "url_params": params}, dataset=made)}
+
+    assert ids_for(reader) == ids_for(world.admin) == {1}
+    assert ids_for(reader, ids="1, 2,3") == {1, 2, 3}
+    assert len(ids_for(world.admin, q=STOLEN)) == len(ORDERS)  # who may write SQL on the database may read it all
+    for hostile in (STOLEN, "1 = 1", "country = 'Italy'", "EXISTS (SELECT 1 FROM orders)"):
+        for name in ("q", "ids"):
+            with pytest.raises(errors.TemplateError, match="people who may write SQL on the database"):
+                ids_for(reader, **{name: hostile})

@@ -210,8 +210,44 @@ def test_while_nobody_asks_an_address_has_no_parameters() -> None:
     assert render("{{ get_time_filter('other').from_expr }}", values).text == "'2024-01-01'"
 
 
-def test_an_author_may_ask_for_the_value_as_it_is() -> None:
-    assert render("{{ url_param('evil', escape_result=false) }}").text == "' OR 1=1 --"
+def test_who_may_write_sql_gives_a_part_of_it_where_the_author_asks_for_one() -> None:
+    asked = "{{ url_param('evil', escape_result=false) }}"
+    assert render(asked, replace(VALUES, writes_sql=True)).text == "' OR 1=1 --"
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ("1,2, -3", "1,2, (-3)"),
+        (" 'a', 'O''Hara' ", "'a', 'O''Hara'"),
+        ("'1) OR (1=1'", "'1) OR (1=1'"),
+        ("'007'", "'007'"),
+        ("desc", " desc "),
+        ("NULL, true", " NULL ,  true "),
+    ],
+)
+def test_who_may_not_write_sql_gives_literals_where_the_author_asks_for_a_part_of_it(value: str, written: str) -> None:
+    values = replace(VALUES, url_params={"q": value})
+    assert render("x IN ({{ url_param('q', escape_result=false) }})", values).text == f"x IN ({written})"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("1=1", "1) OR (1=1", "a", "a.b", '"a"', "'x' OR 1=1 --", "'a' 'b'", "1,", ",1", "", " ", "1;2", "1 2", "--1"),
+        *("1 -- ", "1/*", "(SELECT 1)", "1 UNION SELECT 2", "x()", "CURRENT_USER", "0x1", "1e5", "'a\\' OR 1=1 --'||'"),
+        *("'a' OR 'b'", "null null", "'a'\n--'", "１", "'a'b'", "aſc"),
+    ],
+)
+def test_sql_of_who_may_not_write_it_is_refused(value: str) -> None:
+    values = replace(VALUES, url_params={"q": value})
+    with pytest.raises(TemplateError, match="people who may write SQL"):
+        render("x IN ({{ url_param('q', escape_result=false) }})", values)
+
+
+def test_a_negative_number_begins_no_comment() -> None:
+    values = replace(VALUES, url_params={"q": "-5"})
+    assert render("5 -{{ url_param('q', escape_result=false) }} AND a = 1", values).text == "5 -(-5) AND a = 1"
 
 
 def test_a_backslash_without_a_known_engine_is_refused() -> None:

@@ -54,7 +54,7 @@ class PlanRequest:
 
     `range_override` replaces the query's own range (time comparison); `series_range` then keeps the range in which the
     best series are chosen, so that both results hold the same series. `axis` is the x-axis of a query whose columns
-    gave way to others (drill detail): its range is bounded as the chart's is.
+    gave way to others (drill detail): its range is bounded as the chart's is. `writes_sql`: who asks may write SQL.
     """
 
     row_filters: Sequence[RowFilter] = ()
@@ -62,6 +62,7 @@ class PlanRequest:
     series_range: TimeRange | None = None
     samples: bool = False
     axis: AdhocColumn | None = None
+    writes_sql: bool = False
 
     @property
     def is_comparison(self) -> bool:

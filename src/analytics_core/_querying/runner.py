@@ -225,6 +225,7 @@ class QueryRunner:
         request = PlanRequest(
             row_filters=where.admission.row_filters,
             samples=asked.result_type is ResultType.SAMPLES,
+            writes_sql=where.admission.writes_sql,
             axis=axis_column(asked.query.columns) if asked.result_type is ResultType.DRILL_DETAIL else None,
         )
         view, main = self._prepare_main(query, where, request, call)

@@ -195,6 +195,7 @@ class _Asked:
             resolve_range=ranges.bounds,
             is_sample=request.is_sample,
             lookups=self.lookups,
+            writes_sql=request.plan_request.writes_sql,
             steps=request.call.budget.template_steps if request.call.budget else None,
         )
 

@@ -10,9 +10,18 @@ from typing import Any, Final
 
 from analytics_core._compile.templates.lookups import LOOKUP_NAMES, Lookups, lookup_macros
 from analytics_core._compile.templates.sandbox import MAX_RANGE, Macro, RenderState, TemplateSteps, check_format
-from analytics_core._compile.templates.text import MomentLiteral, MomentText, raw_text, shortest_text, user_value
+from analytics_core._compile.templates.text import (
+    MomentLiteral,
+    MomentText,
+    UserText,
+    quoted_mark,
+    raw_text,
+    shortest_text,
+    user_value,
+)
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
+from analytics_core._error_texts import short_repr
 from analytics_core.errors import TemplateError
 from analytics_core.models.enums import FilterOperator
 
@@ -42,6 +51,7 @@ class TemplateValues:
         time_range: as the query wrote it.
         resolve_range: a time range's text -> its bounds; for `get_time_filter` on other columns and its default.
         lookups: what the macros ask that look beyond the query.
+        writes_sql: whether who asks may write SQL on the database; else what they give is a literal on every road.
         is_sample: nobody asks yet, for example while columns are looked up: parameters of the address stand as NULL,
             and the range counts for every column.
         steps: the work that all templates of the request may still do; None: this template stands alone.
@@ -68,6 +78,7 @@ class TemplateValues:
     time_grain: str | None = None
     resolve_range: Callable[[str], TimeBounds] | None = None
     lookups: Lookups | None = None
+    writes_sql: bool = False
     is_sample: bool = False
     steps: TemplateSteps | None = None
 
@@ -94,6 +105,9 @@ _NO_VALUE: Final = frozenset({"IS NULL", "IS NOT NULL", "IS TRUE", "IS FALSE"})
 _OPERATORS: Final = frozenset(operator.value for operator in FilterOperator)
 _MANY: Final = frozenset({"IN", "NOT IN"})
 _LITERAL: Final = re.compile(r"'(?:[^']|'')*'")
+_WORDS: Final = "(?i:null|true|false|asc|desc)"
+_PART: Final = re.compile(rf"{_LITERAL.pattern}|-?\d+(?:\.\d+)?|{_WORDS}", re.ASCII)
+_PARTS: Final = re.compile(rf"(?:{_PART.pattern})(?:\s*,\s*(?:{_PART.pattern}))*", re.ASCII)
 
 
 class QueryMacros:
@@ -147,7 +161,9 @@ class QueryMacros:
             return user_value(default) if escape_result and not _is_literal(default) else default
         if add_to_cache_keys:
             state.used.append((f"url_param:{key}", str(value)))
-        return user_value(value) if escape_result else value
+        if escape_result or not isinstance(value, str):
+            return user_value(value)
+        return value if self._values.writes_sql else _only_literals(value, key)
 
     def _identity(self, name: str, value: Any) -> Callable[..., Any]:
         def run(state: RenderState, add_to_cache_keys: bool = True) -> Any:
@@ -236,6 +252,24 @@ def _as_list(value: Any) -> Iterable[Any]:
     if value is None:
         return ()
     return value if isinstance(value, list | tuple | set | frozenset) else (value,)
+
+
+def _only_literals(text: str, name: str) -> str:
+    """Return literals and keywords that a reader gave as a part of the SQL; TemplateError for anything else."""
+    if _PARTS.fullmatch(text.strip()) is None:
+        raise TemplateError(
+            f"the address parameter {short_repr(name)} stands as a part of the SQL (escape_result=false): give "
+            "numbers, texts in quotes, NULL, TRUE, FALSE, ASC or DESC, with commas between them; more is for people "
+            "who may write SQL on the database"
+        )
+    return _PART.sub(lambda found: _written_part(found[0]), text.strip())
+
+
+def _written_part(part: str) -> str:
+    """Return a literal, marked to be written as the engine has it, or a keyword that joins no name beside it."""
+    if part.startswith("'"):
+        return quoted_mark(part[1:-1].replace("''", "'"))
+    return f" {part} " if part.isalpha() else str(UserText(part))
 
 
 def _is_literal(value: Any) -> bool:
