@@ -137,3 +137,51 @@ def test_an_index_serves_ranges_and_equality(asked: Any, tmp_path: Path) -> None
             made = statement({"columns": ["country"], **query}, "sqlite")
             plan = raw.execute(f"EXPLAIN QUERY PLAN {made.sql}", made.parameters).fetchall()
             assert "USING INDEX o" in str(plan)
+
+
+SAID = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
+
+
+def of_format(time_format: str) -> list[datetime]:
+    """Return moments that texts of a format can mean, about midnight, a second and the turn of 1970."""
+    days = [datetime(1969, 12, 31), datetime(1970, 1, 1), datetime(2024, 1, 31), datetime(2024, 2, 1)]
+    clocks = [timedelta(), timedelta(hours=10, minutes=30, seconds=15), timedelta(hours=23, minutes=59, seconds=59)]
+    parts = [timedelta(), timedelta(microseconds=1), timedelta(microseconds=500_000), timedelta(microseconds=999_999)]
+    found = [day + clock + part for day in days for clock in clocks for part in parts]
+    return sorted({datetime.strptime(moment.strftime(time_format), time_format) for moment in found})
+
+
+@pytest.mark.parametrize("time_format", SAID)
+@pytest.mark.parametrize("declared", ["TIMESTAMP", "DATE"])
+def test_texts_of_a_format_that_the_dataset_says_are_compared_as_they_are(
+    tmp_path: Path, time_format: str, declared: str
+) -> None:
+    moments = of_format(time_format)
+    with closing(sqlite3.connect(tmp_path / "said.db")) as raw, raw:
+        raw.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, ts {declared})")
+        raw.executemany("INSERT INTO t VALUES (?, ?)", enumerate(m.strftime(time_format) for m in moments))
+    with analytics_core.connect(f"sqlite:///{tmp_path / 'said.db'}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        core.datasets.set_column(made.id, {"column_name": "ts", "python_date_format": time_format, "is_dttm": True})
+
+        def ask(query: dict[str, Any]) -> Any:
+            payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
+            return core.charts.data(payload).raise_for_error().results[0]
+
+        def found(op: str, value: Any) -> set[int]:
+            answer = ask({"columns": ["id"], "filters": [{"col": "ts", "op": op, "val": value}]})
+            assert not any(word in answer.query for word in ("CASE", "GLOB", "SUBSTR"))
+            return ids(answer.data)
+
+        finest = [*moments, *(moment + timedelta(microseconds=400_000) for moment in moments)]
+        for moment in (*finest, datetime(2024, 1, 31, 10, 30)):
+            same = {place for place, other in enumerate(moments) if other == moment}
+            after = {place for place, other in enumerate(moments) if other >= moment}
+            assert found("==", moment.isoformat()) == found("IN", [moment.isoformat(), "1999-01-01"]) == same
+            assert found("!=", moment.isoformat()) == set(range(len(moments))) - same
+            assert found(">=", moment.isoformat()) == after
+            assert found("<", moment.isoformat()) == set(range(len(moments))) - after
+        axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts", "timeGrain": "PT1H"}
+        buckets = {row["ts"]: row["count"] for row in ask({"columns": [axis], "metrics": ["count"]}).data}
+        hours = [milliseconds(m.replace(minute=0, second=0, microsecond=0, tzinfo=UTC)) for m in moments]
+        assert buckets == {hour: hours.count(hour) for hour in hours}

@@ -74,7 +74,9 @@ def _months(limit: int, key: str = "product", *, others: bool = False) -> Callab
         shown = f"CASE WHEN s.hit IS NOT NULL THEN {key} END" if others else key
         # SQLite would read all events for each of the best series where no index finds them.
         join = "LEFT JOIN" if others else "CROSS JOIN" if engine == "sqlite" and key == "price" else "JOIN"
-        safe = {"sqlite": "IS", "mysql": "<=>", "duckdb": "IS NOT DISTINCT FROM"}.get(engine)
+        safe = (
+            {"sqlite": "IS", "mysql": "<=>", "duckdb": "IS NOT DISTINCT FROM"}.get(engine) if key != "product" else "="
+        )
         on = f"events.{key} {safe or '='} s.k"
         if engine == "postgresql" and key == "country":  # the others are never among the best where they are null
             on = "COALESCE(events.country, '') = COALESCE(s.k, '')"
@@ -145,9 +147,9 @@ def _countries(**more: Any) -> dict[str, Any]:
 _TWO = "country IN ('Country 01', 'Country 02')"
 
 
-def _products_of_two(engine: str) -> str:
+def _products_of_two(_engine: str) -> str:
     return (
-        f"SELECT country, product, COUNT(*), SUM(price) FROM {_read_whole(engine)} WHERE {_TWO} "
+        f"SELECT country, product, COUNT(*), SUM(price) FROM events WHERE {_TWO} "
         "GROUP BY country, product ORDER BY COUNT(*) DESC, country, product LIMIT 1001"
     )
 

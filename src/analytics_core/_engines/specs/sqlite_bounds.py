@@ -12,7 +12,7 @@ from analytics_core._engines import nodes
 from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal
 from analytics_core._engines.formats import TextFormat
 from analytics_core._engines.spec import TimeBound
-from analytics_core._engines.specs.sqlite_time import WHOLE_ISO, parse_text_format, part, text_in_utc, written_moment
+from analytics_core._engines.specs.sqlite_time import PLAIN_ISO, parse_text_format, part, text_in_utc, written_moment
 from analytics_core._engines.types import TimeEncoding, TimeFormat
 
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
@@ -31,10 +31,16 @@ def sqlite_time_equal(column: exp.Expr, time_format: TimeFormat, moment: datetim
 
 def _text_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Bind the shortest text: right for days, minutes, seconds and fractions alike, and at midnight for a `T`."""
-    if _is_label(column) or time_format.strftime in WHOLE_ISO:
+    if _is_label(column):
         return TimeBound(left=column, value=_shortest(moment))
+    if time_format.strftime in PLAIN_ISO:
+        return TimeBound(left=column, value=_shortest(moment).replace(" ", _separator(time_format)))
     is_midnight = moment.time() == time.min
     return TimeBound(left=text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))
+
+
+def _separator(time_format: TimeFormat) -> str:
+    return "T" if "T" in (time_format.strftime or "") else " "
 
 
 def _is_label(column: exp.Expr) -> bool:
@@ -43,9 +49,13 @@ def _is_label(column: exp.Expr) -> bool:
 
 
 def _near(moment: datetime) -> tuple[str, str] | None:
-    """Return the days before and after which any text is decided, whatever its zone; None where there are none."""
+    """Return the days before and after which any text is decided, whatever its zone; None where there are none.
+
+    An offset is less than a day: no text of the day after a midnight means a moment before it.
+    """
+    day = timedelta(days=1)
     try:
-        first, last = moment.date() - timedelta(days=1), moment.date() + timedelta(days=2)
+        first, last = moment.date() - day, (moment + day - timedelta(microseconds=1)).date() + day
     except OverflowError:
         return None
     return first.isoformat(), last.isoformat()
@@ -60,10 +70,13 @@ def _shortest(moment: datetime) -> str:
     return moment.isoformat(sep=" ", timespec="minutes")
 
 
-def _text_equal(column: exp.Expr, _format: TimeFormat, moment: datetime) -> TimeBound:
+def _text_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Fill the text up to microseconds, so that a date alone equals its midnight, and cut what is finer."""
     if _is_label(column):
         return TimeBound(left=column, value=moment.isoformat(sep=" "))
+    if time_format.strftime in PLAIN_ISO:
+        parsed = parse_text_format(time_format)
+        return TimeBound(left=column, value=parsed.write(moment) if parsed.floor(moment) == moment else None)
     known = text_in_utc(column, blank=True)
     missing = nodes.call(
         "SUBSTR", nodes.text(_WHOLE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))

@@ -24,8 +24,11 @@ def sqlite_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return _MOMENTS[time_format.encoding](column, time_format)
 
 
-WHOLE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S")
-"""The formats that SQLite reads and writes itself, without a fraction."""
+WHOLE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+"""The formats that SQLite reads itself, without a fraction."""
+
+PLAIN_ISO = (*WHOLE_ISO, "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
+"""The formats of ISO texts without a zone: where the dataset says one of a column, its texts sort as their moments."""
 
 
 def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -33,6 +36,8 @@ def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     if time_format.strftime in WHOLE_ISO:
         return column
     second = part(column, 1, 19)
+    if time_format.strftime in PLAIN_ISO:
+        return second
     if time_format.encoding is TimeEncoding.ISO_TEXT:  # a `T` sorts after the blank of those that had an offset
         second = nodes.call("REPLACE", second, nodes.text("T"), nodes.text(" "))
     return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=second)
