@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.small_core import small_core
 
 import analytics_core
 from analytics_core import AnalyticsCore, errors
@@ -80,6 +81,29 @@ def test_one_metric_or_column_is_set_and_the_others_stay(core: AnalyticsCore) ->
     taken = {"id": changed.metrics[0].id, "metric_name": "revenue", "expression": "COUNT(*)"}
     with pytest.raises(errors.PayloadSchemaError, match="twice"):
         core.datasets.set_metric(1, taken)
+
+
+def test_a_column_that_the_table_lacks_and_that_is_not_calculated_is_refused(core: AnalyticsCore) -> None:
+    with pytest.raises(errors.PayloadSchemaError, match=r"no column 'amonut'; did you mean 'amount'\? .*`expression`"):
+        core.datasets.set_column(1, {"column_name": "amonut", "verbose_name": "Amount"})
+    columns = [{"id": c.id, "column_name": c.column_name} for c in core.datasets.get(1).columns]
+    with pytest.raises(errors.PayloadSchemaError) as refused:
+        core.datasets.update(1, {"columns": [*columns, {"column_name": "ghost"}]})
+    assert paths(refused.value) == [f"columns.{len(columns)}.column_name"]
+    renamed = [{**columns[0], "column_name": "ghost"}, *columns[1:]]
+    with pytest.raises(errors.PayloadSchemaError, match="no column 'ghost'"):
+        core.datasets.update(1, {"columns": renamed})
+    core.datasets.set_column(1, {"column_name": "double", "expression": "amount * 2"})
+    with pytest.raises(errors.PayloadSchemaError, match="no column 'double'"):
+        core.datasets.set_column(1, {"column_name": "double", "expression": None})
+
+
+def test_a_column_that_the_table_has_since_then_is_set_without_a_refresh(tmp_path: Path) -> None:
+    with small_core(tmp_path) as world:
+        world.orders()
+        world.run("ALTER TABLE orders ADD COLUMN paid TIMESTAMP")
+        changed = world.core.datasets.set_column(1, {"column_name": "paid", "verbose_name": "Paid"})
+        assert [(c.type, c.is_dttm) for c in changed.columns if c.column_name == "paid"] == [("TIMESTAMP", True)]
 
 
 def test_update_takes_what_get_gave(core: AnalyticsCore) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
 from analytics_core._gate.probes import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.dataset import ColumnPut, MetricPut
 
 NewUuid = Callable[[], str]
@@ -64,6 +64,49 @@ def with_facts(columns: Sequence[DatasetColumn], found: Sequence[FoundColumn]) -
     return tuple(
         replace(column, **_facts(None if column.expression else by_name.get(column.column_name))) for column in columns
     )
+
+
+def with_new_columns(
+    before: Sequence[DatasetColumn], after: Sequence[DatasetColumn], found: Sequence[FoundColumn]
+) -> tuple[DatasetColumn, ...]:
+    """Return the columns after an update, the types of new ones filled in where nothing was said of them.
+
+    Raises:
+        PayloadSchemaError: a new column that the source lacks, and that has no expression either.
+    """
+    by_name = {column.name: column for column in found}
+    new = new_source_columns(before, after)
+    problems = [
+        Problem(path=f"columns.{i}.column_name", message=_lacks(column.column_name, by_name))
+        for i, column in enumerate(after)
+        if column.column_name in new and column.column_name not in by_name
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_SHAPE, problems=problems)
+    return tuple(
+        _typed(column, by_name[column.column_name]) if column.column_name in new else column for column in after
+    )
+
+
+def new_source_columns(before: Sequence[DatasetColumn], after: Sequence[DatasetColumn]) -> frozenset[str]:
+    """Return the names of the columns that an update says to be in the source, and that nobody has seen there."""
+    return _in_the_source(after) - _in_the_source(before)
+
+
+def _in_the_source(columns: Sequence[DatasetColumn]) -> frozenset[str]:
+    return frozenset(column.column_name for column in columns if not column.expression)
+
+
+def _lacks(name: str, known: Iterable[str]) -> str:
+    close = nearest(name, known)
+    near = f"; did you mean {close[0]!r}?" if close else ";"
+    return f"the dataset's table or SELECT has no column {name!r}{near} A calculated column needs `expression`"
+
+
+def _typed(column: DatasetColumn, found: FoundColumn | None) -> DatasetColumn:
+    if found is None or column.type is not None:
+        return column
+    return replace(column, type=found.type, is_dttm=column.is_dttm or found.kind.is_temporal)
 
 
 def refreshed_columns(

@@ -21,11 +21,13 @@ from analytics_core._resources.dataset_columns import (
     changed_metrics,
     count_metric,
     first_temporal,
+    new_source_columns,
     primary_key,
     refreshed_columns,
     with_column,
     with_facts,
     with_metric,
+    with_new_columns,
 )
 from analytics_core._resources.dataset_copies import copied_dataset, without_column, without_metric
 from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
@@ -216,7 +218,8 @@ class Datasets(Namespace):
         since is not overwritten.
 
         Raises:
-            PayloadError: the payload breaks the shape, or SQL in it cannot be read.
+            PayloadError: the payload breaks the shape, SQL in it cannot be read, or a new column without expression is
+                none of the table.
             OwnershipError: the actor does not own it.
             AccessError: row rules stand on its table, and only an administrator may take them elsewhere.
             DatabaseAccessError: it would read from where the actor has no grant; or its SQL changes (also template
@@ -233,9 +236,10 @@ class Datasets(Namespace):
             after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
             database = unit.databases.get(after.database_id)
         self._require_sql_rights(before, after, database)
-        if reads_elsewhere(before, after):
-            found = self._columns_of(after, database)
-            after = _with_facts(after, found) if put.columns is not None else _with_found(after, found)
+        if reads_elsewhere(before, after) and put.columns is None:
+            after = _with_found(after, self._columns_of(after, database))
+        else:
+            after = self._with_source(before, after, database)
         self._check_fragments(after, database, before=before)
         with self._runtime.store.unit_of_work() as unit:
             if moves_its_rules(before, after) and has_row_rules(unit, before):
@@ -377,8 +381,10 @@ class Datasets(Namespace):
                 before = self._writable(unit, dataset_id)
                 after = change(before)
                 database = unit.databases.get(after.database_id)
-                self._require_sql_rights(before, after, database)
-                self._check_fragments(after, database, before=before)
+            self._require_sql_rights(before, after, database)
+            after = self._with_source(before, after, database)
+            self._check_fragments(after, database, before=before)
+            with self._runtime.store.unit_of_work() as unit:
                 stored = unit.datasets.update(after, actor_id=self._actor.id)
                 act.log(unit, details=details)
                 return stored, database
@@ -408,6 +414,14 @@ class Datasets(Namespace):
 
     def _call(self) -> Call:
         return self._runtime.queries.begun(Call(actor=self._actor, now=self._runtime.clock.now()))
+
+    def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
+        """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""
+        if not reads_elsewhere(before, after) and not new_source_columns(before.columns, after.columns):
+            return after
+        found = self._columns_of(after, database)
+        columns = with_new_columns(before.columns, after.columns, found)
+        return replace(after, columns=with_facts(columns, found), primary_key=primary_key(found))
 
     def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
         """Return the owners that an update names, None when it names none; somebody always stays an owner."""
@@ -460,11 +474,6 @@ def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
     names = {column.column_name for column in columns}
     main = dataset.main_dttm_col if dataset.main_dttm_col in names else first_temporal(columns)
     return replace(dataset, columns=columns, main_dttm_col=main, primary_key=primary_key(found))
-
-
-def _with_facts(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
-    """Return the dataset with its own list of columns, and of them what the database says of the new source."""
-    return replace(dataset, columns=with_facts(dataset.columns, found), primary_key=primary_key(found))
 
 
 def _people_of(dataset: Dataset) -> tuple[int | None, ...]:
