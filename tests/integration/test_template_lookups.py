@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from tests.support.guests import chart, dashboard
 from tests.support.shop import ORDERS, SIZE, add_reader, ask, hosted_core, rows, shop_url
 
 from analytics_core import AnalyticsCore, errors
@@ -328,6 +329,59 @@ def test_the_latest_partition_is_the_newest_one_with_rows(world: World) -> None:
     for table in ("plain", "nothing"):
         with pytest.raises(errors.QueryError, match="no partitions"):
             world.virtual(f"latest {table}", f"SELECT day FROM plain WHERE day = {{{{ latest_partition('{table}') }}}}")
+
+
+def shared_partitions(world: World) -> tuple[int, int]:
+    """Make a partitioned table of two tenants; return the datasets over it and over its newest partition."""
+    bounds = {1: 10, 10: 20, 20: 30}
+    columns = "CREATE TABLE shares (day INT, tenant VARCHAR(9)) PARTITION BY RANGE (day)"
+    if world.engine == "postgres":
+        parts = [
+            f"CREATE TABLE shares_{since} PARTITION OF shares FOR VALUES FROM ({since}) TO ({until})"
+            for since, until in bounds.items()
+        ]
+        statements = [columns, *parts]
+    else:
+        listed = ", ".join(f"PARTITION p{since} VALUES LESS THAN ({until})" for since, until in bounds.items())
+        statements = [f"{columns} ({listed})"]
+    engine = sa.create_engine(world.url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        for statement in (*statements, "INSERT INTO shares VALUES (2, 'acme'), (12, 'acme'), (22, 'globex')"):
+            connection.exec_driver_sql(statement)
+    engine.dispose()
+    table = int(world.admin.datasets.create({"database": 1, "table_name": "shares"}).id)
+    return table, world.virtual(
+        "newest", "SELECT day, tenant FROM shares WHERE day >= {{ latest_partition('shares') }}"
+    )
+
+
+def test_a_guest_learns_of_no_partition_whose_rows_are_hidden(world: World) -> None:
+    if world.engine not in SERVERS:
+        with pytest.raises(errors.UnsupportedByEngineError):
+            world.virtual("newest", "SELECT id FROM orders WHERE id >= {{ latest_partition('orders') }}")
+        return
+    table, newest = shared_partitions(world)
+    query = {"columns": ["day", "tenant"], "metrics": []}
+    shown = [world.admin.charts.create(chart(name, n, query)).id for name, n in (("t", table), ("n", newest))]
+    board = world.admin.dashboards.create(dashboard("shares", shown[1]))
+    uuid = world.admin.embedded.create(board.id, {"allowed_domains": []}).uuid
+
+    def guest(*rules: dict[str, Any], all_rows: Any = False) -> AnalyticsCore:
+        request = {"user": {"username": "g"}, "resources": [{"type": "dashboard", "id": uuid}], "rls": list(rules)}
+        return world.host.as_guest(world.admin.embedded.guest_token(request, all_rows=all_rows))
+
+    def newest_for(guest: AnalyticsCore) -> Any:
+        return guest.charts.data(shown[1]).raise_for_error().results[0].data
+
+    own, foreign = {"day": 12, "tenant": "acme"}, {"day": 22, "tenant": "globex"}
+    acme = {"clause": "tenant = 'acme'"}
+    before = guest({**acme, "dataset": newest})
+    world.admin.charts.update(shown[0], {"dashboards": [board.id]})
+    with pytest.raises(errors.DatasetAccessError, match="no row rule for table"):
+        newest_for(before)
+    assert newest_for(guest(acme)) == [own]
+    assert newest_for(guest({**acme, "dataset": table}, {**acme, "dataset": newest})) == [own]
+    assert newest_for(guest(all_rows=True)) == [foreign]
 
 
 # ------------------------------------------------------------------------------------------- SQL from the address

@@ -131,10 +131,17 @@ class RowSecurity:
         return replace(source, rules=tuple(rules)) if rules else source
 
     def on_table(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
-        """Return the conditions on a table that is read outside of a dataset's SQL, about `RELATION_ALIAS`."""
-        return self._on_relation(replace(ruled, book=self._book_of(ruled, frozenset({table_name(table)}))), table)
+        """Return the conditions on a table that is read outside of a dataset's SQL, about `RELATION_ALIAS`.
 
-    def _on_relation(self, ruled: RuledActor, table: TableRef) -> tuple[Clause, ...]:
+        Raises:
+            DatasetAccessError: no rule of a guest's token binds there, and it was not minted for all rows.
+        """
+        inside = replace(ruled, book=self._book_of(ruled, frozenset({table_name(table)})))
+        return self._on_relation(inside, table, guest_rules=self._of_guest_on(ruled, table))
+
+    def _on_relation(
+        self, ruled: RuledActor, table: TableRef, *, guest_rules: Iterable[RowFilter] = ()
+    ) -> tuple[Clause, ...]:
         """Return the conditions on a table that the SQL of a virtual dataset reads; `ruled` has its rules."""
         name = table_name(table)
         loose = ruled.spec.dialect in _LOOSE_DIALECTS
@@ -148,7 +155,8 @@ class RowSecurity:
             return read_filter(item, parser=self._parser, spec=spec, names=names, kinds=kinds)
 
         spec = ruled.spec
-        return filter_clauses((*self._rendered(ruled, filters), *self._of_guest_over(ruled, name, loose=loose)), read)
+        over = self._of_guest_over(ruled, name, loose=loose)
+        return filter_clauses((*self._rendered(ruled, filters), *over, *guest_rules), read)
 
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
         """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
@@ -212,6 +220,21 @@ class RowSecurity:
     def _of_guest_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> Iterator[RowFilter]:
         """Yield the rules of a guest's token on datasets over a table; those for all bind once, on the dataset."""
         return (self._guest_filter(ruled, *item) for item in self._rules_over(ruled, name, loose=loose))
+
+    def _of_guest_on(self, ruled: RuledActor, table: TableRef) -> tuple[RowFilter, ...]:
+        """Return the rules for all datasets of a guest's token, as they bind on the datasets over a table."""
+        guest = ruled.actor.guest
+        if guest is None:
+            return ()
+        name, loose = table_name(table), ruled.spec.dialect in _LOOSE_DIALECTS
+        for_all = [(number, rule) for number, rule in _numbered(guest) if rule.dataset_id is None]
+        over = self._books.tables(ruled.dataset.database_id, name)
+        if not for_all and not self._rules_over(ruled, name, loose=loose) and any(guest.needs_rule(d.id) for d in over):
+            raise DatasetAccessError(
+                f"the guest token has no row rule for table {table}; mint it with one for its dataset"
+            )
+        columns = tuple(column for dataset in over for column in ruled_dataset(dataset).columns)
+        return tuple(self._guest_filter(ruled, number, rule, columns) for number, rule in for_all)
 
     def _rules_over(self, ruled: RuledActor, name: TableName, *, loose: bool) -> list[_BoundRule]:
         guest = ruled.actor.guest
