@@ -217,7 +217,8 @@ class Trials:
             database_id=1,
             table_name="orders",
             columns=tuple(
-                DatasetColumn(column_name=name, type=kind, is_dttm=name == "created_at") for name, kind in TYPES.items()
+                DatasetColumn(column_name=name, type=kind, stored_type=kind, is_dttm=name == "created_at")
+                for name, kind in TYPES.items()
             ),
             metrics=(DatasetMetric(metric_name="n", expression="COUNT(*)"),),
         )

@@ -51,7 +51,7 @@ METRICS = (
 
 def dataset(**fields: Any) -> Dataset:
     """Return the dataset of orders, with changes."""
-    known = {"columns": COLUMNS, "metrics": METRICS, "main_dttm_col": "ordered_at", "table_name": "orders"}
+    known = {"columns": stored(COLUMNS), "metrics": METRICS, "main_dttm_col": "ordered_at", "table_name": "orders"}
     return Dataset(**{"id": 7, "uuid": "u-7", "database_id": 1, **known, **fields})
 
 
@@ -69,7 +69,13 @@ def view_of(engine: str = "sqlite", source: TableSource | SqlSource | None = Non
 
 
 def _with_datetime2(column: DatasetColumn) -> DatasetColumn:
-    return replace(column, type="DATETIME2") if column.type == "TIMESTAMP" else column
+    changed = replace(column, type="DATETIME2") if column.type == "TIMESTAMP" else column
+    return stored((changed,))[0] if column.stored_type is not None else changed
+
+
+def stored(columns: Sequence[DatasetColumn]) -> tuple[DatasetColumn, ...]:
+    """Return the columns as the database tells those of a table."""
+    return tuple(replace(c, stored_type=None if c.expression else c.type or "") for c in columns)
 
 
 def query_of(query: Mapping[str, Any]) -> ChartDataQueryObject:

@@ -23,7 +23,8 @@ class DatasetView:
     """A dataset prepared for planning: made once per version of the dataset.
 
     `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `numbers`
-    has the physical columns whose type says which exact numbers they hold. No two rows are alike in the columns of
+    has the physical columns whose type says which exact numbers they hold, `stored` the types of those that the
+    database said to store. No two rows are alike in the columns of
     `key`; it is empty where no such columns are known.
     """
 
@@ -38,6 +39,7 @@ class DatasetView:
     metrics: Mapping[str, DatasetMetric]
     by_verbose_name: Mapping[str, str]
     names: FragmentNames
+    stored: Mapping[str, str]
     key: tuple[str, ...] = ()
 
     def physical(self, name: str) -> ColumnExpr:
@@ -89,6 +91,11 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
             columns=tuple(name for name, column in columns.items() if not column.expression),
             tables=_table_names(source),
         ),
+        stored={
+            name: column.stored_type
+            for name, column in columns.items()
+            if column.stored_type is not None and not column.expression
+        },
         key=_key(dataset, columns) if isinstance(source, TableSource) else (),
     )
 

@@ -80,7 +80,7 @@ def fences_relations(plan: QueryPlan, spec: EngineSpec) -> bool:
     exprs += [limit.metric] if limit and limit.metric is not None else []
     where = (*plan.where, *(limit.where if limit else ()))
     return not (
-        safety.has_plain_columns
+        bool(safety.stored)
         and all(safety.of_condition(clause.predicate) for clause in where)
         and all(safety.of_groups(clause.predicate) for clause in plan.having)
         and all(map(safety.of_expr, exprs))
@@ -116,7 +116,8 @@ def _fence(
 
 def _safety(plan: QueryPlan, spec: EngineSpec) -> Safety:
     source = plan.source
-    return Safety(spec=spec, has_plain_columns=not isinstance(source, SqlSource) or is_plain_query(source.tree, spec))
+    computes = isinstance(source, SqlSource) and not is_plain_query(source.tree, spec)
+    return Safety(spec=spec, stored={} if computes else plan.stored)
 
 
 def _exprs_of(predicates: Iterable[Predicate]) -> Iterator[PlanExpr]:

@@ -6,6 +6,7 @@ its origin, so that `explain` and the limits ledger are prints of the plan.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -346,7 +347,8 @@ class QueryPlan:
 
     `grouped` says whether outputs are grouped (metrics given, also an empty list) or raw rows. `count_rows` wraps the
     statement in a count. `since` and `until` are naive UTC; `counts_seconds`: they move with every second. `unused`
-    tells parts of the query that have no effect, `notes` what else a caller should know.
+    tells parts of the query that have no effect, `notes` what else a caller should know. `stored` are the types, as the
+    database told them, of the columns that are stored and not computed when they are read.
     """
 
     engine: str
@@ -368,6 +370,7 @@ class QueryPlan:
     rejected_filters: tuple[RejectedFilter, ...] = ()
     unused: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
+    stored: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     @property
     def row_rules(self) -> tuple[Clause, ...]:

@@ -120,6 +120,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
             *unused_series_limit(query, series_limit),
         ),
         notes=notes_of_order(query, scope, outputs, order),
+        stored=scope.view.stored,
     )
 
 

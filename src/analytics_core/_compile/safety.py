@@ -1,6 +1,6 @@
 """Which conditions and expressions of a plan cannot fail on any row, so that no error tells of a row that a rule hides.
 
-Allow-lists: what nobody thought of may fail. Safe are comparisons of a plain column with bound values of its own type;
+Allow-lists: what nobody thought of may fail. Safe are comparisons of a stored column with bound values of its own type;
 what a user wrote, casts, our own conversions of encoded dates and calculated columns are not.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from decimal import Decimal
-from typing import Any
+from typing import Any, TypeGuard
 
 from sqlglot import exp
 
@@ -46,22 +46,36 @@ BoundOf = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
 class Safety:
     """What cannot fail on a row of one source, on one engine.
 
-    `has_plain_columns`: the columns of the source are stored ones, not computed by the SQL of a virtual dataset.
+    `stored` are the types, as the database told them, of the columns that are stored; the others are computed by a view
+    or by the SQL of a virtual dataset. Where none is stored nothing is safe: whatever is read may be computed first.
     """
 
     spec: EngineSpec
-    has_plain_columns: bool
+    stored: Mapping[str, str]
 
     def of_condition(self, predicate: Predicate) -> bool:
         """Tell whether a condition in WHERE is safe."""
         check = _CONDITIONS.get(type(predicate))
-        return check is not None and self.has_plain_columns and check(predicate, self.spec)
+        return check is not None and bool(self.stored) and check(predicate, self)
 
     def of_expr(self, expr: PlanExpr) -> bool:
         """Tell whether an expression in SELECT, GROUP BY or ORDER BY is safe."""
         if isinstance(expr, OthersExpr):
             return self.of_expr(expr.source)
-        return self.has_plain_columns and _is_safe(expr)
+        return bool(self.stored) and _is_safe(expr) and self.stored.keys() >= _names(expr)
+
+    def is_stored(self, expr: PlanExpr) -> TypeGuard[ColumnExpr]:
+        """Tell whether an expression is a stored column."""
+        return isinstance(expr, ColumnExpr) and expr.name in self.stored
+
+    def has_type(self, left: ColumnExpr) -> bool:
+        """Tell whether no comparison casts the column to another type; a type may be declared to be what it is not."""
+        if not self.spec.casts_columns:
+            return True
+        if left.declared is None:
+            return False
+        can_be_told = self.spec.as_declared(exp.Null(), left.declared) is not None
+        return can_be_told or self.stored.get(left.name) == left.declared
 
     def of_groups(self, predicate: Predicate) -> bool:
         """Tell whether a condition in HAVING is safe: it is tested on groups alone, and what it groups is safe."""
@@ -86,50 +100,58 @@ def _is_safe(expr: PlanExpr) -> bool:
     return False
 
 
+def _names(expr: PlanExpr) -> set[str]:
+    """Return the columns that an expression names, as far as `_is_safe` knows it."""
+    match expr:
+        case ColumnExpr(name=name) | BucketExpr(source=ColumnExpr(name=name)):
+            return {name}
+        case AggregateExpr(source=ColumnExpr(name=name)):
+            return {name}
+        case FragmentExpr(tree=tree) if tree is not None:
+            return {column.name for column in tree.find_all(exp.Column)}
+    return set()
+
+
 # -------------------------------------------------------------------------------------------------------- conditions
-def _compare(predicate: Compare, spec: EngineSpec) -> bool:
-    left, value = predicate.left, predicate.value
-    if not isinstance(left, ColumnExpr):
+def _compare(predicate: Compare, safety: Safety) -> bool:
+    left, value, spec = predicate.left, predicate.value, safety.spec
+    if not safety.is_stored(left):
         return False
     if not isinstance(value, datetime):
-        return _is_of_kind(value, left, spec)
+        return _is_of_kind(value, left, safety)
     if predicate.op in (Comparison.EQUAL, Comparison.NOT_EQUAL):
-        return _is_bare(left, value, spec.time_equal, spec)
+        return _is_bare(left, value, spec.time_equal, safety)
     after = predicate.op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
-    return _is_bare(left, moved(value, microseconds=1) if after else value, spec.time_bound, spec)
+    return _is_bare(left, moved(value, microseconds=1) if after else value, spec.time_bound, safety)
 
 
-def _membership(predicate: InValues, spec: EngineSpec) -> bool:
-    left = predicate.left
-    return isinstance(left, ColumnExpr) and all(
-        _is_bare(left, value, spec.time_equal, spec) if isinstance(value, datetime) else _is_of_kind(value, left, spec)
+def _membership(predicate: InValues, safety: Safety) -> bool:
+    left, equal = predicate.left, safety.spec.time_equal
+    return safety.is_stored(left) and all(
+        _is_bare(left, value, equal, safety) if isinstance(value, datetime) else _is_of_kind(value, left, safety)
         for value in predicate.values
     )
 
 
-def _is_of_kind(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
+def _is_of_kind(value: BindValue, left: ColumnExpr, safety: Safety) -> bool:
     """Tell whether a value is of the column's own type, or casts the column to one that holds all of its values."""
+    return safety.has_type(left) and _fits(value, left, safety.spec)
+
+
+def _fits(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
     kind = left.kind
     match value:
         case bool():
-            return kind is ValueKind.BOOLEAN and _has_type(left, spec)
+            return kind is ValueKind.BOOLEAN
         case str():
             return kind is ValueKind.TEXT
         case int():
-            return kind.is_numeric and _has_type(left, spec)
+            return kind.is_numeric
         case float():
-            return kind in (ValueKind.FLOAT, ValueKind.INTEGER) and _has_type(left, spec)
+            return kind in (ValueKind.FLOAT, ValueKind.INTEGER)
         case Decimal():
-            exact = kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
-            return exact and _has_type(left, spec)
+            return kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
     return False
-
-
-def _has_type(left: ColumnExpr, spec: EngineSpec) -> bool:
-    """Tell whether the column can be compared as its declared type; a type may be said to be what it is not."""
-    if not spec.casts_columns:
-        return True
-    return left.declared is not None and spec.as_declared(exp.Null(), left.declared) is not None
 
 
 def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
@@ -140,15 +162,15 @@ def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
     return left.numbers is not None and isinstance(exponent, int) and -exponent <= left.numbers.scale
 
 
-def _within(predicate: Within, spec: EngineSpec) -> bool:
+def _within(predicate: Within, safety: Safety) -> bool:
     left = predicate.left
     moments = [moment for moment in (predicate.since, predicate.until) if moment is not None]
-    return isinstance(left, ColumnExpr) and all(
-        _is_bare(left, moved(moment, hours=-predicate.hours), spec.time_bound, spec) for moment in moments
+    return safety.is_stored(left) and all(
+        _is_bare(left, moved(moment, hours=-predicate.hours), safety.spec.time_bound, safety) for moment in moments
     )
 
 
-def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: EngineSpec) -> bool:
+def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, safety: Safety) -> bool:
     """Tell whether a moment is compared with the stored column itself, or with what cannot fail for any value of it."""
     if left.time is None:
         return False
@@ -160,34 +182,33 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, spec: Engine
     if bound.left is not column and bound.near is None:
         return False
     if left.kind.is_temporal:
-        return left.time.value_kind is left.kind and _has_type(left, spec)
-    return bound.value is None or _is_of_kind(bound.value, left, spec)
+        return left.time.value_kind is left.kind and safety.has_type(left)
+    return bound.value is None or _is_of_kind(bound.value, left, safety)
 
 
-def _null(predicate: IsNull, _spec: EngineSpec) -> bool:
-    return isinstance(predicate.left, ColumnExpr)
+def _null(predicate: IsNull, safety: Safety) -> bool:
+    return safety.is_stored(predicate.left)
 
 
-def _truth(predicate: IsTruth, spec: EngineSpec) -> bool:
+def _truth(predicate: IsTruth, safety: Safety) -> bool:
     left = predicate.left
-    if not isinstance(left, ColumnExpr):
+    if not safety.is_stored(left):
         return False
-    return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and _has_type(left, spec)
+    return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and safety.has_type(left)
 
 
-def _match(predicate: Match, _spec: EngineSpec) -> bool:
+def _match(predicate: Match, safety: Safety) -> bool:
     """A pattern that ends in a lone escape fails on some values only; what is no text would be cast."""
     left, pattern = predicate.left, predicate.pattern
     ends_escaped = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
-    return isinstance(left, ColumnExpr) and left.kind is ValueKind.TEXT and not ends_escaped
+    return safety.is_stored(left) and left.kind is ValueKind.TEXT and not ends_escaped and safety.has_type(left)
 
 
-def _members(predicate: AnyOf | AllOf, spec: EngineSpec) -> bool:
-    safety = Safety(spec=spec, has_plain_columns=True)
+def _members(predicate: AnyOf | AllOf, safety: Safety) -> bool:
     return all(safety.of_condition(member) for member in predicate.members)
 
 
-_CONDITIONS: Mapping[type, Callable[[Any, EngineSpec], bool]] = {
+_CONDITIONS: Mapping[type, Callable[[Any, Safety], bool]] = {
     Compare: _compare,
     InValues: _membership,
     IsNull: _null,

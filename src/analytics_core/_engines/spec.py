@@ -49,8 +49,8 @@ def _node_as_it_is(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _column_as_it_is(column: exp.Expr, _type_text: str) -> exp.Expr | None:
-    return column
+def _cannot_be_told(_column: exp.Expr, _type_text: str) -> exp.Expr | None:
+    return None
 
 
 def _range_not_told(_type_text: str) -> NumberRange | None:
@@ -156,7 +156,7 @@ class EngineSpec:
         casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         joins_as_written: whether only CROSS JOIN keeps the planner from reading the whole table for each best series.
         as_declared: (column node, type text) -> the column, and NULL for what is no value of the type, which is free
-            where the type is true: no comparison then casts the column; None: that is no type of the engine.
+            where the type is true: no comparison then casts the column; None: the engine cannot, or knows no such type.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
@@ -217,6 +217,6 @@ class EngineSpec:
     fence: Fence = limited_by_bigint
     guards_by_case: bool = False
     casts_columns: bool = True
-    as_declared: Callable[[exp.Expr, str], exp.Expr | None] = _column_as_it_is
+    as_declared: Callable[[exp.Expr, str], exp.Expr | None] = _cannot_be_told
     compares_moments_as_text: bool = False
     partitions: PartitionReader | None = None

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import sqlite3
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import sqlalchemy as sa
@@ -21,6 +21,7 @@ from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
 from analytics_core._execution.sessions.postgresql import reading_json
 from analytics_core._execution.sessions.sqlite import without_authoriser
+from analytics_core._execution.stored_relations import computed_columns
 from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
@@ -42,7 +43,7 @@ class ReflectedColumn:
 
     `key_position` is its place in the primary key, from 1; None: it is no part of it, or the engine does not hold to
     its keys. `leads_index` tells whether an index over all rows begins with it, `collation` how its text is compared;
-    both None: not asked of this engine.
+    both None: not asked of this engine. `is_stored`: its values are stored, not computed when they are read.
     """
 
     name: str
@@ -51,6 +52,7 @@ class ReflectedColumn:
     key_position: int | None = None
     leads_index: bool | None = None
     collation: str | None = None
+    is_stored: bool = False
 
 
 class Reflector:
@@ -119,13 +121,23 @@ class Reflector:
         full_schema = f"{catalog}.{schema}" if catalog and schema else schema
         names = (table, schema, catalog)
         columns = self._ask(
-            database, lambda connection: _columns(connection, table, full_schema), identity, names=names
+            database, lambda connection: _with_storage(connection, table, full_schema), identity, names=names
         )
         if not columns:
             if schema and not catalog:
                 self._check_schema(database, schema, identity=identity)
             raise self._no_table(database, table=table, schema=schema, identity=identity)
         return columns
+
+    def stores(
+        self, database: Database, relations: Iterable[tuple[str, str | None]], *, identity: str | None = None
+    ) -> bool:
+        """Tell whether relations (name and schema) are stored tables without columns that are computed."""
+
+        def question(connection: sa.Connection) -> bool:
+            return all(computed_columns(connection, *relation) == frozenset() for relation in relations)
+
+        return self._ask(database, question, identity)
 
     def columns_of_select(
         self,
@@ -266,6 +278,15 @@ def _functions(connection: sa.Connection) -> tuple[str, ...]:
         return ()
     found = {str(function).lower() for function in connection.exec_driver_sql(statement).scalars()}
     return tuple(sorted(function for function in found if _IS_NAME.fullmatch(function)))
+
+
+def _with_storage(connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+    """Return the columns with whether each is stored; none when there is no such table."""
+    found = _columns(connection, table, schema)
+    computed = computed_columns(connection, table, schema) if found else None
+    if computed is None:
+        return found
+    return tuple(replace(column, is_stored=column.name not in computed) for column in found)
 
 
 def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:

@@ -22,6 +22,7 @@ _SAMPLE_TIMEOUT_S = 5.0
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
 _VIEW = "analytics_core_described"
 _HIDDEN = 1  # internal column of a virtual table
+_GENERATED = 2  # column that is computed when it is read
 
 
 def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None, int | None], ...]:
@@ -36,6 +37,17 @@ def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str
         for row in found
         if row.hidden != _HIDDEN
     )
+
+
+def computed_columns(connection: sa.Connection, table: str) -> frozenset[str] | None:
+    """Return the columns that are computed when they are read; None: a view or virtual table, or no such table."""
+    found = connection.exec_driver_sql("SELECT type, sql FROM sqlite_master WHERE lower(name) = lower(?)", (table,))
+    kinds = [(kind, str(text).upper().split()[:2]) for kind, text in found if kind in ("table", "view")]
+    if kinds != [("table", ["CREATE", "TABLE"])]:
+        return None
+    quoted = connection.dialect.identifier_preparer.quote_identifier(table)
+    rows = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})")
+    return frozenset(row.name for row in rows if row.hidden == _GENERATED)
 
 
 def _rowid(found: Sequence[Any]) -> str | None:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from analytics_core._compile.plan import Statement
+from analytics_core._compile.plan import SqlSource, Statement
 from analytics_core._compile.render import render_source
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
@@ -16,6 +16,7 @@ from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable
 from analytics_core._execution.statements import FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.kept_names import KeptNames
+from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
@@ -31,7 +32,7 @@ _LONGEST_TRIAL_S = 15.0
 class FoundColumn:
     """A column as the database describes it; `type` is the engine's own text, `nullable` None means unknown.
 
-    `key_position` is its place in the primary key, from 1; `leads_index` and `collation` are as reflected.
+    `key_position` is its place in the primary key, from 1; `leads_index`, `collation` and `is_stored` are as reflected.
     """
 
     name: str
@@ -41,6 +42,12 @@ class FoundColumn:
     key_position: int | None = None
     leads_index: bool | None = None
     collation: str | None = None
+    is_stored: bool = False
+
+    @property
+    def stored_type(self) -> str | None:
+        """The type, if the column is stored and not computed."""
+        return self.type if self.is_stored else None
 
 
 class Probes:
@@ -101,9 +108,17 @@ class Probes:
             _refuse_twins(source.tree.named_selects, place, spec)
         permitted = render_source(source, spec) if source.rules else None
         found = self._reflector.columns_of_select(database, spec, source.sql, permitted=permitted, identity=identity)
+        if self._are_stored(checked, database, spec, identity):
+            found = tuple(replace(column, is_stored=True) for column in found)
         columns = _with_kinds(found, spec)
         _refuse_twins((column.name for column in columns), place, spec)
         return columns
+
+    def _are_stored(self, source: SqlSource, database: Database, spec: EngineSpec, identity: str | None) -> bool:
+        """Tell whether all that the SQL of a virtual dataset reads are stored tables."""
+        assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
+        read = [(t.table, ".".join(filter(None, (t.catalog, t.schema))) or None) for t in tables_of(source.tree, spec)]
+        return self._reflector.stores(database, read, identity=identity)
 
     def schemas_of(self, actor: Actor, database: Database, *, force: bool = False) -> tuple[str, ...]:
         """Return the schemas of a database whose tables the actor may read; `force` passes the cache over.
@@ -169,6 +184,7 @@ def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[F
             key_position=column.key_position,
             leads_index=column.leads_index,
             collation=column.collation,
+            is_stored=column.is_stored,
         )
         for column in columns
     )

@@ -12,7 +12,8 @@ from analytics_core._records.audit import Audit
 class DatasetColumn:
     """A column of a dataset; `expression` is set for calculated ones, `type` is the engine's own type text.
 
-    `nullable`, `leads_index` (an index begins with it) and `collation` are what reflection said; None: unknown.
+    `nullable`, `leads_index` (an index begins with it) and `collation` are what reflection said; None: unknown. So is
+    `stored_type`, the type of a column that is stored; None: computed when it is read (a view's), or unknown.
     `python_date_format` is `epoch_s`, `epoch_ms` or strftime text.
     """
 
@@ -33,6 +34,7 @@ class DatasetColumn:
     nullable: bool | None = None
     leads_index: bool | None = None
     collation: str | None = None
+    stored_type: str | None = None
     created_on: datetime | None = None
     changed_on: datetime | None = None
 

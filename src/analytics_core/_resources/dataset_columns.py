@@ -13,6 +13,7 @@ from analytics_core.models.dataset import ColumnPut, MetricPut
 
 NewUuid = Callable[[], str]
 _SHAPE = "DatasetRestApi.put"
+_FACTS = ("nullable", "leads_index", "collation", "stored_type")
 _COLUMN_NULLS = frozenset(
     {"verbose_name", "description", "expression", "extra", "type", "advanced_data_type", "python_date_format"}
 )
@@ -37,7 +38,7 @@ def reflected_columns(found: Sequence[FoundColumn], new_uuid: NewUuid) -> tuple[
 
 def _facts(found: FoundColumn | None) -> dict[str, Any]:
     """Return what the database alone knows of a column; without one nothing is known."""
-    return {name: getattr(found, name, None) for name in ("nullable", "leads_index", "collation")}
+    return {name: getattr(found, name, None) for name in _FACTS}
 
 
 def count_metric(new_uuid: NewUuid) -> DatasetMetric:
@@ -134,6 +135,7 @@ def _refreshed(stored: DatasetColumn | None, fresh: DatasetColumn) -> DatasetCol
         nullable=fresh.nullable,
         leads_index=fresh.leads_index,
         collation=fresh.collation,
+        stored_type=fresh.stored_type,
         is_dttm=is_dttm,
     )
 

@@ -184,6 +184,7 @@ DATASET_COLUMNS = _item_table(
     Column("nullable", Boolean),
     Column("leads_index", Boolean),
     Column("collation", LongText, quote=True),
+    Column("stored_type", LongText),
 )
 
 DATASET_METRICS = _item_table(
