@@ -258,6 +258,26 @@ def test_texts_of_a_collation_that_folds_them_are_told_apart_on_postgresql(reque
             assert ('GROUP BY "t"."plain" ORDER BY' in ask({"columns": [name]}).query) == (name == "plain")
 
 
+@pytest.mark.server
+def test_only_texts_of_another_character_set_are_converted_on_mariadb(request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("make_mariadb_database")()
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql(
+            "CREATE TABLE t (utf8 VARCHAR(10) CHARACTER SET utf8mb4, latin VARCHAR(10) CHARACTER SET latin1)"
+        )
+        connection.exec_driver_sql("INSERT INTO t VALUES ('é', 'é'), ('É', 'É'), ('e', 'e'), ('e ', 'e '), ('é', 'é')")
+    engine.dispose()
+    with analytics_core.connect(url) as core:
+        core.datasets.create({"database": 1, "table_name": "t"})
+        for name, is_converted in (("utf8", False), ("latin", True)):
+            query = {"columns": [name], "metrics": ["count"], "orderby": [[name, True]]}
+            payload = {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
+            answer = core.charts.data(payload).raise_for_error().results[0]
+            assert [tuple(row.values()) for row in answer.data] == [("e", 1), ("e ", 1), ("É", 1), ("é", 2)]
+            assert ("CHARACTER SET" in answer.query) == is_converted
+
+
 def test_pages_are_read_in_two_parts_where_an_index_needs_it(world: World) -> None:
     splits = {"DESC": world.ask(1, _page("ts", False)).query, "ASC": world.ask(1, _page("ts", True)).query}
     engine = world.core.databases.get(1).backend

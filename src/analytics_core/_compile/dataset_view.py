@@ -55,6 +55,7 @@ class DatasetView:
             leads_index=bool(column.leads_index),
             is_by_code_point=column.collation in self.spec.code_point_collations,
             is_exact=self.spec.is_exact_collation(column.collation),
+            is_utf8=self.spec.is_utf8_collation(column.collation),
             declared=column.type,
         )
 

@@ -86,9 +86,8 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
             return lower_expr(expr, low)
     node = raw(expr, low)
     is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
-    return (
-        low.spec.text_key(node) if _sorted_kind(expr) is ValueKind.TEXT and not (is_date or _is_exact(expr)) else node
-    )
+    is_told = _sorted_kind(expr) is ValueKind.TEXT and not (is_date or _is_exact(expr))
+    return _text_key(node, expr, low) if is_told else node
 
 
 def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
@@ -97,6 +96,11 @@ def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
     column = expr.source if isinstance(expr, OthersExpr) else expr
     is_told = isinstance(column, ColumnExpr) and _is_exact(column) and _sorted_kind(column) is ValueKind.TEXT
     return low.spec.text_key(node) if is_told else node
+
+
+def _text_key(node: exp.Expr, expr: PlanExpr, low: Lowering) -> exp.Expr:
+    is_utf8 = isinstance(expr, ColumnExpr) and expr.is_utf8
+    return low.spec.text_order(node) if is_utf8 else low.spec.text_key(node)
 
 
 def _is_exact(expr: ColumnExpr | FragmentExpr) -> bool:

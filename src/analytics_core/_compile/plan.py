@@ -49,8 +49,8 @@ class ColumnExpr:
     `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
     that it holds, None: any, or not known. `leads_index` tells that an index begins with it, `is_by_code_point`
     that its text sorts and compares by code point without being told to, `is_exact` that texts are equal only where
-    they are the same, whatever sorts them. `declared` is the type that the dataset says, which the column need not
-    have.
+    they are the same, whatever sorts them, `is_utf8` that they need no conversion for that. `declared` is the type
+    that the dataset says, which the column need not have.
     """
 
     name: str
@@ -62,6 +62,7 @@ class ColumnExpr:
     leads_index: bool = field(default=False, compare=False)
     is_by_code_point: bool = field(default=False, compare=False)
     is_exact: bool | None = field(default=None, compare=False)
+    is_utf8: bool = field(default=False, compare=False)
     declared: str | None = field(default=None, compare=False, repr=False)
 
 

@@ -61,6 +61,10 @@ def _number_as_it_is(number: int | Decimal) -> BindScalar:
     return number
 
 
+def _needs_conversion(_collation: str | None) -> bool:
+    return False
+
+
 def _not_known(_collation: str | None) -> bool | None:
     return None
 
@@ -142,6 +146,8 @@ class EngineSpec:
         code_point_collations: those of columns whose text needs no `text_key`: it compares by code point as it is.
         is_exact_collation: collation of a column -> whether its texts are equal only where they are the same: groups
             and joins then need no `text_key`, and where they are not, comparisons need it; None: not known.
+        is_utf8_collation: collation of a column -> whether its texts can be told to compare by code point without being
+            converted to another character set first.
         searches_by_own_collation: whether an index of text serves no comparison by code point.
         splits_nulls: whether an order that needs NULLs last cannot be read off an index, and two branches can.
         unsortable_kinds: of these kinds some types have no order at all on the engine.
@@ -199,6 +205,7 @@ class EngineSpec:
     hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
     code_point_collations: frozenset[str] = frozenset()
     is_exact_collation: Callable[[str | None], bool | None] = _not_known
+    is_utf8_collation: Callable[[str | None], bool] = _needs_conversion
     searches_by_own_collation: bool = False
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})

@@ -249,6 +249,10 @@ _BITS: Mapping[str, int] = MappingProxyType(
 )
 
 
+def _is_utf8_collation(collation: str | None) -> bool:
+    return collation is not None and collation.startswith("utf8mb4_")
+
+
 def _key_by(collation: str) -> operators.ToNode:
     return lambda node: nodes.collate(_as_utf8(node), collation)
 
@@ -289,6 +293,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
         code_point_collations=frozenset({collation}),
+        is_utf8_collation=_is_utf8_collation,
         splits_nulls=True,
         searches_by_own_collation=True,
         null_safe_equal=operators.null_safe_equal,
