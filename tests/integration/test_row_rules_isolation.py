@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, ids, rule, tenant_world, url_on
+from tests.support.tenant_world import ENGINES, ROWS, Row, TenantWorld, ask, rule, tenant_world, url_on
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._gate.row_security import RuleBooks
-from analytics_core._records.dataset import Dataset
-from analytics_core._security.row_rules import RuleBook, TableName
+from analytics_core._adapters.clock import SystemClock
 from analytics_core.testing import assert_isolated
 
 SUM = {"expressionType": "SIMPLE", "column": {"column_name": "amount"}, "aggregate": "SUM", "label": "amount"}
@@ -255,29 +254,44 @@ def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) ->
     assert {road: told[road] for road in told if told[road] != own[road]} == {}
 
 
-class LateRule:
-    """Rule books between whose reads a rule comes in: after the rules of a virtual dataset's tables were first read."""
+class BusyClock(SystemClock):
+    """A clock during whose reading something else happens: at the n-th look at the seconds from `arm` on."""
 
-    def __init__(self, books: RuleBooks, change: Callable[[], object]) -> None:
-        self._books = books
-        self._change: Callable[[], object] | None = change
+    def __init__(self) -> None:
+        self._left = 0
+        self._act: Callable[[], object] | None = None
 
-    def book(self, database_id: int, dataset_id: int | None, tables: frozenset[TableName], **roles: Any) -> RuleBook:
-        found = self._books.book(database_id, dataset_id, tables, **roles)
-        if dataset_id is None and self._change is not None:
-            change, self._change = self._change, None
-            change()
-        return found
+    def arm(self, looks: int, act: Callable[[], object]) -> None:
+        """Let `act` happen once, `looks` looks from now."""
+        self._left, self._act = looks, act
 
-    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
-        return self._books.tables(database_id, table)
+    def monotonic(self) -> float:
+        """Return the seconds, after what happens meanwhile."""
+        self._left -= 1
+        if self._left == 0 and self._act is not None:
+            act, self._act = self._act, None
+            act()
+        return super().monotonic()
+
+    @property
+    def is_armed(self) -> bool:
+        """Whether it is still to happen."""
+        return self._act is not None
 
 
-def test_a_rule_that_comes_while_a_question_is_prepared_counts_for_the_next_one(tmp_path: Path) -> None:
-    with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path) as world:
+def test_a_rule_that_comes_at_any_moment_of_a_question_counts_for_the_next_one(tmp_path: Path) -> None:
+    clock = BusyClock()
+    with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path, clock=clock) as world:
         made = world.virtual("over sales", "SELECT id, tenant FROM sales")
-        core, security = world.user("acme"), world.host._runtime.row_security
-        create = world.admin.row_level_security.create
-        security._books = LateRule(security._books, lambda: create(rule(world)))
-        told = [len(ids(core, dataset=made)) for _ in range(3)]
-        assert told[1:] == [len([row for row in ROWS if row[1] == "acme"])] * 2
+        core, rules = world.user("acme"), world.admin.row_level_security
+        own = len([row for row in ROWS if row[1] == "acme"])
+        for look in count(1):
+            created: list[int] = []
+            clock.arm(look, lambda created=created: created.append(rules.create(rule(world)).id))
+            query = {"columns": ["id"], "row_limit": 1_000 + look}  # a payload of its own: nothing is remembered of it
+            ask(core, query, dataset=made)
+            if clock.is_armed:
+                break  # the whole question had fewer moments
+            assert [ask(core, query, dataset=made).rowcount for _ in range(2)] == [own] * 2, look
+            rules.delete(created[0])
+        assert look > 5

@@ -12,6 +12,7 @@ import pytest
 import sqlalchemy as sa
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core.ports import Clock
 
 ENGINES = [
     "sqlite",
@@ -104,7 +105,7 @@ def url_on(request: pytest.FixtureRequest, folder: Path) -> str:
 
 
 @contextmanager
-def tenant_world(engine: str, url: str, folder: Path) -> Iterator[TenantWorld]:
+def tenant_world(engine: str, url: str, folder: Path, *, clock: Clock | None = None) -> Iterator[TenantWorld]:
     """Fill the database of `url` and give the world over it; no rule is stored yet."""
     owner = sa.create_engine(url, poolclass=sa.NullPool)
     with owner.begin() as connection:
@@ -114,7 +115,7 @@ def tenant_world(engine: str, url: str, folder: Path) -> Iterator[TenantWorld]:
     owner.dispose()
     metadata_url = f"sqlite:///{folder}/metadata.sqlite3"
     settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=5.0)
-    with AnalyticsCore(settings, metadata_url=metadata_url) as host:
+    with AnalyticsCore(settings, metadata_url=metadata_url, clock=clock) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})
         role = admin.roles.create({"name": "tenants"})

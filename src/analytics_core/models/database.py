@@ -44,7 +44,7 @@ class SshTunnel(StrictShape):
     private_key: Omittable[HiddenText] = None
     private_key_password: Omittable[HiddenText] = None
     server_address: Omittable[str] = None
-    server_port: Omittable[Whole] = None
+    server_port: Omittable[Annotated[Whole, Field(ge=1, le=65_535)]] = None
 
 
 class _DatabaseOptions(StrictShape):
