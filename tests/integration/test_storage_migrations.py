@@ -22,7 +22,7 @@ from analytics_core._security.row_rules import TableName, table_key
 from analytics_core._storage.migrate import HEAD, MIGRATIONS, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
-from analytics_core.errors import SettingsError
+from analytics_core.errors import SettingsError, StoreUnavailableError
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 
@@ -212,6 +212,17 @@ def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, la
     with pytest.raises(SettingsError, match="newer version"), open_store(url, CLOCK):
         pass
     assert version_rows(engine) == ["9999"]
+
+
+def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engine, url, later_history):
+    with open_store(url, CLOCK) as store:
+        with store.unit_of_work() as unit:
+            unit.tags.add(Tag(name="before"), actor_id=None)
+        migrate(engine, history=later_history, head="9999")
+        with pytest.raises(StoreUnavailableError, match="another version"), store.unit_of_work() as unit:
+            unit.tags.add(Tag(name="after"), actor_id=None)
+        with store.unit_of_work() as unit:
+            assert [tag.name for tag in unit.tags.list(ListQuery())[1]] == ["before"]
 
 
 def test_a_migration_that_was_cut_off_is_completed(engine):

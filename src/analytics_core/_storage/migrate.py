@@ -15,12 +15,13 @@ from sqlalchemy.exc import OperationalError
 from analytics_core._execution.driver_limits import allow_answer
 from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.store_engine import is_memory
-from analytics_core.errors import SettingsError
+from analytics_core.errors import SettingsError, StoreUnavailableError
 
 HEAD: Final = "0005"
 """The newest revision; a test keeps it equal to what Alembic finds."""
 
 VERSION_TABLE: Final = "ac_alembic_version"
+_VERSION: Final = sa.text(f"SELECT version_num FROM {VERSION_TABLE}")
 MIGRATIONS: Final = Path(__file__).parent / "migrations"
 _LOCK_TIMEOUT_S: Final = 120
 _LONGEST_STEP_S: Final = 3_600
@@ -49,6 +50,22 @@ def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> 
             _run_forward(connection, history)
 
 
+def require_present(connection: Connection) -> None:
+    """Refuse to keep what was written by code of another version than the tables have.
+
+    A process that went on while a newer version changed the store would leave out what that one relies on, such as the
+    key by which row rules find a dataset.
+
+    Raises:
+        StoreUnavailableError: the store was changed since it was opened.
+    """
+    if connection.execute(_VERSION).scalar() != HEAD:
+        raise StoreUnavailableError(
+            "the metadata store was brought up to date by another version of analytics_core, and what was to be "
+            "written is not kept; start this process anew with that version"
+        )
+
+
 def _create_in_memory(engine: Engine) -> None:
     """Make the newest tables at once: a new store in memory has no history, and Alembic is slow to import."""
     with engine.begin() as connection:
@@ -60,7 +77,7 @@ def _revision(engine: Engine) -> str | None:
     with engine.connect() as connection:
         if not sa.inspect(connection).has_table(VERSION_TABLE):
             return None
-        return connection.execute(sa.text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
+        return connection.execute(_VERSION).scalar()
 
 
 def _run_forward(connection: Connection, history: Path) -> None:

@@ -15,7 +15,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.interrupts import DeferredInterrupts
 from analytics_core._storage.kept_statements import KeptStatements
-from analytics_core._storage.migrate import migrate
+from analytics_core._storage.migrate import migrate, require_present
 from analytics_core._storage.record_codec import opened, secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.session import StoreSession
@@ -171,6 +171,8 @@ class SqlMetadataStore:
         self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
+            if changed:
+                require_present(connection)
             connection.commit()
             if changed:
                 self._file.require_same()
