@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +35,30 @@ def _checked_older_key(key: str | Secret | None) -> Secret:
     if not (key.reveal() if isinstance(key, Secret) else key):
         raise SettingsError("Settings.previous_secret_keys holds an empty key; leave it out")
     return _checked_key(key, "previous_secret_keys")
+
+
+_NUMBERS: Mapping[str, tuple[tuple[type, ...], str]] = {
+    "int": ((int,), "a whole number"),
+    "int | None": ((int, type(None)), "a whole number, or None"),
+    "float": ((int, float), "a number"),
+    "bool": ((bool,), "True or False"),
+}
+"""Type of a setting, as it is written below: the types that a value may have, and how they are called."""
+
+
+def _check_numbers(settings: Settings) -> None:
+    """Refuse a number or a flag that is given as text, as settings read from an environment are."""
+    for setting in fields(settings):
+        types, called = _NUMBERS.get(str(setting.type), ((object,), ""))
+        value = getattr(settings, setting.name)
+        if not isinstance(value, types) or (isinstance(value, bool) and called and bool not in types):
+            raise SettingsError(f"Settings.{setting.name} must be {called}, not {type(value).__name__}")
+
+
+def _checked_folders(roots: Any) -> tuple[Path, ...]:
+    if isinstance(roots, str | Path) or not all(isinstance(root, str | Path) for root in roots):
+        raise SettingsError("Settings.data_roots must be a tuple of folders, such as (Path('data'),)")
+    return tuple(map(Path, roots))
 
 
 def _check_functions(functions: Mapping[str, Any]) -> None:
@@ -149,6 +173,8 @@ class Settings:
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
+        _check_numbers(self)
+        object.__setattr__(self, "data_roots", _checked_folders(self.data_roots))
         object.__setattr__(self, "secret_key", _checked_key(self.secret_key, "secret_key"))
         older = tuple(map(_checked_older_key, self.previous_secret_keys))
         object.__setattr__(self, "previous_secret_keys", older)

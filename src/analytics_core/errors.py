@@ -223,9 +223,10 @@ class AlreadyExistsError(AnalyticsError):
     status = 422
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
-    def __init__(self, resource: str, field_name: str, value: object) -> None:
+    def __init__(self, resource: str, field_name: str, value: object, *, hint: str = "") -> None:
         article = "an" if resource.startswith(("a", "e", "i", "o")) else "a"
-        super().__init__(f"{article} {resource} with {field_name} {short_repr(value)} exists already")
+        said = f"{article} {resource} with {field_name} {short_repr(value)} exists already"
+        super().__init__(f"{said}; {hint}" if hint else said)
         self.resource = resource
         self.field_name = field_name
 

@@ -6,7 +6,9 @@ import copy
 import json
 import logging
 import pickle
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -164,6 +166,14 @@ def test_connect_opens_its_own_file_and_no_other(url: str, tmp_path: Path) -> No
         with pytest.raises(errors.ConnectionUriError):
             core.databases.create({"database_name": "other", "orm_uri": other})
         assert rows(core, COUNT) == [(len(ORDERS),)]
+
+
+def test_connect_tells_of_a_file_that_another_program_has_locked(tmp_path: Path) -> None:
+    url = make_shop(tmp_path / "locked.db", days=3)
+    with closing(sqlite3.connect(tmp_path / "locked.db", isolation_level=None)) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        with pytest.raises(errors.DatabaseError, match="is locked by another program"):
+            analytics_core.connect(url, statement_timeout_s=0.2)
 
 
 def test_connect_takes_settings(url: str) -> None:

@@ -268,8 +268,8 @@ def test_csv_uses_verbose_names_and_the_query_that_was_asked_for() -> None:
     assert answer.to_csv(query=1).decode("utf-8-sig") == "Bees\n2\n"
 
 
-@pytest.mark.parametrize("query", [-1, 1])
-def test_csv_of_a_query_that_is_not_there_is_a_typed_error(query: int) -> None:
+@pytest.mark.parametrize("query", [-1, 1, None, "0"])
+def test_csv_of_a_query_that_is_not_there_is_a_typed_error(query: Any) -> None:
     with pytest.raises(QueryError, match="counted from 0"):
         answer_of(result_of({"a": [1]})).to_csv(query=query)
 

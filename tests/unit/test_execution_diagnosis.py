@@ -195,6 +195,19 @@ def test_a_message_becomes_its_type_and_names_what_is_missing(
     assert error.extra["engine_name"] == engine
 
 
+def test_the_host_that_was_asked_for_is_told_and_not_its_address() -> None:
+    sent = replace(SENT, url=sa.URL.create("x", host="localhost", port=1))
+    text = 'connection to server at "127.0.0.1", port 1 failed: Connection refused'
+    assert "port 1 on host localhost" in diagnosed("postgresql", text, sent).message
+
+
+def test_what_fails_before_there_is_a_connection_speaks_of_no_statement() -> None:
+    spec = replace(SPEC, name="postgresql", label="PostgreSQL")
+    text = 'connection to server at "10.0.0.1", port 5433 failed: received invalid response to SSL negotiation: H'
+    error = diagnose(Exception(text), spec, sent=SENT, is_connected=False)
+    assert error.message.startswith("PostgreSQL takes no connection; check host, port and database")
+
+
 CANARY = "CANARY_T2"
 
 

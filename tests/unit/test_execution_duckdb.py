@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 import threading
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from pathlib import Path
@@ -272,7 +274,17 @@ def test_a_missing_file_is_a_typed_error_and_is_not_made(tmp_path: Path) -> None
     with target(f"duckdb:///{tmp_path / 'nosuch.duckdb'}", tmp_path) as found, pytest.raises(DatabaseError) as caught:
         found.run("SELECT 1")
     assert caught.value.error_type is ErrorType.CONNECTION_UNKNOWN_DATABASE_ERROR
+    assert caught.value.message.startswith("there is no file 'nosuch.duckdb'")
     assert fingerprint(tmp_path) == {}
+
+
+def test_a_file_of_another_engine_is_no_duckdb_database(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.sqlite")) as other:
+        other.execute("CREATE TABLE t (i INTEGER)")
+    url = f"duckdb:///{tmp_path / 'shop.sqlite'}"
+    with target(url, tmp_path) as found, pytest.raises(DatabaseError, match="this is no DuckDB database") as caught:
+        found.run("SELECT 1")
+    assert caught.value.error_type is ErrorType.CONNECTION_UNKNOWN_DATABASE_ERROR
 
 
 def test_two_connectors_may_open_one_file(shop: Target, folder: Path) -> None:

@@ -322,13 +322,20 @@ def test_a_missing_file_is_a_typed_error_and_is_not_made(tmp_path: Path) -> None
     with target(f"sqlite:///{tmp_path / 'nosuch.db'}", tmp_path) as found, pytest.raises(DatabaseError) as caught:
         found.run("SELECT 1 FROM t")
     assert caught.value.error_type is ErrorType.CONNECTION_UNKNOWN_DATABASE_ERROR
+    assert caught.value.message.startswith("there is no file 'nosuch.db'")
+    assert str(tmp_path) not in str(caught.value.to_payload())
     assert fingerprint(tmp_path) == {}
+
+
+def test_a_folder_is_no_database(tmp_path: Path) -> None:
+    with target(f"sqlite:///{tmp_path}", tmp_path) as found, pytest.raises(DatabaseError, match="is a folder, no file"):
+        found.run("SELECT 1")
 
 
 def test_a_file_that_is_no_database_is_a_typed_error(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("secret notes " * 100)
     with target(f"sqlite:///{tmp_path / 'notes.txt'}", tmp_path) as found, pytest.raises(DatabaseError) as caught:
-        found.run("SELECT * FROM t")
+        found.run("SELECT 1")
     assert caught.value.error_type is ErrorType.CONNECTION_UNKNOWN_DATABASE_ERROR
 
 

@@ -24,6 +24,7 @@ from analytics_core.errors import (
     NotFoundError,
     PayloadError,
     PayloadSchemaError,
+    SettingsError,
 )
 
 Ask = Callable[[AnalyticsCore, Any], Any]
@@ -174,9 +175,30 @@ def test_a_first_administrator_has_a_name_as_users_have() -> None:
 
 def test_a_store_with_people_gets_no_second_first_administrator(shop: SmallCore) -> None:
     shop.core.roles.update(1, {"name": "Bosses"})
-    with pytest.raises(AlreadyExistsError):
+    with pytest.raises(AlreadyExistsError, match=r"has its first administrator, go on with core.as_user"):
         shop.core.create_first_administrator("second")
     assert shop.core.users.list().count == 1
+
+
+def test_connect_names_the_setting_that_is_wrong(tmp_path: Path) -> None:
+    wrong: list[tuple[dict[str, Any], str]] = [
+        ({"default_row_limit": "5"}, "default_row_limit must be a whole number, not str"),
+        ({"default_row_limit": True}, "default_row_limit must be a whole number, not bool"),
+        ({"statement_timeout_s": "5"}, "statement_timeout_s must be a number, not str"),
+        ({"strict_queries": 1}, "strict_queries must be True or False, not int"),
+        ({"job_workers_per_database": 1.5}, "job_workers_per_database must be a whole number, or None, not float"),
+        ({"data_roots": "data"}, "data_roots must be a tuple of folders"),
+        ({"defualt_row_limit": 5}, "no field 'defualt_row_limit'; did you mean 'default_row_limit'"),
+        ({"colour": 5}, "no field 'colour'; it has: secret_key"),
+    ]
+    for settings, said in wrong:
+        with pytest.raises(SettingsError, match=said):
+            connect(f"sqlite:///{tmp_path / 'shop.db'}", **settings)
+
+
+def test_an_attribute_that_is_no_text_is_told_in_plain_words(shop: SmallCore) -> None:
+    with pytest.raises(PayloadError, match=r"attributes\.id: must be text, or an array of texts$"):
+        shop.core.users.create({"username": "bea", "attributes": {"id": 5}})
 
 
 def test_connect_takes_the_text_of_a_url() -> None:

@@ -1,13 +1,16 @@
-"""Checks of what hosts pass to the facade: who acts, and what is now."""
+"""Checks of what hosts pass to the facade: who acts, what is now, and the names of settings."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._error_texts import short_repr
 from analytics_core._records.people import User
-from analytics_core.errors import ActorRequiredError, PayloadSchemaError, Problem
+from analytics_core._settings import Settings
+from analytics_core.errors import ActorRequiredError, PayloadSchemaError, Problem, SettingsError, nearest
 
 
 def check_user_key(key: Any) -> None:
@@ -18,6 +21,16 @@ def check_user_key(key: Any) -> None:
         hash(key)
     except TypeError:
         raise ActorRequiredError("role_ids, role_names and attributes of a User are tuples; this call") from None
+
+
+def check_setting_names(given: Mapping[str, Any]) -> None:
+    """Raise SettingsError for a name that is no field of `Settings`, with the one that comes nearest."""
+    known = [field.name for field in fields(Settings)]
+    for name in given:
+        if name not in known:
+            close = nearest(name, known)
+            near = f"; did you mean {close[0]!r}?" if close else f"; it has: {', '.join(known)}"
+            raise SettingsError(f"Settings has no field {name!r}{near}")
 
 
 def moment_of(given: Any) -> datetime:

@@ -17,7 +17,7 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._core.arguments import check_user_key, moment_of
+from analytics_core._core.arguments import check_setting_names, check_user_key, moment_of
 from analytics_core._core.wiring import Parts, build_runtime
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._error_texts import short_repr
@@ -433,11 +433,12 @@ def _rights(user: User) -> tuple[object, ...]:
 
 def _refuse_second_start(unit: UnitOfWork) -> None:
     """Refuse a store that somebody began: a role that was given another name does not make it empty."""
+    hint = "this store has its first administrator, go on with core.as_user(...)"
     if unit.roles.find(name=ADMINISTRATORS) is not None:
-        raise AlreadyExistsError("role", "name", ADMINISTRATORS)
+        raise AlreadyExistsError("role", "name", ADMINISTRATORS, hint=hint)
     _, people = unit.users.list(ListQuery(page_size=1))
     if people:
-        raise AlreadyExistsError("user", "id", people[0].id)
+        raise AlreadyExistsError("user", "id", people[0].id, hint=hint)
 
 
 def connect(url: str, *, lazy: bool = False, **settings: Any) -> AnalyticsCore:
@@ -459,6 +460,7 @@ def connect(url: str, *, lazy: bool = False, **settings: Any) -> AnalyticsCore:
     """
     if not isinstance(url, str):
         raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
+    check_setting_names(settings)
     choices = Settings(**{"secret_key": secrets.token_urlsafe(32), **settings})
     core = AnalyticsCore(choices, allowed_files=_file_of(url))
     try:

@@ -144,7 +144,8 @@ class _Loan(Generic[Result]):
             return _Failure(error)
         except driver_errors as error:
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
-            return _Failure(self._stop_error() or self._named_limit(diagnose(error, self._spec, sent=self._sent)), lost)
+            found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
+            return _Failure(self._stop_error() or self._named_limit(found), lost)
         finally:
             self.stopper.finish()
         stopped = self._stop_error()
@@ -180,7 +181,7 @@ class _Loan(Generic[Result]):
     def _timeout_error(self) -> StatementTimeoutError:
         message = (
             f"the statement ran longer than {self._timeout_s:g} seconds and was stopped; "
-            "narrow the time range or raise the limit"
+            "ask for less, such as a shorter time range, or raise the limit"
             if self._is_connected
             else f"the database did not answer within {self._timeout_s:g} seconds; check that its server runs"
         )

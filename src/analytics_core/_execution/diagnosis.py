@@ -20,6 +20,9 @@ from analytics_core._engines.spec import EngineSpec, ErrorPattern
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 _LONGEST_NAME = 120
+_NO_CONNECTION: Final = (
+    "takes no connection; check host, port and database of its URL, and that a server of it runs there"
+)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]+")
 _LONGEST_TEXT = 20_000
 _WITHHELD: Final = "(name withheld)"
@@ -95,7 +98,7 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.casefold() for name in names if name)
 
 
-def diagnose(error: BaseException, spec: EngineSpec, *, sent: Sent) -> DatabaseError:
+def diagnose(error: BaseException, spec: EngineSpec, *, sent: Sent, is_connected: bool = True) -> DatabaseError:
     """Return the typed error for what a driver raised; raise it outside of the `except` block, so that nothing chains.
 
     Names found by the engine's patterns are in `.extra` too, when they were `sent`; so is the driver's short error
@@ -105,10 +108,12 @@ def diagnose(error: BaseException, spec: EngineSpec, *, sent: Sent) -> DatabaseE
     code = error_code(original)
     found = _best(_message(original), spec.error_patterns, code)
     if found is None:
-        return _unknown(spec, code)
+        return _unknown(spec, code, what="could not run the statement" if is_connected else _NO_CONNECTION)
     pattern, match = found
     names = {kind: _cleaned(name) for kind, name in match.groupdict().items() if name is not None}
     told = {kind: name for kind, name in names.items() if sent.tells(kind, name, dialect=spec.dialect)}
+    if "host" in names and sent.url is not None and sent.url.host:  # the driver may tell the address of a name
+        told.setdefault("host", _cleaned(sent.url.host))
     return _typed(pattern, told, spec=spec, code=code)
 
 
@@ -173,8 +178,6 @@ def _typed(pattern: ErrorPattern, names: Mapping[str, str], *, spec: EngineSpec,
     return kind(message, error_type=pattern.error_type, engine=spec.name, extra=extra)
 
 
-def _unknown(spec: EngineSpec, code: str | None) -> DatabaseError:
+def _unknown(spec: EngineSpec, code: str | None, *, what: str) -> DatabaseError:
     shown = f" (its error code: {code})" if code else ""
-    return DatabaseError(
-        f"{spec.label} could not run the statement{shown}", engine=spec.name, extra={"code": code} if code else {}
-    )
+    return DatabaseError(f"{spec.label} {what}{shown}", engine=spec.name, extra={"code": code} if code else {})

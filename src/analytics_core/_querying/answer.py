@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, overload
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._error_texts import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import to_pandas
@@ -330,8 +331,9 @@ class ChartData:
         return _written(xlsx_bytes(sheets), path)
 
     def _result(self, query: int) -> QueryResult:
-        if not 0 <= query < len(self.results):
-            raise QueryError(f"this answer has {len(self.results)} queries, counted from 0; there is no query {query}")
+        if type(query) is not int or not 0 <= query < len(self.results):
+            count, named = len(self.results), short_repr(query)
+            raise QueryError(f"this answer has {count} queries, counted from 0; there is no query {named}")
         return self.results[query]
 
     def _repr_html_(self) -> str:

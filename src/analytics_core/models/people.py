@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from analytics_core.models.base import Answer, Bool, Ids, Moment, Omittable, StrictShape, Text64, Text255, Whole
 from analytics_core.models.references import RoleReference
 
-Attributes = dict[str, str | tuple[str, ...]]
+
+def _texts(value: Any) -> Any:
+    """Return one text or several, or say what was meant: a union of the two has no message of its own."""
+    if isinstance(value, str) or (isinstance(value, list | tuple) and all(isinstance(one, str) for one in value)):
+        return value
+    raise ValueError("must be text, or an array of texts")
+
+
+Attributes = dict[str, Annotated[str | tuple[str, ...], BeforeValidator(_texts)]]
 """By name; an attribute may have several values."""
 
 Login = Annotated[Text64, Field(min_length=1)]

@@ -52,7 +52,11 @@ SQLITE = patterns(
     (r"^you can (?:only|execute) .*one statement", _E.SYNTAX_ERROR, ONE_ONLY),
     (r"^near .*: syntax error$|^unrecognized token|^incomplete input|^misuse of", _E.SYNTAX_ERROR, SYNTAX),
     (r"^sub-select returns|^row value misused", _E.SYNTAX_ERROR, MANY_ROWS),
-    (r"^unable to open database file", _E.CONNECTION_UNKNOWN_DATABASE_ERROR, "the database file cannot be opened"),
+    (
+        r"^unable to open database file",
+        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        "the database file cannot be opened; this process must be allowed to read it and its folder",
+    ),
     (
         r"^file is not a database|^database disk image is malformed$",
         _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
@@ -100,6 +104,12 @@ DUCKDB = patterns(
         r"^io error: .*(?:does not exist|not a valid duckdb|cannot open)",
         _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
         "the database file cannot be opened, or is no DuckDB database",
+    ),
+    (
+        r"^(?:permission|missing extension) error: .*extension",
+        _E.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        "this is no DuckDB database, but a file or function that needs an extension of DuckDB; extensions are not "
+        "loaded here",
     ),
     (
         r"^catalog error: table with name .* because schema \"(?P<schema>[^\"]+)\" does not exist",

@@ -17,7 +17,13 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
-from analytics_core.errors import ConnectionUriError, ResultTooLargeError, StatementRefusedError
+from analytics_core.errors import (
+    ConnectionUriError,
+    DatabaseError,
+    ErrorType,
+    ResultTooLargeError,
+    StatementRefusedError,
+)
 
 STREAM_OPTION = "analytics_core_open"
 """Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
@@ -118,6 +124,19 @@ class Session:
 
     def release(self, _request: OpenRequest) -> None:
         """Close what the engines on this file or memory shared; nothing by default."""
+
+
+def refuse_missing_file(request: OpenRequest, *, engine: str) -> None:
+    """Raise DatabaseError for a database file that is not there; its name is told, not the folders before it."""
+    file = request.file
+    if file is None or file.is_file():
+        return
+    what = f"{file.name!r} is a folder, no file" if file.is_dir() else f"there is no file {file.name!r}"
+    raise DatabaseError(
+        f"{what} where the URL of the database leads; relative paths begin at the folder that the process runs in",
+        error_type=ErrorType.CONNECTION_UNKNOWN_DATABASE_ERROR,
+        engine=engine,
+    )
 
 
 def refuse_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS) -> None:

@@ -26,6 +26,7 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     no_rows,
+    refuse_missing_file,
     refuse_plan_that_runs,
 )
 from analytics_core._forks import forkable_lock
@@ -125,6 +126,7 @@ class DuckdbSession(Session):
     def _cursor(self, request: OpenRequest) -> duckdb.DuckDBPyConnection:
         with self._lock:
             if _place(request) not in self._roots:
+                refuse_missing_file(request, engine="duckdb")
                 self._roots[_place(request)] = _open_root(request)
             return self._roots[_place(request)].cursor()
 

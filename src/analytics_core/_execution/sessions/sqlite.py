@@ -20,16 +20,20 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched
 from analytics_core._execution.sessions.base import (
+    ANSWER_GRACE_S,
     OpenRequest,
     RunRequest,
     Session,
     read_result,
+    refuse_missing_file,
     refuse_unless_reading,
     start_statement,
 )
 from analytics_core.errors import StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
+_LONGEST_LOCK_WAIT_S = 5.0
+"""For a file that another program has locked; a shorter time limit of statements goes before it."""
 _RECURSIVE = 33  # SQLITE_RECURSIVE, not named by the module
 _READING_ACTIONS = frozenset({sqlite3.SQLITE_SELECT, sqlite3.SQLITE_READ, _RECURSIVE})
 _DENIED_FUNCTIONS = frozenset({"load_extension", "fts3_tokenizer", "readfile", "writefile", "edit", "fsdir", "lsmode"})
@@ -57,11 +61,15 @@ class SqliteSession(Session):
         target = sqlite_target(request)
         if request.file is None and target not in self._anchors:
             self._anchors[target] = _connect(target)
+        lock_wait_s = min(_LONGEST_LOCK_WAIT_S, request.answer_s - ANSWER_GRACE_S)
 
         def open_connection() -> sqlite3.Connection:
-            raw = _connect(target)
+            refuse_missing_file(request, engine="sqlite")
+            raw = _connect(target, lock_wait_s=lock_wait_s)
             if request.file is None:
                 raw.execute("PRAGMA query_only = ON")
+            else:
+                _read_header(raw)
             _furnish(raw)
             raw.set_authorizer(authorise_reading)
             return raw
@@ -122,8 +130,17 @@ def _refuse_parts_of_indexes(raw: sqlite3.Connection, sql: str) -> None:
             )
 
 
-def _connect(target: str) -> sqlite3.Connection:
-    return sqlite3.connect(target, uri=True, check_same_thread=False, isolation_level=None, timeout=5.0)
+def _connect(target: str, *, lock_wait_s: float = _LONGEST_LOCK_WAIT_S) -> sqlite3.Connection:
+    return sqlite3.connect(target, uri=True, check_same_thread=False, isolation_level=None, timeout=lock_wait_s)
+
+
+def _read_header(raw: sqlite3.Connection) -> None:
+    """Read the first page: SQLite opens any file, and finds out that it is no database when it first reads it."""
+    try:
+        raw.execute("PRAGMA schema_version").fetchone()
+    except sqlite3.Error:
+        raw.close()
+        raise
 
 
 def sqlite_target(request: OpenRequest) -> str:
