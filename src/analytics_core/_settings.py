@@ -88,6 +88,8 @@ class Settings:
             and one that runs then is stopped.
         max_statements_per_request: statements of one request: queries, comparisons, annotation layers, look-ups.
         max_cells_per_request: cells (rows times columns) that the results of one request may have together.
+        max_sql_length_per_request: characters of custom SQL that one request may bring, 20 more for each expression;
+            what was parsed lately is free.
         store_timeout_s: seconds that each wait on the metadata store may take: for a connection, an answer, a lock.
         cache_timeout_s: seconds a result is kept when nobody says otherwise; 0: for ever, -1: not at all.
         cache_max_bytes: size of the built-in memory cache.
@@ -139,6 +141,7 @@ class Settings:
     request_timeout_s: float = 300.0
     max_statements_per_request: int = 1_000
     max_cells_per_request: int = 50_000_000
+    max_sql_length_per_request: int = 100_000
     store_timeout_s: float = 20.0
     cache_timeout_s: int = 86_400
     cache_max_bytes: int = 256 * 1024 * 1024
@@ -181,7 +184,7 @@ class Settings:
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
-            *("max_statements_per_request", "max_cells_per_request"),
+            *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request"),
         )
         for name in positive:
             if getattr(self, name) < 1:

@@ -111,7 +111,7 @@ def test_who_waits_may_be_cancelled_and_the_run_goes_on(world: World) -> None:
 
 
 def test_nobody_waits_longer_than_their_own_request_may(world: World) -> None:
-    budget = RequestBudget(timeout_s=0.2, statements=1, cells=1)
+    budget = RequestBudget(timeout_s=0.2, statements=1, cells=1, sql_length=1)
     with ThreadPoolExecutor(2) as pool:
         first = pool.submit(world.ask)
         assert world.begun.acquire(timeout=10)

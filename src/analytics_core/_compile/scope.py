@@ -37,7 +37,8 @@ class Scope:
     """The surroundings of one query while it is planned; `now` is aware UTC.
 
     `template_range` gives the query's range once a template that reads it was rendered, before that None.
-    `only_listed` says that who asks may not write SQL: fragments of the query use listed functions only.
+    `only_listed` says that who asks may not write SQL: fragments of the query use listed functions only. `charge` is
+    told of each fragment of the query that is parsed anew.
     """
 
     view: DatasetView
@@ -48,16 +49,25 @@ class Scope:
     template_range: Callable[[], TimeRange | None] = lambda: None
     advanced_types: Mapping[str, AdvancedDataType] = field(default_factory=dict)
     only_listed: bool = False
+    charge: Callable[[str], None] | None = None
 
     def read(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
         """Return SQL of the query as one checked expression; `place` names it in errors and origins."""
-        return self._parse(text, slot, place, only_listed=self.only_listed)
+        return self._parse(text, slot, place, only_listed=self.only_listed, charge=self.charge)
 
     def read_stored(self, text: str, slot: FragmentSlot, place: str) -> FragmentExpr:
         """Return SQL of the dataset, which people with the right to write it stored, as one checked expression."""
-        return self._parse(text, slot, place, only_listed=False)
+        return self._parse(text, slot, place, only_listed=False, charge=None)
 
-    def _parse(self, text: str, slot: FragmentSlot, place: str, *, only_listed: bool) -> FragmentExpr:
+    def _parse(
+        self,
+        text: str,
+        slot: FragmentSlot,
+        place: str,
+        *,
+        only_listed: bool,
+        charge: Callable[[str], None] | None,
+    ) -> FragmentExpr:
         return self.parser.parse(
             self.render(text),
             spec=self.view.spec,
@@ -65,6 +75,7 @@ class Scope:
             place=place,
             names=self.view.names,
             only_listed=only_listed,
+            charge=charge,
         )
 
 

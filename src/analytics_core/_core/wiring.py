@@ -28,7 +28,7 @@ from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import ChartLoader, DatasetLoader
 from analytics_core._querying.lookups import LookupFactory
 from analytics_core._querying.preparing import Preparer
-from analytics_core._querying.reading import ContextReader
+from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
@@ -107,12 +107,20 @@ def build_runtime(parts: Parts) -> Runtime:
         people=parts.people,
         guests=Guests(store, clock, settings),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
-        contexts=ContextReader(most_queries=settings.max_queries_per_context, most_items=settings.max_items_per_list),
+        contexts=_contexts(settings),
         queries=queries,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_book=JobBook(runner=parts.jobs, max_bytes=settings.jobs_max_bytes),
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
+    )
+
+
+def _contexts(settings: Settings) -> ContextReader:
+    return ContextReader(
+        most_queries=settings.max_queries_per_context,
+        most_items=settings.max_items_per_list,
+        most_values=settings.max_in_values * LISTS_OF_VALUES,
     )
 
 

@@ -4,26 +4,32 @@ from __future__ import annotations
 
 import threading
 import time
+from typing import Final
 
 from analytics_core._compile.templates.sandbox import TemplateSteps
 from analytics_core._frames.frame import Frame
 from analytics_core._settings import Settings
 from analytics_core.errors import RequestLimitError, RequestTimeoutError
 
+_FRAGMENT_COST: Final = 20
+"""What parsing any expression costs, in characters of a long one."""
+
 
 class RequestBudget:
-    """The seconds, statements, cells and template steps that are left of one request; it begins when it is made.
+    """The seconds, statements, cells, SQL and template steps that are left of one request; it begins when it is made.
 
-    Every statement of the request passes through `begin_statement`, every frame through `take_cells`.
+    Every statement of the request passes through `begin_statement`, every frame through `take_cells`, every fragment
+    that is parsed through `take_sql`.
     """
 
-    def __init__(self, *, timeout_s: float, statements: int, cells: int) -> None:
+    def __init__(self, *, timeout_s: float, statements: int, cells: int, sql_length: int) -> None:
         self.template_steps = TemplateSteps()
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s
         self._guard = threading.Lock()
         self._most_statements, self._statements = statements, 0
         self._most_cells, self._cells = cells, 0
+        self._most_sql, self._sql = sql_length, 0
 
     @classmethod
     def of(cls, settings: Settings) -> RequestBudget:
@@ -32,6 +38,7 @@ class RequestBudget:
             timeout_s=settings.request_timeout_s,
             statements=settings.max_statements_per_request,
             cells=settings.max_cells_per_request,
+            sql_length=settings.max_sql_length_per_request,
         )
 
     @property
@@ -62,6 +69,18 @@ class RequestBudget:
                     extra={"max_statements": self._most_statements},
                 )
         return min(timeout_s, max(self.left_s, 0.001))
+
+    def take_sql(self, text: str) -> None:
+        """Count a fragment that is parsed; RequestLimitError when all of them are longer than a request's may be."""
+        with self._guard:
+            self._sql += len(text) + _FRAGMENT_COST
+            if self._sql > self._most_sql:
+                raise RequestLimitError(
+                    f"the custom SQL of the request is longer than {self._most_sql:,} characters in all "
+                    f"(Settings.max_sql_length_per_request, which counts {_FRAGMENT_COST} more for each expression); "
+                    "ask for less at once",
+                    extra={"max_sql_length": self._most_sql},
+                )
 
     def take_cells(self, frame: Frame) -> None:
         """Count the cells of a frame; RequestLimitError when they are more than what is left."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, time
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -95,10 +95,11 @@ def read_options(operation: Operation, options: Mapping[str, Any], *, place: str
         raise PostProcessingError(f"{place}: {told}") from None
 
 
-def run_steps(frame: Frame, steps: Sequence[Step]) -> Processed:
+def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] = lambda: None) -> Processed:
     """Return the frame after all steps, its labels unescaped, and what the steps note.
 
-    Labels of several levels that are left at the end become one, and a named index becomes columns, as `flatten` does.
+    `check` is called before each step; it raises to stop. Labels of several levels that are left at the end become one,
+    and a named index becomes columns, as `flatten` does.
 
     Raises:
         PostProcessingError, LimitError: a step cannot run; the message names it.
@@ -108,6 +109,7 @@ def run_steps(frame: Frame, steps: Sequence[Step]) -> Processed:
     table = _with_days_marked(to_pandas(frame), frame)
     notes: list[str] = []
     for step in steps:
+        check()
         noted = run_step(step, table)
         table = noted.frame
         notes += noted.notes

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import QueryPlan
@@ -15,6 +15,8 @@ from analytics_core._records.dataset import Dataset
 
 NEVER_EXPIRES = 0
 NO_CACHE = -1
+_LONGEST_S: Final = 2**31 - 1
+"""Caches take no longer times: 68 years."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,7 +52,7 @@ def cache_timeout(*, custom: int | None, chart: int | None, loaded: LoadedDatase
         (default, "Settings.cache_timeout_s"),
     )
     seconds, set_by = next((value, name) for value, name in candidates if value is not None)
-    return CacheTimeout(seconds=max(seconds, NO_CACHE), set_by=set_by)
+    return CacheTimeout(seconds=min(max(seconds, NO_CACHE), _LONGEST_S), set_by=set_by)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

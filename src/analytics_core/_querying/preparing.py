@@ -13,6 +13,7 @@ from analytics_core._compile.plan import QueryPlan, Statement
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import compile_plan
 from analytics_core._compile.scope import PlanLimits, RenderTemplate, Scope
+from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._querying.templating import BoundTemplates
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -47,15 +48,18 @@ class Preparer:
         now: datetime,
         templates: BoundTemplates,
         only_listed: bool = False,
+        budget: RequestBudget | None = None,
     ) -> PreparedQuery:
         """Return the prepared query; QueryError when it cannot be honoured.
 
-        `only_listed`: who asks may not write SQL, and uses the functions of the engine's list.
+        `only_listed`: who asks may not write SQL, and uses the functions of the engine's list. `budget` pays for their
+        SQL.
         """
         scope = replace(
             self.scope(view, now=now, render=templates.render),
             template_range=templates.range_read,
             only_listed=only_listed,
+            charge=budget.take_sql if budget else None,
         )
         plan = plan_query(query, scope, request)
         statement = compile_plan(plan, view.spec)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._memo import Memo
 from analytics_core._querying.unread_keys import unread_keys
@@ -19,6 +19,9 @@ _SHAPE = "ChartDataQueryContextSchema"
 _LISTS = (
     *("annotation_layers", "columns", "filters", "groupby", "metrics", "orderby", "post_processing", "series_columns"),
 )
+_ITEMS_OF_OPTIONS: Final = 5
+LISTS_OF_VALUES: Final = 4
+"""How many lists of the greatest length the filters of one context may hold."""
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
 
@@ -37,11 +40,13 @@ class ContextReader:
     Args:
         most_queries: queries that one context may hold.
         most_items: items that each list of a query may hold: columns, metrics, filters, steps and so on.
+        most_values: values that the filters of a context may compare with, all together.
     """
 
-    def __init__(self, *, most_queries: int, most_items: int = 1_000) -> None:
+    def __init__(self, *, most_queries: int, most_items: int = 1_000, most_values: int = 200_000) -> None:
         self._most_queries = most_queries
         self._most_items = most_items
+        self._most_values = most_values
         self._known: Memo[tuple[bytes, bool], ReadContext] = Memo()
 
     def read(self, payload: Payload, *, strict: bool = False) -> ReadContext:
@@ -80,6 +85,13 @@ class ContextReader:
             raise PayloadSchemaError(shape=_SHAPE, problems=[_nothing_asked(context)])
         for position, query in enumerate(context.queries):
             self._check_lists(query, position)
+            self._check_options(query, position)
+        values = sum(_length(item.val) for query in context.queries for item in query.filters)
+        if values > self._most_values:
+            raise LimitError(
+                f"the filters of the query context list {values:,} values; at most {self._most_values:,} are allowed "
+                f"in all, {LISTS_OF_VALUES} times Settings.max_in_values"
+            )
         return context
 
     def _check_lists(self, query: ChartDataQueryObject, position: int) -> None:
@@ -90,6 +102,27 @@ class ContextReader:
                     f"queries.{position}.{name} has {count} items; at most {self._most_items} are allowed "
                     "(Settings.max_items_per_list)"
                 )
+
+    def _check_options(self, query: ChartDataQueryObject, position: int) -> None:
+        """Bound the members of the lists and maps in the options of all steps: what steps do grows with them."""
+        most, count = self._most_items * _ITEMS_OF_OPTIONS, 0
+        waiting: list[Any] = [step.options for step in query.post_processing]
+        while waiting and count <= most:
+            held = waiting.pop()
+            if isinstance(held, Mapping):
+                held = list(held.values())
+            if isinstance(held, list | tuple):
+                count += len(held)
+                waiting.extend(held)
+        if count > most:
+            raise LimitError(
+                f"queries.{position}.post_processing: the options of all steps hold more than {most:,} items, "
+                f"{_ITEMS_OF_OPTIONS} times Settings.max_items_per_list"
+            )
+
+
+def _length(value: Any) -> int:
+    return len(value) if isinstance(value, list | tuple) else 1
 
 
 def _nothing_asked(context: ChartDataQueryContext) -> Problem:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.columns import axis_column
@@ -271,7 +271,13 @@ class QueryRunner:
         view = self._view(where, templates.render_source())
         left = templates.without_removed_filters(query)
         main = self._preparer.prepare(
-            left, view, request, now=call.now, templates=templates, only_listed=not where.admission.writes_sql
+            left,
+            view,
+            request,
+            now=call.now,
+            templates=templates,
+            only_listed=not where.admission.writes_sql,
+            budget=call.budget,
         )
         taken_over = templates.taken_over(query)
         if not taken_over and not templates.counts_seconds:
@@ -297,6 +303,7 @@ class QueryRunner:
             now=call.now,
             templates=templates,
             only_listed=not where.admission.writes_sql,
+            budget=call.budget,
         )
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
@@ -353,7 +360,7 @@ class QueryRunner:
                 frame, other.frame, ready.main.plan, offset=comparison.text, compared=comparison.compared
             )
         named = with_others_named(frame, ready.main.plan)
-        processed = run_steps(named.frame, ready.steps if len(frame) else ())
+        processed = run_steps(named.frame, ready.steps if len(frame) else (), check=_time_of(call))
         if call.budget and ready.steps:
             call.budget.take_cells(processed.frame)
         was_cut = _count_was_cut(executed.frame, ready.main.plan) if ready.main.plan.count_rows else executed.has_more
@@ -418,6 +425,10 @@ def _host(context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call:
         return None
     plan = ready.main.plan
     return Host(query=asked.query, since=plan.since, until=plan.until, force=context.force, call=call)
+
+
+def _time_of(call: Call) -> Callable[[], None]:
+    return call.budget.check_time if call.budget else lambda: None
 
 
 def _sources(ready: Ready) -> tuple[TableSource | SqlSource, ...]:

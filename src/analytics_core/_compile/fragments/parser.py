@@ -7,7 +7,7 @@ refused, is told in `docs/explanation/sql-fragments.md`.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
 from types import MappingProxyType
@@ -99,11 +99,13 @@ class FragmentParser:
         names: FragmentNames,
         allow_subqueries: bool = False,
         only_listed: bool = False,
+        charge: Callable[[str], None] | None = None,
     ) -> FragmentExpr:
         """Return `text` as one checked expression whose columns are qualified; `place` names it in errors.
 
         With `only_listed` it may use the functions and types of the engine's list alone, and those that the host added:
-        it comes from somebody who may not write SQL. The tree of the answer is shared: copy it before changing it.
+        it comes from somebody who may not write SQL. `charge` is told of a text that is parsed anew. The tree of the
+        answer is shared: copy it before changing it.
 
         Raises:
             FragmentError: not one expression of the kind that the slot takes, or a function that is not allowed.
@@ -113,6 +115,8 @@ class FragmentParser:
         key = (text, spec.name, spec.dialect, slot, names, allow_subqueries, only_listed)
         found = self._find(key)
         if found is None:
+            if charge is not None:
+                charge(text)
             found = self._parse(text, spec, slot, place, names, allow_subqueries=allow_subqueries)
             if only_listed:
                 self._refuse_unlisted(found, spec, place)
