@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from tests.support.planning import COLUMNS, outputs, plan, view_of
+from tests.support.planning import COLUMNS, outputs, plan, statement, view_of
 
 from analytics_core._compile.labels import aliases
 from analytics_core._compile.plan import AggregateExpr, BucketExpr, ColumnExpr, FragmentExpr, OutputRole
@@ -385,3 +385,14 @@ def test_a_series_on_a_temporal_x_axis_needs_no_granularity() -> None:
 def test_a_series_without_time_is_refused_with_what_would_work(columns: list[Any]) -> None:
     with pytest.raises(QueryError, match="needs a temporal column: give granularity, or an x-axis of a temporal"):
         plan({"columns": columns, "metrics": ["orders"], "is_timeseries": True})
+
+
+@pytest.mark.parametrize(
+    ("sql", "nullable"),
+    [("COUNT(*)", False), ("COUNT(DISTINCT city)", False), ("SUM(quantity)", None), ("NULLIF(COUNT(*), 0)", None)],
+)
+def test_a_count_in_sql_is_never_null_so_that_its_order_says_nothing_of_nulls(sql: str, nullable: bool | None) -> None:
+    metric = {"expressionType": "SQL", "sqlExpression": sql, "label": "m"}
+    query = {"columns": ["country"], "metrics": [metric], "orderby": [["m", False]]}
+    assert outputs(query)["m"].nullable is nullable
+    assert ("DESC NULLS LAST" in statement(query, "postgresql").sql) == (nullable is None)

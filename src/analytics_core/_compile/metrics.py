@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
 from analytics_core._compile.columns import column_by_name, stored_moment
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.plan import (
@@ -101,6 +103,9 @@ def _metric_output(expr: AggregateExpr | FragmentExpr, *, label: str, kind: Valu
 
 
 def _counts(expr: AggregateExpr | FragmentExpr) -> bool:
+    """Tell whether a metric is a count, which is never NULL."""
+    if isinstance(expr, FragmentExpr):
+        return isinstance(expr.tree, exp.Count)
     return isinstance(expr, AggregateExpr) and expr.aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
 
 

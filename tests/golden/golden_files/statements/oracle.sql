@@ -169,11 +169,11 @@ SELECT CASE WHEN NOT "series_limit"."hit" IS NULL THEN "orders"."quantity" END A
 
 -- ==== a page ====
 -- bound
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE BINARY ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" COLLATE BINARY ASC OFFSET 10 ROWS FETCH FIRST 6 ROWS ONLY
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE BINARY ORDER BY COUNT(*) DESC, "orders"."city" COLLATE BINARY ASC OFFSET 10 ROWS FETCH FIRST 6 ROWS ONLY
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE BINARY ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" COLLATE BINARY ASC OFFSET 10 ROWS FETCH FIRST 6 ROWS ONLY
+SELECT "orders"."city" COLLATE BINARY AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE BINARY ORDER BY COUNT(*) DESC, "orders"."city" COLLATE BINARY ASC OFFSET 10 ROWS FETCH FIRST 6 ROWS ONLY
 
 -- ==== a count of groups ====
 -- bound

@@ -169,11 +169,11 @@ SELECT "page"."c0" AS "quantity", "page"."c1" AS "orders", "page"."c2" AS "in_ot
 
 -- ==== a page ====
 -- bound
-SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE "C" ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" COLLATE "C" ASC LIMIT 6 OFFSET 10
+SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE "C" ORDER BY COUNT(*) DESC, "orders"."city" COLLATE "C" ASC LIMIT 6 OFFSET 10
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE "C" ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" COLLATE "C" ASC LIMIT 6 OFFSET 10
+SELECT "orders"."city" COLLATE "C" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" COLLATE "C" ORDER BY COUNT(*) DESC, "orders"."city" COLLATE "C" ASC LIMIT 6 OFFSET 10
 
 -- ==== a count of groups ====
 -- bound

@@ -168,11 +168,11 @@ SELECT CASE WHEN NOT "series_limit"."hit" IS NULL THEN "orders"."quantity" END A
 
 -- ==== a page ====
 -- bound
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" ASC LIMIT 6 OFFSET 10
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" ORDER BY COUNT(*) DESC, "orders"."city" ASC LIMIT 6 OFFSET 10
 -- parameters
 -- {}
 -- display
-SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" ORDER BY COUNT(*) DESC NULLS LAST, "orders"."city" ASC LIMIT 6 OFFSET 10
+SELECT "orders"."city" AS "city", COUNT(*) AS "orders" FROM "orders" GROUP BY "orders"."city" ORDER BY COUNT(*) DESC, "orders"."city" ASC LIMIT 6 OFFSET 10
 
 -- ==== a count of groups ====
 -- bound
