@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.support.guests import context, guest_world
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -160,3 +161,34 @@ def test_overrides_of_annotation_layers_that_nobody_reads_are_refused(shop: Smal
     payload = asking({"annotation_layers": [{**layer, "overrides": {"time_rnge": None}}]})
     with pytest.raises(PayloadSchemaError, match=r"overrides\.time_rnge: .* did you mean 'time_range'\?"):
         shop.core.charts.data(payload, strict=True)
+
+
+def test_guests_may_be_strict_too_and_the_setting_binds_them(tmp_path: Path) -> None:
+    stored = json.dumps(context({"columns": ["city"], "metrics": ["revenue"], "limit": 3}))
+    with guest_world(f"sqlite:///{tmp_path}/shop.db") as world:
+        world.admin.charts.update(2, {"query_context": stored})
+        guest = world.guest()
+        assert guest.charts.data(1, strict=True).results[0].error is None
+        assert guest.charts.data(2).results[0].notes == ("kept but not read: limit",)
+        with pytest.raises(PayloadSchemaError, match=r"queries\.0\.limit"):
+            guest.charts.data(2, strict=True)
+    with guest_world(f"sqlite:///{tmp_path}/other.db", strict_queries=True) as world:
+        world.admin.charts.update(2, {"query_context": stored})
+        with pytest.raises(PayloadSchemaError, match=r"queries\.0\.limit"):
+            world.guest().charts.data(2)
+        assert world.guest().charts.data(2, strict=False).results[0].rowcount == 2
+
+
+def test_the_range_of_a_dashboard_that_filters_nothing_is_refused_as_the_querys_own(shop: SmallCore) -> None:
+    chart = {"slice_name": "c", "datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(asking({}))}
+    made = shop.core.charts.create(chart)
+    added = [
+        {"col": "__time_range", "op": "==", "val": "2024-01-01 : 2024-02-01"},
+        {"col": "elsewhere", "op": "==", "val": 1},
+    ]
+    question = shop.core.charts.question(made.id, extra_filters=added)
+    (result,) = shop.core.charts.data(question, strict=True).results
+    assert "filters nothing" in str(result.error)
+    question = shop.core.charts.question(made.id, extra_filters=added[1:])
+    (result,) = shop.core.charts.data(question, strict=True).results
+    assert result.rejected_filters == ({"column": "elsewhere", "reason": "not_in_datasource"},)
