@@ -158,34 +158,53 @@ class _Asked:
         return self.axis["sqlExpression"] if self.axis else None
 
     def range_text(self) -> str:
-        """Return the range that the query reports: its own, else that of its filter on the axis, else of the first."""
-        if self.query.get("time_range"):
-            return str(self.query["time_range"])
+        """Return the range that the query reports: its own, else that of one of its filters."""
+        own = self._own_range()
         ranges = self._range_filters()
-        on_axis = [item for item in ranges if item["col"] == self._axis_column()]
-        return str((on_axis or ranges)[0]["val"]) if ranges else "No filter"
+        if own or not ranges:
+            return own or str(self.query.get("time_range") or "No filter")
+        for name in (self._axis_column(), self.granularity):
+            found = [item for item in ranges if item["col"] == name]
+            if found:
+                return str(found[0]["val"])
+        return str(ranges[0]["val"])
+
+    def _own_range(self) -> str | None:
+        text = self.query.get("time_range")
+        return None if text in {None, "No filter"} else str(text)
 
     def _range_filters(self) -> list[Mapping[str, Any]]:
         return [item for item in self.query.get("filters", ()) if item["op"] == "TEMPORAL_RANGE"]
 
     def bounds(self, instead: Bounds | None = None) -> dict[str, list[Bounds]]:
-        """Return the bounds of each column; `instead` takes the place of every range."""
+        """Return the bounds of each column; `instead` takes the place of the range that the query reports."""
         found: dict[str, list[Bounds]] = {}
-        own = RANGES[self.range_text()] if instead is None else instead
+        main = RANGES[self.range_text()]
+        own = self._own_range()
         ranges = self._range_filters()
-        if self.granularity:
-            found.setdefault(self.granularity, []).append(own)
-            names = [item["col"] for item in ranges]
-            first = self._axis_column() if self._axis_column() in names else self.granularity
-            gone = next((item for item in ranges if item["col"] == first), ranges[0] if ranges else None)
-            ranges = [item for item in ranges if item is not gone]
-        elif self.query.get("time_range") and not ranges:
-            column = self._axis_column() or self.dataset.main_time
-            found.setdefault(column or "id", []).append(own if column else OPEN)
+        targets = self._targets()
+        for column in targets if own else ():
+            found.setdefault(column, []).append(main)
         for item in ranges:
-            text = self.query.get("time_range") or item["val"]
-            found.setdefault(item["col"], []).append(RANGES[text] if instead is None else instead)
+            is_replaced_axis = self.granularity and item["col"] == self._axis_column()
+            if own and item["col"] in {*targets, self._axis_column() if is_replaced_axis else None}:
+                continue
+            column = self.granularity if is_replaced_axis and not own else item["col"]
+            found.setdefault(str(column), []).append(RANGES[item["val"]])
+        if instead is not None:
+            found = {name: [instead if one == main else one for one in several] for name, several in found.items()}
         return found
+
+    def _targets(self) -> set[str]:
+        """Return the columns that the query's own range bounds."""
+        if self.granularity:
+            return {self.granularity}
+        ranges = self._range_filters()
+        names = {item["col"] for item in ranges}
+        axis = self._axis_column()
+        found = {item["col"] for item in ranges if item["val"] == "No filter"} | (names & {axis})
+        fallback = axis or self.dataset.main_time
+        return found or ({fallback} if fallback else names)
 
     def _passing(self, rows: Sequence[Row], bounds: Mapping[str, list[Bounds]], *, on_axis: bool = True) -> list[Row]:
         where = (self.query.get("extras") or {}).get("where")

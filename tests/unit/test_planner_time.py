@@ -20,6 +20,7 @@ from analytics_core.models.enums import RelativeTime
 JUNE = (datetime(2024, 6, 1), datetime(2024, 7, 1))
 MAY = (datetime(2024, 5, 1), datetime(2024, 6, 1))
 JUNE_TEXT, MAY_TEXT = "2024-06-01 : 2024-07-01", "2024-05-01 : 2024-06-01"
+YEAR, YEAR_TEXT = (datetime(2020, 1, 1), datetime(2021, 1, 1)), "2020-01-01 : 2021-01-01"
 
 
 def ranged(col: Any, text: Any = JUNE_TEXT) -> dict[str, Any]:
@@ -82,9 +83,23 @@ def test_a_time_range_bounds_what_an_x_axis_computes(expression: str) -> None:
         assert (clause.predicate.since, clause.predicate.until) == JUNE
 
 
-def test_a_filter_keeps_a_time_range_off_the_x_axis() -> None:
+@pytest.mark.parametrize("columns", [[axis("ordered_at")], []])
+def test_a_time_range_and_a_filter_on_another_column_both_bind(columns: list[Any]) -> None:
+    query = {"metrics": ["orders"], "columns": columns, "time_range": JUNE_TEXT}
+    made = plan({**query, "filters": [ranged("shipped_on", MAY_TEXT)]})
+    assert bounds(made) == {"ordered_at": JUNE, "shipped_on": MAY}
+    assert (made.since, made.until, made.applied_filters, made.unused) == (*JUNE, ("shipped_on",), ())
+
+
+def test_a_filter_without_a_range_takes_the_time_range_off_the_x_axis() -> None:
     query = {"metrics": ["orders"], "columns": [axis("ordered_at")], "time_range": JUNE_TEXT}
-    assert bounds(plan({**query, "filters": [ranged("shipped_on", MAY_TEXT)]})) == {"shipped_on": JUNE}
+    made = plan({**query, "filters": [ranged("shipped_on", "No filter")]})
+    assert (bounds(made), made.applied_filters) == ({"shipped_on": JUNE}, ("shipped_on",))
+    assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on filters[0] shipped_on"
+
+
+def test_a_filter_on_an_unknown_column_leaves_the_time_range_alone() -> None:
+    query = {"metrics": ["orders"], "columns": [axis("ordered_at")], "time_range": JUNE_TEXT}
     unknown = plan({**query, "filters": [ranged("nowhen")]})
     assert bounds(unknown) == {"ordered_at": JUNE}
     assert [item.column for item in unknown.rejected_filters] == ["nowhen"]
@@ -155,27 +170,67 @@ def test_the_reported_range_is_that_of_the_x_axis() -> None:
     assert (made.since, made.until) == MAY
 
 
-def test_the_time_range_overwrites_the_value_of_every_filter() -> None:
-    query = {"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]}
-    made = plan({**query, "time_range": "2020-01-01 : 2021-01-01"})
-    year = (datetime(2020, 1, 1), datetime(2021, 1, 1))
-    assert bounds(made) == {"ordered_at": year, "shipped_on": year}
+@pytest.mark.parametrize("columns", [[], [axis("ordered_at")]])
+def test_a_filter_on_the_column_of_the_time_range_gives_way_and_says_so(columns: list[Any]) -> None:
+    filters = [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]
+    made = plan({"metrics": ["orders"], "columns": columns, "filters": filters, "time_range": YEAR_TEXT})
+    assert bounds(made) == {"ordered_at": YEAR, "shipped_on": MAY}
+    assert made.applied_filters == ("shipped_on",)
+    assert made.unused == (
+        f"filters[0] on 'ordered_at': its range '{JUNE_TEXT}' gives way to time_range '{YEAR_TEXT}'",
+    )
 
 
-def test_the_granularity_replaces_the_filter_on_itself() -> None:
+def test_filters_give_way_where_nothing_else_could_be_bounded() -> None:
+    query = {"metrics": ["orders"], "filters": [ranged("shipped_on")], "time_range": YEAR_TEXT}
+    made = plan(query, view=view_of(main_dttm_col=None))
+    assert (bounds(made), made.applied_filters, len(made.unused)) == ({"shipped_on": YEAR}, (), 1)
+
+
+def test_what_a_dashboard_added_gives_way_with_a_note_alone() -> None:
+    made = plan({"metrics": ["orders"], "filters": [ranged("ordered_at") | {"isExtra": True}], "time_range": YEAR_TEXT})
+    assert (made.unused, len(made.notes)) == ((), 1)
+
+
+@pytest.mark.parametrize("name", ["ordered_at", "Ordered at"])
+@pytest.mark.parametrize("text", [JUNE_TEXT, "No filter", None, f" {JUNE_TEXT}"])
+def test_a_filter_that_agrees_with_the_time_range_is_applied(name: str, text: str | None) -> None:
+    named = tuple(replace(c, verbose_name="Ordered at") if c.column_name == "ordered_at" else c for c in COLUMNS)
+    for granularity in ({}, {"granularity": "ordered_at"}):
+        query = {"metrics": ["orders"], "filters": [ranged(name, text)], "time_range": JUNE_TEXT, **granularity}
+        made = plan(query, view=view_of(columns=named))
+        assert (bounds(made), made.applied_filters, made.unused) == ({"ordered_at": JUNE}, (name,), ())
+
+
+@pytest.mark.parametrize("text", ["No filter", "no filter", " : ", ""])
+@pytest.mark.parametrize("granularity", [None, "ordered_at"])
+def test_a_time_range_that_asks_for_nothing_takes_nothing_from_a_filter(text: str, granularity: str | None) -> None:
+    query = {"metrics": ["orders"], "filters": [ranged("shipped_on")], "time_range": text, "granularity": granularity}
+    made = plan(query)
+    assert (bounds(made), made.applied_filters, made.range_text) == ({"shipped_on": JUNE}, ("shipped_on",), JUNE_TEXT)
+
+
+def test_a_filter_beside_a_granularity_bounds_its_own_column() -> None:
+    made = plan({"metrics": ["orders"], "granularity": "ordered_at", "filters": [ranged("shipped_on")]})
+    assert (bounds(made), made.applied_filters) == ({"shipped_on": JUNE}, ("shipped_on",))
+    assert str(made.where[0].origin) == f"payload: filters[0] shipped_on: {JUNE_TEXT}"
+
+
+def test_the_range_of_the_granularity_replaces_the_filter_on_itself() -> None:
     query = {
         "metrics": ["orders"],
         "granularity": "ordered_at",
         "filters": [ranged("shipped_on"), ranged("ordered_at")],
     }
     made = plan({**query, "time_range": MAY_TEXT})
-    assert bounds(made) == {"ordered_at": MAY, "shipped_on": MAY}
+    assert bounds(made) == {"ordered_at": MAY, "shipped_on": JUNE}
+    assert (made.applied_filters, len(made.unused)) == (("shipped_on",), 1)
 
 
-def test_the_granularity_replaces_the_first_filter_when_none_is_on_itself() -> None:
+def test_the_range_of_the_granularity_leaves_filters_on_other_columns_alone() -> None:
     query = {"metrics": ["orders"], "granularity": "ordered_at", "filters": [ranged("shipped_on"), ranged("epoch")]}
     made = plan({**query, "time_range": MAY_TEXT})
-    assert bounds(made) == {"ordered_at": MAY, "epoch": MAY}
+    assert bounds(made) == {"ordered_at": MAY, "shipped_on": JUNE, "epoch": JUNE}
 
 
 def test_the_granularity_replaces_the_filter_on_the_x_axis_and_takes_its_range() -> None:
@@ -183,6 +238,12 @@ def test_the_granularity_replaces_the_filter_on_the_x_axis_and_takes_its_range()
     made = plan({**query, "filters": [ranged("ordered_at", MAY_TEXT), ranged("shipped_on", JUNE_TEXT)]})
     assert [clause.predicate.since for clause in made.where] == [JUNE[0], MAY[0]]
     assert {clause.predicate.left.name for clause in made.where} == {"ordered_at"}
+    assert str(made.where[0].origin) == f"payload: filters[1] shipped_on: {JUNE_TEXT}, on granularity ordered_at"
+    assert made.notes == (
+        "granularity 'ordered_at' takes the place of x-axis 'shipped_on'",
+        f"filters[1] on 'shipped_on': its range '{JUNE_TEXT}' bounds granularity 'ordered_at', "
+        "which takes the place of that x-axis",
+    )
 
 
 def test_the_granularity_replaces_a_temporal_x_axis() -> None:
@@ -270,6 +331,21 @@ def test_a_comparison_bounds_every_time_column_by_its_own_range() -> None:
         PlanRequest(range_override=TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC))),
     )
     assert bounds(made) == {"ordered_at": MAY, "shipped_on": MAY}
+
+
+def test_a_comparison_moves_the_range_of_the_query_alone() -> None:
+    query = query_of(
+        {
+            "metrics": ["orders"],
+            "filters": [ranged("ordered_at"), ranged("shipped_on", "2024-01-01 : ")],
+            "time_offsets": ["1 month ago"],
+        }
+    )
+    (note,) = plan_query(query, scope_of(view_of()), PlanRequest()).notes
+    assert note == "time_offsets: filters[1] on 'shipped_on' keeps its range '2024-01-01 : '"
+    moved = TimeRange(since=MAY[0].replace(tzinfo=UTC), until=MAY[1].replace(tzinfo=UTC))
+    made = plan_query(query, scope_of(view_of()), PlanRequest(range_override=moved))
+    assert bounds(made) == {"ordered_at": MAY, "shipped_on": (datetime(2024, 1, 1), None)}
 
 
 def test_a_comparison_chooses_its_series_in_the_main_range() -> None:

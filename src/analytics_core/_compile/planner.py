@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from analytics_core._compile.aggregation import check_aggregated, check_having
+from analytics_core._compile.asked_ranges import NumberedFilter, split_temporal
 from analytics_core._compile.columns import (
     axis_column,
     axis_name,
@@ -34,14 +35,7 @@ from analytics_core._compile.plan import (
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
-from analytics_core._compile.time_bounds import (
-    NumberedFilter,
-    TimeBounds,
-    is_known,
-    naive,
-    plan_time_bounds,
-    split_temporal,
-)
+from analytics_core._compile.time_bounds import TimeBounds, is_known, naive, plan_time_bounds
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.row_filter import RowFilter
 from analytics_core.errors import EmptyQueryError
@@ -80,7 +74,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         QueryError: a name, value, range, fragment or limit of the query cannot be honoured.
     """
     axis = request.axis or axis_column(query.columns)
-    query = with_granularity_axis(query, scope)
+    asked, query = query, with_granularity_axis(query, scope)
     grouped = query.metrics is not None
     plain = plan_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
@@ -115,11 +109,8 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
-        unused=(
-            *_unused_times(query, scope, plain, bounds, reported),
-            *unused_series_limit(query, series_limit),
-        ),
-        notes=notes_of_order(query, scope, outputs, order),
+        unused=(*_unused_times(query, scope, plain, bounds, reported), *unused_series_limit(query, series_limit)),
+        notes=(*_notes_of_axis(asked, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
         stored=scope.view.stored,
     )
 
@@ -140,7 +131,7 @@ def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequ
 def _unused_times(
     query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], bounds: TimeBounds, reported: TimeRange
 ) -> tuple[str, ...]:
-    return *_unused_range(query, scope, bounds, reported), *_unused_grain(query, outputs)
+    return *bounds.unused, *_unused_range(query, scope, bounds, reported), *_unused_grain(query, outputs)
 
 
 def _unused_range(
@@ -178,6 +169,11 @@ def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDat
         for c in query.columns
     )
     return query.model_copy(update={"columns": columns})
+
+
+def _notes_of_axis(asked: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:
+    before, after = axis_name(asked.columns), axis_name(query.columns)
+    return () if before == after else (f"granularity {after!r} takes the place of x-axis {before!r}",)
 
 
 def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) -> tuple[Output, ...]:

@@ -2,34 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from analytics_core._compile.asked_ranges import (
+    NO_FILTER,
+    AskedRanges,
+    NumberedFilter,
+    RangeRole,
+    asked_ranges,
+    filter_text,
+)
 from analytics_core._compile.columns import adhoc_column, column_by_name, timed
 from analytics_core._compile.filters import filter_column, filter_name
 from analytics_core._compile.plan import Clause, ColumnExpr, FragmentExpr, Origin, OriginKind, Within
 from analytics_core._compile.scope import PlanLimits, Scope
 from analytics_core._compile.time_range import TimeRange, resolve_time_range
 from analytics_core.errors import FilterValueError
-from analytics_core.models.enums import FilterOperator
 from analytics_core.models.query import AdhocColumn, ChartDataFilter, ChartDataQueryObject
 
-NumberedFilter = tuple[int, ChartDataFilter]
-NO_FILTER = "No filter"
+_Resolve = Callable[[str], TimeRange]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBounds:
     """The range that a query asks for, the clauses that it adds, and the names of the filters that were applied.
 
-    `counts_seconds`: at least one bound moves with every second. Without a clause the range bounds nothing.
+    `counts_seconds`: at least one bound moves with every second. Without a clause the range bounds nothing. `unused`
+    tells filters that gave way to the query's own range, `notes` what else a caller should know of the ranges.
     """
 
     range: TimeRange
     clauses: tuple[Clause, ...]
     applied: tuple[str, ...]
     counts_seconds: bool
+    unused: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 def plan_time_bounds(
@@ -40,30 +49,30 @@ def plan_time_bounds(
     axis: AdhocColumn | None,
     override: TimeRange | None = None,
 ) -> TimeBounds:
-    """Return the bounds of a query; `filters` are its TEMPORAL_RANGE filters, `override` replaces every range text.
+    """Return the bounds of a query; `filters` are its TEMPORAL_RANGE filters.
 
-    With a granularity, the filter on the x-axis (else the granularity's, else the first) gives way to it. With neither,
-    the query's range bounds its temporal x-axis, else the main time column of the dataset.
+    `override` takes the place of the range that the query reports, wherever that one binds; other ranges stay.
     """
-    name = axis.sql_expression if axis else None
     known = [pair for pair in filters if is_known(scope, pair[1])]
-    reported = override or _resolve(scope, query, range_text(query, known, name))
-    clauses = _own_clauses(scope, query, known, reported, axis)
-    applied = []
-    counts_seconds = reported.needs_seconds
-    for position, item in _without_replaced(known, name, query.granularity) if query.granularity else known:
-        place = f"filters[{position}]"
-        bounds = override or (reported if query.time_range else _resolve(scope, query, _filter_text(item)))
-        if bounds.since is None and bounds.until is None:
-            applied.append(filter_name(item))  # Gantt charts send one on a column of numbers
-            continue
-        expr = _temporal(scope, item, place=place)
-        origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}: {bounds.text}")
-        clauses += _within(scope, expr, bounds, origin)
-        counts_seconds |= bounds.needs_seconds
-        applied.append(filter_name(item))
+    asked = _asked(scope, query, known, axis)
+    main = _resolve(scope, query, asked.text)
+    reported = override or main
+
+    def resolve(text: str) -> TimeRange:
+        found = _resolve(scope, query, text)
+        return reported if (found.since, found.until) == (main.since, main.until) else found
+
+    clauses = _own_clauses(scope, query, asked, resolve, axis) + list(_filter_clauses(scope, query, asked, resolve))
     clauses += _main_clauses(scope, clauses, reported)
-    return TimeBounds(range=reported, clauses=tuple(clauses), applied=tuple(applied), counts_seconds=counts_seconds)
+    texts = {asked.text_for(item, role) for _, item, role in asked.filters}
+    return TimeBounds(
+        range=reported,
+        clauses=tuple(clauses),
+        applied=tuple(filter_name(item) for _, item, role in asked.filters if role is not RangeRole.REPLACED),
+        counts_seconds=reported.needs_seconds or any(resolve(text).needs_seconds for text in texts),
+        unused=tuple(_replaced(asked, is_extra=False)),
+        notes=(*_replaced(asked, is_extra=True), *_moved(query, asked), *_kept(query, asked, resolve)),
+    )
 
 
 def is_known(scope: Scope, item: ChartDataFilter) -> bool:
@@ -76,34 +85,47 @@ def naive(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=None) if moment else None
 
 
-def _filter_text(item: ChartDataFilter) -> str:
-    if item.val is not None and not isinstance(item.val, str):
-        raise FilterValueError(
-            f"filter on {filter_name(item)!r}: TEMPORAL_RANGE takes a time range as text, for example 'Last week'"
-        )
-    return item.val or NO_FILTER
+def _asked(
+    scope: Scope, query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: AdhocColumn | None
+) -> AskedRanges:
+    is_free = bool(query.time_range and not query.granularity)
+    main = _main_target(scope) if is_free else None
+    return asked_ranges(
+        query,
+        filters,
+        axis=axis.sql_expression if axis else None,
+        is_time_axis=is_free and _axis_target(scope, axis) is not None,
+        main=scope.view.dataset.main_dttm_col if main else None,
+        own_name=lambda name: scope.view.find_column(name) or name,
+    )
 
 
-def range_text(query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: str | None) -> str:
-    """Return the range text that a query reports: its own, else that of its time filter on the x-axis, or the first."""
-    if query.time_range:
-        return query.time_range
-    chosen = _preferred(filters, axis)
-    return _filter_text(chosen) if chosen else NO_FILTER
+def _replaced(asked: AskedRanges, *, is_extra: bool) -> Iterator[str]:
+    """Yield the filters that gave way to the range of the query; those that a dashboard added may."""
+    for position, item, role in asked.filters:
+        if role is RangeRole.REPLACED and bool(item.is_extra) is is_extra:
+            yield (
+                f"filters[{position}] on {filter_name(item)!r}: its range {filter_text(item)!r} gives way to "
+                f"time_range {asked.own!r}"
+            )
 
 
-def _preferred(filters: Sequence[NumberedFilter], name: str | None) -> ChartDataFilter | None:
-    on_name = [item for _, item in filters if filter_name(item) == name]
-    return on_name[0] if on_name else filters[0][1] if filters else None
+def _moved(query: ChartDataQueryObject, asked: AskedRanges) -> Iterator[str]:
+    for position, item, role in asked.filters:
+        if role is RangeRole.MOVED:
+            yield (
+                f"filters[{position}] on {filter_name(item)!r}: its range {filter_text(item)!r} bounds granularity "
+                f"{query.granularity!r}, which takes the place of that x-axis"
+            )
 
 
-def _without_replaced(
-    filters: Sequence[NumberedFilter], axis: str | None, granularity: str | None
-) -> list[NumberedFilter]:
-    names = [filter_name(item) for _, item in filters]
-    name = axis if axis in names else granularity
-    replaced = _preferred(filters, name)
-    return [pair for pair in filters if pair[1] is not replaced]
+def _kept(query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve) -> Iterator[str]:
+    """Yield the filters whose ranges no time comparison moves."""
+    compared = resolve(asked.text)
+    for position, item, role in asked.filters if query.time_offsets else ():
+        found = resolve(asked.text_for(item, role))
+        if not found.is_unbounded and found != compared:
+            yield f"time_offsets: filters[{position}] on {filter_name(item)!r} keeps its range {filter_text(item)!r}"
 
 
 def resolve_range(query: ChartDataQueryObject, text: str, *, now: datetime, limits: PlanLimits) -> TimeRange:
@@ -133,27 +155,52 @@ def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
 
 
 def _own_clauses(
-    scope: Scope,
-    query: ChartDataQueryObject,
-    filters: Sequence[NumberedFilter],
-    bounds: TimeRange,
-    axis: AdhocColumn | None,
+    scope: Scope, query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve, axis: AdhocColumn | None
 ) -> list[Clause]:
     """Return what the query's own range bounds: its granularity, else its x-axis or the main time column."""
     if query.granularity:
-        expr = column_by_name(scope, query.granularity)
-        if expr.time is None and not bounds.is_unbounded:
-            raise FilterValueError(
-                f"granularity: column {query.granularity!r} is not temporal and cannot be bounded in time"
-            )
-        return _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, f"time_range {bounds.text}"))
-    if filters or not query.time_range:
+        return list(_granularity_clauses(scope, query.granularity, asked, resolve))
+    if not (asked.own or (query.time_range and not asked.filters)) or not asked.on_time_column:
         return []
     target = _axis_target(scope, axis) or _main_target(scope)
     if target is None:
         return []
     name, expr = target
+    bounds = resolve(asked.text)
     return _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, f"time_range {bounds.text}, on {name}"))
+
+
+def _granularity_clauses(scope: Scope, name: str, asked: AskedRanges, resolve: _Resolve) -> Iterator[Clause]:
+    """Yield the bounds of the granularity: the query's own range, else those of filters on the x-axis it replaces."""
+    expr = column_by_name(scope, name)
+    if asked.own or not asked.filters:
+        found = [(resolve(asked.text), "time_range {}")]
+    else:
+        found = [
+            (resolve(filter_text(item)), f"filters[{position}] {filter_name(item)}: {{}}, on granularity {name}")
+            for position, item, role in asked.filters
+            if role is RangeRole.MOVED
+        ]
+    for bounds, place in found:
+        if expr.time is None and not bounds.is_unbounded:
+            raise FilterValueError(f"granularity: column {name!r} is not temporal and cannot be bounded in time")
+        yield from _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, place.replace("{}", bounds.text)))
+
+
+def _filter_clauses(
+    scope: Scope, query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve
+) -> Iterator[Clause]:
+    """Yield the bounds of the columns that filters name, by their own range or the query's."""
+    for position, item, role in asked.filters:
+        place = f"filters[{position}]"
+        is_own = role is RangeRole.OWN
+        bounds = resolve(asked.text_for(item, role))
+        if bounds.is_unbounded or (query.granularity and not is_own):
+            continue  # Gantt charts send an open range on a column of numbers
+        expr = _temporal(scope, item, place=place)
+        name = filter_name(item)
+        text = f"{place} {name}: {bounds.text}" if is_own else f"time_range {bounds.text}, on {place} {name}"
+        yield from _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, text))
 
 
 def _axis_target(scope: Scope, axis: AdhocColumn | None) -> tuple[str, ColumnExpr | FragmentExpr] | None:
@@ -196,10 +243,3 @@ def _within(scope: Scope, expr: ColumnExpr | FragmentExpr, bounds: TimeRange, or
         return []
     within = Within(expr, naive(bounds.since), naive(bounds.until), scope.view.dataset.offset)
     return [Clause(within, origin)]
-
-
-def split_temporal(query: ChartDataQueryObject) -> tuple[list[NumberedFilter], list[NumberedFilter]]:
-    """Return the TEMPORAL_RANGE filters and the others, each with its position in the payload."""
-    numbered = list(enumerate(query.filters or ()))
-    temporal = [pair for pair in numbered if pair[1].op is FilterOperator.TEMPORAL_RANGE]
-    return temporal, [pair for pair in numbered if pair[1].op is not FilterOperator.TEMPORAL_RANGE]

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
+from analytics_core._compile.asked_ranges import NO_FILTER
 from analytics_core._compile.columns import parse_grain, time_grain, with_grain
-from analytics_core._compile.time_bounds import NO_FILTER
 from analytics_core.errors import QueryError
-from analytics_core.models.enums import TimeGrain
+from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
 
 _RANGE: Final = "time_range"
@@ -68,7 +68,7 @@ def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: 
     """
     changes: dict[str, Any] = {}
     if (time_range := range_override(overrides, view)) is not None:
-        changes["time_range"] = time_range
+        changes |= _with_range(query, time_range)
     if (granularity := _given(overrides, _GRANULARITIES)) and (column := granularity[1] or view.query.granularity):
         changes["granularity"] = column
     if shift := _text(overrides, _SHIFT):
@@ -78,6 +78,16 @@ def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: 
         return changed
     wanted = parse_grain(grain[1], place=f"overrides.{grain[0]}") or view.grain
     return with_grain(changed, wanted) if wanted else changed
+
+
+def _with_range(query: ChartDataQueryObject, text: str) -> dict[str, Any]:
+    """Return a range in the place of the query's own and of those of its filters."""
+    filters = tuple(
+        item.model_copy(update={"val": text}) if item.op is FilterOperator.TEMPORAL_RANGE else item
+        for item in query.filters
+    )
+    is_in_filters = any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters) and not query.time_range
+    return {"filters": filters} if is_in_filters else {"filters": filters, "time_range": text}
 
 
 def notes_of_overrides(overrides: Mapping[str, Any]) -> tuple[str, ...]:

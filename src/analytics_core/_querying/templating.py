@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analytics_core._compile.columns import axis_name, column_label, time_grain
+from analytics_core._compile.asked_ranges import AskedRanges, RangeRole, asked_ranges, split_temporal
+from analytics_core._compile.columns import axis_name, column_label, is_axis, time_grain
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.planner import PlanRequest, plan_limit
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
-from analytics_core._compile.time_bounds import NO_FILTER, naive, range_text, resolve_range, split_temporal
+from analytics_core._compile.time_bounds import naive, resolve_range
 from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.call import Call
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
@@ -26,25 +27,26 @@ from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartD
 class QueryRanges:
     """The time ranges of one query as its templates see them; `moved_to` is that of a time comparison.
 
-    `own_text` is the text of the query's range, `counts_seconds` says whether a range that was asked for moves with
-    every second.
+    `asked` tells what they bound, `own_text` is the text of the query's range, `counts_seconds` says whether a range
+    that was asked for moves with every second.
     """
 
     def __init__(
         self,
         query: ChartDataQueryObject,
         *,
-        own_text: str,
+        asked: AskedRanges,
         now: datetime,
         limits: PlanLimits,
         moved_to: TimeRange | None,
     ) -> None:
+        self.asked = asked
         self._query = query
         self._now = now
         self._limits = limits
         self._moved_to = moved_to
         self._moved_text = render_time_range(moved_to) if moved_to else None
-        self.own_text = self._moved_text or own_text
+        self.own_text = self._moved_text or asked.text
         self.counts_seconds = False
 
     @property
@@ -56,7 +58,9 @@ class QueryRanges:
         """Return the value of a filter; for time ranges the one that counts for the query."""
         if item.op is not FilterOperator.TEMPORAL_RANGE:
             return item.val
-        return self._moved_text or self._query.time_range or item.val
+        role = next((role for _, one, role in self.asked.filters if one is item), RangeRole.OWN)
+        text = self.asked.text_for(item, role)
+        return self.own_text if text == self.asked.text else text
 
     def bounds(self, text: str) -> TimeBounds:
         """Return the bounds that a range text names, naive UTC."""
@@ -131,11 +135,20 @@ class BoundTemplates:
         if not self._removed:
             return query
         kept = tuple(item for item in query.filters if column_label(item.col) not in self._removed)
-        changes: dict[str, Any] = {"filters": kept}
-        if _ranged(query.filters) and not _ranged(kept):
-            keeps_range = query.granularity and self._ranges.own_text != NO_FILTER
-            changes["time_range"] = self._ranges.own_text if keeps_range else None
-        return query.model_copy(update=changes)
+        return query.model_copy(update={"filters": kept, "time_range": self._range_left(query)})
+
+    def _range_left(self, query: ChartDataQueryObject) -> str | None:
+        """Return the range of the query beside the filters that are left.
+
+        It goes where it bounded columns of removed filters alone; a granularity takes the range of one on it.
+        """
+        asked = self._ranges.asked
+        removed = [pair for pair in asked.filters if column_label(pair[1].col) in self._removed]
+        if query.granularity:
+            taken = (item for _, item, role in removed if role is RangeRole.MOVED or item.col == query.granularity)
+            return query.time_range if asked.own else next((item.val for item in taken), query.time_range)
+        bounded = [pair for pair in asked.filters if pair[2] in {RangeRole.SHARED, RangeRole.REPLACED}]
+        return None if bounded and all(pair in removed for pair in bounded) else query.time_range
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,9 +246,12 @@ class QueryTemplates:
         """
         request = request or PlanRequest()
         axis = axis_name((request.axis,) if request.axis else query.columns)
-        own_text = own_range_text(query, axis)
         ranges = QueryRanges(
-            query, own_text=own_text, now=call.now, limits=self._limits, moved_to=request.range_override
+            query,
+            asked=_ranges_of(query, axis, dataset, spec),
+            now=call.now,
+            limits=self._limits,
+            moved_to=request.range_override,
         )
         asked = TemplateRequest(
             query=query,
@@ -269,14 +285,28 @@ class QueryTemplates:
             return self.for_query(today, dataset, spec, call, is_sample=True).render_source()
 
 
-def own_range_text(query: ChartDataQueryObject, axis: str | None) -> str:
-    """Return the text of the range that a query asks for; `axis` names its x-axis."""
+def _ranges_of(query: ChartDataQueryObject, axis: str | None, dataset: Dataset, spec: EngineSpec) -> AskedRanges:
+    """Return which range of a query bounds what; `axis` names its x-axis."""
     temporal, _ = split_temporal(query)
-    return range_text(query, temporal, axis)
+    columns = dataset.columns if temporal else ()
+    times = {name for column in columns if _is_time(column, spec) for name in _names(column)}
+    names = {column.verbose_name: column.column_name for column in columns if column.verbose_name}
+    return asked_ranges(
+        query,
+        temporal,
+        axis=axis,
+        is_time_axis=axis in times or any(is_axis(column) and column.time_grain for column in query.columns),
+        main=dataset.main_dttm_col if dataset.main_dttm_col in times else None,
+        own_name=lambda name: names.get(name, name),
+    )
 
 
-def _ranged(filters: Sequence[ChartDataFilter]) -> bool:
-    return any(item.op is FilterOperator.TEMPORAL_RANGE for item in filters)
+def _is_time(column: DatasetColumn, spec: EngineSpec) -> bool:
+    return bool(column.is_dttm) or (column.type is not None and spec.value_kind(column.type).is_temporal)
+
+
+def _names(column: DatasetColumn) -> tuple[str, ...]:
+    return (column.column_name, column.verbose_name) if column.verbose_name else (column.column_name,)
 
 
 def _parameters(dataset: Dataset) -> Mapping[str, Any]:
