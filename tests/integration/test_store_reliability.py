@@ -66,7 +66,7 @@ def test_writers_killed_in_the_middle_lose_nothing_that_was_acknowledged(url, tm
     run_writers("kill", url, ledger, ROUNDS, 7)
     lines = [line.split(" ", 1) for line in ledger.read_text().splitlines()]
     acknowledged = {kind: [value for seen, value in lines if seen == kind] for kind in ("created", "counted")}
-    assert len(lines) > ROUNDS  # each writer finished at least one
+    assert len(lines) >= ROUNDS  # each writer finished at least one
     with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
         charts = {chart.slice_name: chart for chart in unit.charts.list(EVERYTHING)[1] if chart.id != COUNTED}
         counted = unit.charts.get(COUNTED)
@@ -88,7 +88,7 @@ def check_created(charts, acknowledged, logged):
 def check_counted(chart, acknowledged, logged):
     times = int(chart.description)
     assert acknowledged == sorted(set(acknowledged))
-    assert times >= max(acknowledged)
+    assert times >= max(acknowledged, default=0)
     assert chart.tag_ids == (TAGS_OF_ODD if times % 2 else TAGS_OF_EVEN)
     assert chart.audit.version == times + 1
     assert logged[("chart.update", COUNTED)] == times
