@@ -7,9 +7,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 from tests.support.shop import ORDERS, SIZE, ask, axis, context, count, orders_core, rows, shop_url
 
+import analytics_core
 from analytics_core import Settings, errors
 from analytics_core.testing.sample_data import make_shop
 
@@ -330,3 +332,49 @@ def test_a_context_holds_so_many_queries_at_most_on_every_road(tmp_path: Path) -
 def test_a_core_must_allow_one_query_at_least() -> None:
     with pytest.raises(errors.SettingsError, match="max_queries_per_context must be at least 1"):
         Settings(secret_key="a-test-key-that-is-long-enough-9f3a", max_queries_per_context=0)
+
+
+NESTED = {
+    "duckdb": {
+        "list": "[i % 2, NULL]",
+        "list of lists": "[[i % 2], []]",
+        "struct": "{'a': i % 2, 'b': [1]}",
+        "map": "MAP {'k': i % 2}",
+        "map of lists": "MAP {[i % 2]: 1}",
+        "union": "union_value(num := i % 2)",
+        "bytes": "CAST(CAST(i % 2 AS VARCHAR) AS BLOB)",
+        "days": "[DATE '2024-01-01' + CAST(i % 2 AS INTEGER)]",
+    },
+    "postgresql": {
+        "list": "ARRAY[i % 2, NULL]",
+        "list of lists": "ARRAY[ARRAY[i % 2], ARRAY[1]]",
+        "json": "jsonb_build_object('a', ARRAY[i % 2])",
+        "interval": "i % 2 * INTERVAL '1 day'",
+        "bytes": "CAST(CAST(i % 2 AS TEXT) AS BYTEA)",
+    },
+}
+ROWS_OF = {"duckdb": "range(1, 6) AS r(i)", "postgresql": "generate_series(1, 5) AS r(i)"}
+
+
+@pytest.mark.parametrize("engine", ["duckdb", pytest.param("postgresql", marks=pytest.mark.server)])
+def test_rows_are_compared_by_keys_that_are_lists_maps_and_structs(
+    request: pytest.FixtureRequest, tmp_path: Path, engine: str
+) -> None:
+    """Two groups of two and three rows this year, of two and four last year."""
+    if engine == "postgresql":
+        url = request.getfixturevalue("make_postgres_database")()
+    else:
+        url = f"duckdb:///{tmp_path}/nested.duckdb"
+        duckdb.connect(f"{tmp_path}/nested.duckdb").close()
+    columns = ", ".join(f'{expression} AS "{name}"' for name, expression in NESTED[engine].items())
+    rows = f", {columns} FROM {ROWS_OF[engine]}"
+    now, then = "TIMESTAMP '2024-01-05'", "TIMESTAMP '2023-01-05'"
+    with analytics_core.connect(url) as core:
+        parts = [f"SELECT {now} AS ts{rows}", f"SELECT {then}{rows}", f"SELECT {then}{rows} WHERE i = 1"]
+        made = core.datasets.create({"database": 1, "table_name": "nested", "sql": " UNION ALL ".join(parts)})
+        for name in NESTED[engine]:
+            query = {"columns": [name], "metrics": ["count"], "granularity": "ts"}
+            query |= {"time_range": "2024-01-01 : 2024-02-01", "time_offsets": ["1 year ago"]}
+            data = core.charts.data({"datasource": {"id": made.id, "type": "table"}, "queries": [query]})
+            found = [(row["count"], row["count__1 year ago"]) for row in data.results[0].data]
+            assert sorted(found) == [(2, 2), (3, 4)], name

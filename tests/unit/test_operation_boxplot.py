@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import pandas as pd
@@ -62,6 +63,38 @@ def test_quartiles_lie_midway_between_values() -> None:
     frame = pd.DataFrame({"g": "b", "x": [1.0, 2, 4, 8]})
     made = box(frame)[0]
     assert (made["q1"], made["median"], made["q3"]) == (1.5, 3, 6)
+
+
+PAIRS = [(1.0, 2.0), (2.0, 1.0), (3.0, 3.0), (-5.0, 5.0), (0.0, 1e9), (-1.5, -0.5), (7.0, None)]
+
+
+@pytest.mark.parametrize("pair", [*PAIRS, (4.0,), (1.0, 2.0, 9.0), (9.0, 2.0, 1.0), (1.0, 1.0, 50.0)], ids=str)
+@pytest.mark.parametrize("whisker_type", ["tukey", "min/max", "percentile"])
+def test_boxes_of_few_values_are_in_order(pair: tuple[float | None, ...], whisker_type: str) -> None:
+    """The reference is plain Python: quartiles midway, whiskers to what is within reach, never inside the box."""
+    ordered = sorted(value for value in pair if value is not None)
+
+    def at(share: float, *, midway: bool) -> float:
+        place = share * (len(ordered) - 1)
+        low, high = ordered[math.floor(place)], ordered[math.ceil(place)]
+        return (low + high) / 2 if midway else low + (high - low) * (place - math.floor(place))
+
+    q1, middle, q3 = (at(share, midway=True) for share in (0.25, 0.5, 0.75))
+    reach = 1.5 * (q3 - q1)
+    within = [value for value in ordered if q1 - reach <= value <= q3 + reach]
+    low, high = {
+        "tukey": (min([*within, q1]), max([*within, q3])),
+        "min/max": (ordered[0], ordered[-1]),
+        "percentile": (at(0.1, midway=False), at(0.9, midway=False)),
+    }[whisker_type]
+    options = {"percentiles": [10, 90]} if whisker_type == "percentile" else {}
+    (made,) = box(pd.DataFrame({"g": "b", "x": pair}), whisker_type, **options)
+    found = [made[name] for name in ("min", "q1", "median", "q3", "max")]
+    assert found == pytest.approx([low, q1, middle, q3, high])
+    assert made["count"] == len(ordered)
+    assert sorted(made["outliers"]) == [value for value in ordered if not low <= value <= high]
+    if whisker_type != "percentile":
+        assert found == sorted(found)
 
 
 def test_columns_come_statistic_by_statistic_and_metric_by_metric_inside(frame: pd.DataFrame) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -307,6 +308,31 @@ def test_given_totals_take_the_place_of_sums(amounts: pd.DataFrame) -> None:
     result = postprocessing.contribution(amounts, columns=["x", "y"], contribution_totals={"x": 8})
     assert result["x"].tolist() == [0.125, 0.375]
     assert result["y"].tolist() == [1.0, 0.0]
+
+
+@pytest.mark.parametrize("orientation", ["column", "row"])
+@pytest.mark.parametrize("given", [{}, {"x": 0}, {"x": 0.0, "y": -0.0}, {"x": 4, "y": 0}, {"y": None}])
+def test_shares_of_a_total_of_0_are_null_and_others_as_plain_fractions(
+    orientation: str, given: dict[str, float | None]
+) -> None:
+    """The reference is Python's fractions: the total is given, or the sum, in which a null is 0."""
+    table = {"x": [2, -2, 0, 4, None], "y": [5, 2, 0, -7, None], "z": [0, 0, None, 0, None]}
+
+    def share(name: str, row: int) -> float | None:
+        column = orientation == "column"
+        summed = table[name] if column else [held[row] for held in table.values()]
+        total = given.get(name) if column else None
+        total = sum(value or 0 for value in summed) if total is None else total
+        value = table[name][row]
+        if total == 0 or (value is None and not column):
+            return None
+        return float(Fraction(value or 0) / Fraction(total))
+
+    options = {"contribution_totals": given} if given and orientation == "column" else {}
+    made = postprocessing.contribution(pd.DataFrame(table), orientation=orientation, **options)
+    assert {name: values(made[name]) for name in table} == {
+        name: [share(name, row) for row in range(5)] for name in table
+    }
 
 
 def test_contribution_works_on_labels_of_several_levels() -> None:

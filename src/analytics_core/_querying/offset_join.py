@@ -49,10 +49,17 @@ def _same(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Return dates and moments as naive UTC datetimes, so that equal moments are equal keys."""
-    if isinstance(value, datetime):
-        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
-    return datetime(value.year, value.month, value.day) if isinstance(value, date) else value  # noqa: DTZ001 - naive UTC
+    """Return dates and moments as naive UTC datetimes, so that equal moments are equal keys; lists as tuples."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        case date():
+            return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive UTC
+        case list() | tuple():
+            return tuple(map(_plain, value))
+        case dict():
+            return tuple((_plain(name), _plain(held)) for name, held in value.items())
+    return value
 
 
 def _mover(output: Output, compared: ComparedBucket) -> Callable[[Any], Any]:
