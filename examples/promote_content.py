@@ -70,6 +70,8 @@ def opened(metadata_url, key):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 4:
+        sys.exit(f"usage: FROM_KEY=... TO_KEY=... python {sys.argv[0]} FROM_URL TO_URL DASHBOARD_SLUG")
     with opened(sys.argv[1], "FROM_KEY") as dev, opened(sys.argv[2], "TO_KEY") as prod:
         try:
             print("dashboard", promote(dev, prod, sys.argv[3]))

@@ -297,6 +297,9 @@ class UnknownColumnError(UnknownNameError):
 
     def __init__(self, name: str, *, dataset: str, known: Iterable[str] = (), place: str = "", hint: str = "") -> None:
         where = f"{place}: dataset {dataset!r}" if place else f"dataset {dataset!r}"
+        known = tuple(known)
+        if known and not hint and not nearest(name, known):
+            hint = "if its table has it by now, use datasets.refresh"
         super().__init__(name, place=where, known=known, hint=hint)
         self.dataset = dataset
 

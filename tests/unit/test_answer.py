@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import zipfile
 from collections.abc import Callable
 from dataclasses import FrozenInstanceError
@@ -266,6 +267,18 @@ def test_raise_for_error_gives_the_answer_back_when_all_is_well() -> None:
 def test_csv_uses_verbose_names_and_the_query_that_was_asked_for() -> None:
     answer = answer_of(result_of({"a": [1]}), result_of({"b": [2]}, verbose_names={"b": "Bees"}))
     assert answer.to_csv(query=1).decode("utf-8-sig") == "Bees\n2\n"
+
+
+def test_an_answer_is_shown_in_a_line_and_says_where_its_rows_are() -> None:
+    answer = answer_of(result_of({"a": [1, 2], "b": [3, 4]}))
+    assert repr(answer) == "<ChartData: <QueryResult, success: 2 rows of a, b>>"
+    with pytest.raises(AttributeError, match=r"each of its results has: results\[0\]\.pandas"):
+        answer.pandas()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match=r"answer\.to_csv\(\)"):
+        answer.results[0].to_csv()  # type: ignore[attr-defined]
+    with pytest.raises(AttributeError, match="has no attribute 'pands'"):
+        answer.pands  # type: ignore[attr-defined]  # noqa: B018 - the reading is the test
+    assert pickle.loads(pickle.dumps(answer)).results == answer.results
 
 
 @pytest.mark.parametrize("query", [-1, 1, None, "0"])

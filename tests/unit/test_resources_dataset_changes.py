@@ -169,7 +169,8 @@ def test_a_name_given_twice_is_refused() -> None:
 
 def test_the_main_time_column_must_be_one_of_the_columns() -> None:
     assert "did you mean 'day'?" in refusal(main_dttm_col="dya")
-    assert changed(main_dttm_col="new", columns=[{"column_name": "new"}]).main_dttm_col == "new"
+    assert changed(main_dttm_col="new", columns=[{"column_name": "new", "is_dttm": True}]).main_dttm_col == "new"
+    assert "set its is_dttm" in refusal(main_dttm_col="amount")
 
 
 def test_a_main_time_column_that_went_away_is_no_longer_named() -> None:

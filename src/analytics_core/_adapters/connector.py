@@ -20,7 +20,7 @@ from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_e
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.database import Database
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError, DatabaseError, MissingExtraError
+from analytics_core.errors import ConnectionUriError, DatabaseError, MissingExtraError, SettingsError
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
@@ -148,10 +148,7 @@ class SqlAlchemyConnector:
         except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
             engine = None
         if engine is None:
-            raise MissingExtraError(
-                needed_for=f"connecting to {checked.spec.label}",
-                extra_name=checked.spec.extra_name or checked.spec.name,
-            )
+            raise _missing_driver(checked)
         return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request)
 
     def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:
@@ -189,6 +186,14 @@ class SqlAlchemyConnector:
             opened.engine.dispose()
             if release and (opened.request.file, opened.request.memory_name) not in in_use:
                 opened.session.release(opened.request)
+
+
+def _missing_driver(checked: CheckedUri) -> SettingsError:
+    label, extra_name = checked.spec.label, checked.spec.extra_name
+    if extra_name is not None:
+        return MissingExtraError(needed_for=f"connecting to {label}", extra_name=extra_name)
+    dialect = checked.url.drivername
+    return SettingsError(f"connecting to {label} needs the package of SQLAlchemy's dialect {dialect!r}; install it")
 
 
 def _is_older(key: _Key, than: _Key) -> bool:

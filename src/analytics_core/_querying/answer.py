@@ -64,7 +64,7 @@ class LimitEntry:
         return {"limit": self.limit, "rows": self.rows, "set_by": self.set_by, "cut": self.cut}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class QueryResult:
     """The answer to one query: the contract's fields (ChartDataResponseResult), then ours.
 
@@ -105,6 +105,21 @@ class QueryResult:
     held: ResultRows | PlainRows = field(default_factory=lambda: ResultRows(EMPTY_FRAME), repr=False, compare=False)
     failure: AnalyticsError | None = field(default=None, compare=False)
     annotations: tuple[AnnotationData, ...] = ()
+
+    def __repr__(self) -> str:
+        """Say what came, not every row's details: a notebook shows it, and a log line."""
+        if self.error is not None:
+            return f"<QueryResult, {self.status.value}: {self.error}>"
+        names = [*self.colnames[:_SHOWN_NAMES], *(["..."] if len(self.colnames) > _SHOWN_NAMES else [])]
+        notes = f"; {len(self.notes)} notes" if self.notes else ""
+        return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {', '.join(names)}{notes}>"
+
+    if not TYPE_CHECKING:  # for the checker there are no further attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _OF_THE_ANSWER:
+                raise AttributeError(f"a result has no {name!r}, the answer that it is a part of has: answer.{name}()")
+            raise AttributeError(f"'QueryResult' has no attribute {name!r}")
 
     @property
     def stacktrace(self) -> None:
@@ -253,13 +268,28 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
     return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), held=rows, **known)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+_OF_EACH_RESULT: Final = frozenset({"pandas", "polars", "arrow", "rows", "data", "frame", "notes", "limits", "query"})
+_OF_THE_ANSWER: Final = frozenset({"to_csv", "to_xlsx", "to_json"})
+_SHOWN_NAMES: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ChartData:
     """The answer to a query context: one `QueryResult` for each of its queries, in their order."""
 
     results: tuple[QueryResult, ...]
     result_type: ResultType = ResultType.FULL
     result_format: ResultFormat = ResultFormat.JSON
+
+    def __repr__(self) -> str:
+        return f"<ChartData: {', '.join(map(repr, self.results))}>"
+
+    if not TYPE_CHECKING:  # for the checker there are no further attributes
+
+        def __getattr__(self, name: str) -> Any:
+            if name in _OF_EACH_RESULT:
+                raise AttributeError(f"an answer has no {name!r}, each of its results has: results[0].{name}")
+            raise AttributeError(f"'ChartData' has no attribute {name!r}")
 
     @property
     def held_bytes(self) -> int:

@@ -91,12 +91,16 @@ def _source(dataset: Dataset) -> tuple[int, str | None, str | None]:
 
 
 def _check_main_dttm_col(dataset: Dataset) -> None:
-    names = [column.column_name for column in dataset.columns]
-    if dataset.main_dttm_col in names:
+    by_name = {column.column_name: column for column in dataset.columns}
+    name = dataset.main_dttm_col or ""
+    if name in by_name and by_name[name].is_dttm:
         return
-    close = nearest(dataset.main_dttm_col or "", names)
+    close = nearest(name, by_name)
     hint = f"; did you mean {close[0]!r}?" if close else ""
-    problem = Problem(path="main_dttm_col", message=f"the dataset has no column {dataset.main_dttm_col!r}{hint}")
+    message = f"the dataset has no column {name!r}{hint}"
+    if name in by_name:
+        message = f"column {name!r} holds no moments; set its is_dttm, and python_date_format if it is text or a number"
+    problem = Problem(path="main_dttm_col", message=message)
     raise PayloadSchemaError(shape="DatasetRestApi.put", problems=[problem])
 
 

@@ -52,8 +52,9 @@ def assert_isolated(
       else a column whose values no two tenants share: so no metric, comparison or choice of series counts foreign rows;
     - what annotation layers show of charts is the tenant's own, where `tenants` names columns that they show.
 
-    A virtual dataset whose SQL counts foreign rows in a column of its own (`SELECT id, (SELECT COUNT(*) ...)`) shows
-    nothing that could be told from the tenant's: its tables need row rules, and a test with fewer foreign rows.
+    What it cannot see: a virtual dataset whose SQL computes over foreign rows in a column of its own (`SUM(amount) OVER
+    () AS total`, `(SELECT COUNT(*) ...)`) shows rows of the tenant with a figure that could be theirs. A rule on the
+    virtual dataset alone binds after that; give its tables row rules, which bind inside its SQL.
 
     Args:
         core: any core over the store; it acts as the users that `tenants` names.

@@ -113,6 +113,7 @@ def bigquery_spec() -> EngineSpec:
         dialect="bigquery",
         drivers=("bigquery",),
         paramstyle=ParamStyle.PYFORMAT,
+        extra_name="bigquery",
         max_identifier_bytes=300,
         moment=_moment,
         bucket=_bucket,

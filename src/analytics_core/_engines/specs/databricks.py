@@ -107,7 +107,7 @@ def _spec(
         aliases=aliases,
         drivers=drivers,
         paramstyle=paramstyle,
-        extra_name="spark" if name == "spark" else None,
+        extra_name=name,
         max_identifier_bytes=255,
         fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
         moment=_moment,

@@ -208,6 +208,7 @@ def mssql_spec() -> EngineSpec:
         dialect="tsql",
         drivers=("pyodbc",),
         paramstyle=ParamStyle.QMARK,
+        extra_name="mssql",
         max_identifier_bytes=128,
         moment=_moment,
         bucket=_bucket,

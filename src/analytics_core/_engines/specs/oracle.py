@@ -162,6 +162,7 @@ def oracle_spec() -> EngineSpec:
         dialect="oracle",
         drivers=("oracledb",),
         paramstyle=ParamStyle.NAMED,
+        extra_name="oracle",
         max_identifier_bytes=128,
         moment=_moment,
         bucket=_bucket,

@@ -100,6 +100,7 @@ def redshift_spec() -> EngineSpec:
         dialect="redshift",
         drivers=("psycopg2",),
         paramstyle=ParamStyle.PYFORMAT,
+        extra_name="redshift",
         max_identifier_bytes=127,
         moment=_moment,
         bucket=_bucket,

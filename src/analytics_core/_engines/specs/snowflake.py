@@ -110,6 +110,7 @@ def snowflake_spec() -> EngineSpec:
         dialect="snowflake",
         drivers=("snowflake",),
         paramstyle=ParamStyle.PYFORMAT,
+        extra_name="snowflake",
         max_identifier_bytes=255,
         moment=_moment,
         bucket=_bucket,
