@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -38,11 +39,12 @@ class _Key:
 
 @dataclass(frozen=True, slots=True)
 class _Opened:
-    """An engine, the session that made it, and what it was made from."""
+    """An engine, the session that made it, what it was made from, and which file that was."""
 
     engine: sa.Engine
     session: Session
     request: OpenRequest
+    file_id: tuple[int, int] | None
 
 
 class SqlAlchemyConnector:
@@ -128,10 +130,26 @@ class SqlAlchemyConnector:
         acting = identity if database.impersonate_user else None
         key = _Key(database.id, database.uuid, database.audit.version, acting)
         with self._lock:
+            if key in self._opened:
+                self._drop_replaced(self._opened[key])
             if key not in self._opened:
                 self._opened[key] = self._make(database, acting)
                 self._drop([older for older in self._opened if _is_older(older, key)], release=False)
             return self._opened[key]
+
+    def _drop_replaced(self, opened: _Opened) -> None:
+        """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
+
+        While a statement runs on it only idle connections go, since DuckDB opens a file once per process.
+        """
+        if _file_id(opened.request) == opened.file_id:
+            return
+        on_it = {key: held for key, held in self._opened.items() if held.request.file == opened.request.file}
+        if any(held.engine.pool.checkedout() for held in on_it.values()):  # type: ignore[attr-defined]  # a QueuePool
+            for held in on_it.values():
+                held.engine.dispose()
+        else:
+            self._drop(list(on_it), release=True)
 
     def _make(self, database: Database, identity: str | None) -> _Opened:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
@@ -149,7 +167,7 @@ class SqlAlchemyConnector:
             engine = None
         if engine is None:
             raise _missing_driver(checked)
-        return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request)
+        return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
 
     def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:
         options = check_engine_params(database.extra, checked.spec)
@@ -194,6 +212,17 @@ def _missing_driver(checked: CheckedUri) -> SettingsError:
         return MissingExtraError(needed_for=f"connecting to {label}", extra_name=extra_name)
     dialect = checked.url.drivername
     return SettingsError(f"connecting to {label} needs the package of SQLAlchemy's dialect {dialect!r}; install it")
+
+
+def _file_id(request: OpenRequest) -> tuple[int, int] | None:
+    """Return which file the URL leads to now, links followed; None for none."""
+    if request.file is None:
+        return None
+    try:
+        found = os.stat((request.url.database or "").removeprefix("file:"))
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
 
 
 def _is_older(key: _Key, than: _Key) -> bool:
