@@ -31,6 +31,29 @@ def test_drivers_are_recognised_after_normalisation(uri: str, drivername: str) -
     assert check(uri).url.drivername == drivername
 
 
+# as the entry points of trino, PyHive, clickhouse-connect and the other packages that the extras bring name them
+@pytest.mark.parametrize(
+    ("uri", "registered"),
+    [
+        ("trino://h/c", "trino"),
+        ("presto://h/c", "presto"),
+        ("clickhouse://h/d", "clickhousedb+connect"),
+        ("spark://h/d", "hive"),
+        ("spark+https://h/d", "hive+https"),
+        ("databricks://h/d", "databricks"),
+        ("snowflake://h/d", "snowflake"),
+        ("bigquery://h/d", "bigquery"),
+        ("redshift://h/d", "redshift+psycopg2"),
+        ("druid://h/d", "druid+http"),
+        ("oracle://h/d", "oracle+oracledb"),
+        ("mssql://h/d", "mssql+pyodbc"),
+        ("mysql://h/d", "mysql+pymysql"),
+    ],
+)
+def test_dialects_are_asked_for_by_the_names_that_their_packages_register(uri: str, registered: str) -> None:
+    assert check(uri).engine_url.drivername == registered
+
+
 @pytest.mark.parametrize(
     "uri",
     [

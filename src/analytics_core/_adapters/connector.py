@@ -183,7 +183,7 @@ class SqlAlchemyConnector:
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
         return OpenRequest(
-            url=checked.url.set(username=identity) if identity else checked.url,
+            url=checked.engine_url.set(username=identity) if identity else checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
             connect_args=options.connect_args,
@@ -210,7 +210,7 @@ def _missing_driver(checked: CheckedUri) -> SettingsError:
     label, extra_name = checked.spec.label, checked.spec.extra_name
     if extra_name is not None:
         return MissingExtraError(needed_for=f"connecting to {label}", extra_name=extra_name)
-    dialect = checked.url.drivername
+    dialect = checked.engine_url.drivername
     return SettingsError(f"connecting to {label} needs the package of SQLAlchemy's dialect {dialect!r}; install it")
 
 

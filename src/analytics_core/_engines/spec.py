@@ -7,8 +7,8 @@ given, so a caller passes a fresh node each time. What a function must give is t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
@@ -112,6 +112,8 @@ class EngineSpec:
         label: as people write it, for messages.
         dialect: sqlglot's name of its syntax.
         drivers: SQLAlchemy driver names allowed in URIs; the first is the default.
+        registered_as: driver -> the name under which its package registers the dialect with SQLAlchemy, where that is
+            not `name+driver`.
         paramstyle: how `exec_driver_sql` takes bound values.
         extra_name: the extra of this package that installs the driver; None when nothing is needed.
         max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
@@ -176,6 +178,7 @@ class EngineSpec:
     dialect: str
     aliases: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
+    registered_as: Mapping[str, str] = field(default_factory=dict, hash=False)
     paramstyle: ParamStyle = ParamStyle.PYFORMAT
     extra_name: str | None = None
     max_identifier_bytes: int | None = None

@@ -68,6 +68,12 @@ class CheckedUri:
     file: Path | None = None
     memory_name: str | None = None
 
+    @property
+    def engine_url(self) -> sa.URL:
+        """The URL that SQLAlchemy finds the dialect by."""
+        driver = self.url.drivername.partition("+")[2]
+        return self.url.set(drivername=self.spec.registered_as.get(driver, self.url.drivername))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineOptions:

@@ -112,6 +112,7 @@ def bigquery_spec() -> EngineSpec:
         label="BigQuery",
         dialect="bigquery",
         drivers=("bigquery",),
+        registered_as={"bigquery": "bigquery"},
         paramstyle=ParamStyle.PYFORMAT,
         extra_name="bigquery",
         max_identifier_bytes=300,

@@ -160,6 +160,7 @@ def clickhouse_spec() -> EngineSpec:
         dialect="clickhouse",
         aliases=("clickhousedb",),
         drivers=("connect",),
+        registered_as={"connect": "clickhousedb+connect"},
         paramstyle=ParamStyle.PYFORMAT,
         extra_name="clickhouse",
         moment=_moment,

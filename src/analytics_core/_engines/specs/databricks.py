@@ -86,6 +86,11 @@ _COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
 _KINDS: Mapping[str, ValueKind] = MappingProxyType({"VOID": ValueKind.UNKNOWN})
 
 
+_REGISTERED_AS: Mapping[str, str] = MappingProxyType(
+    {"databricks": "databricks", "thrift": "hive", "http": "hive+http", "https": "hive+https"}
+)
+
+
 def databricks_spec() -> EngineSpec:
     """Return the facts of Databricks."""
     return _spec(name="databricks", label="Databricks", drivers=("databricks",), paramstyle=ParamStyle.NAMED)
@@ -106,6 +111,7 @@ def _spec(
         dialect=name,
         aliases=aliases,
         drivers=drivers,
+        registered_as=_REGISTERED_AS,
         paramstyle=paramstyle,
         extra_name=name,
         max_identifier_bytes=255,

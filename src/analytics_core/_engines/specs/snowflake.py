@@ -109,6 +109,7 @@ def snowflake_spec() -> EngineSpec:
         label="Snowflake",
         dialect="snowflake",
         drivers=("snowflake",),
+        registered_as={"snowflake": "snowflake"},
         paramstyle=ParamStyle.PYFORMAT,
         extra_name="snowflake",
         max_identifier_bytes=255,

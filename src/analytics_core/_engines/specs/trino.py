@@ -130,6 +130,7 @@ def _spec(*, name: str, label: str, driver: str, moment: Callable[[exp.Expr, Tim
         label=label,
         dialect=name,
         drivers=(driver,),
+        registered_as={driver: name},
         paramstyle=ParamStyle.QMARK if name == "trino" else ParamStyle.PYFORMAT,
         extra_name="trino" if name == "trino" else "spark",
         moment=moment,
