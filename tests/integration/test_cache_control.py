@@ -361,7 +361,7 @@ def test_any_metadata_of_a_dashboard_leaves_the_chart_as_it_is(shop: SmallCore, 
 
 
 def test_time_options_of_extra_filters_take_the_place_of_the_querys(shop: SmallCore) -> None:
-    made = chart(shop.core, context(extras={"time_grain_sqla": "P1D", "where": "1 = 1"}))
+    made = chart(shop.core, context(extras={"time_grain_sqla": "P1D", "where": "1 = 1"}, granularity_sqla="country"))
     extra = [
         {"col": "__time_range", "op": "==", "val": "2024-01-01 : 2024-02-01"},
         {"col": "__time_grain", "op": "==", "val": "P1M"},
@@ -371,8 +371,16 @@ def test_time_options_of_extra_filters_take_the_place_of_the_querys(shop: SmallC
     assert query["time_range"] == "2024-01-01 : 2024-02-01"
     assert query["extras"] == {"where": "1 = 1", "time_grain_orm": "P1M"}
     assert query["granularity"] == "day"
+    assert "granularity_sqla" not in query
     shop.core.cache.warm_up_chart({"chart_id": made, "extra_filters": json.dumps(extra)})
     assert is_cached(shop.core, shop.core.charts.question(made, extra_filters=extra))
+
+
+def test_keys_of_extra_filters_that_nobody_reads_are_refused(shop: SmallCore) -> None:
+    made = chart(shop.core, context())
+    for column in ("country", "__time_range"):
+        with pytest.raises(PayloadSchemaError, match="'value' is no key of a filter; did you mean 'val'"):
+            shop.core.charts.question(made, extra_filters=[{"col": column, "op": "==", "value": "2024"}])
 
 
 def test_what_stops_a_chart_is_told_in_its_result(shop: SmallCore) -> None:

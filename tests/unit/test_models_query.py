@@ -209,8 +209,23 @@ def test_deprecated_fields_move_to_their_successors(name: str) -> None:
     )
 
 
-def test_a_deprecated_value_wins_over_its_successor() -> None:
-    assert query_of(groupby=["old"], columns=["new"]).columns == ("old",)
+@pytest.mark.parametrize(
+    ("old", "new", "values"),
+    [
+        ("groupby", "columns", (["a"], ["b"])),
+        ("granularity_sqla", "granularity", ("a", "b")),
+        ("granularity_orm", "granularity", ("a", "b")),
+        ("timeseries_limit", "series_limit", (1, 2)),
+        ("timeseries_limit_metric", "series_limit_metric", ("a", "b")),
+    ],
+)
+def test_a_deprecated_field_that_contradicts_its_successor_is_refused(
+    old: str, new: str, values: tuple[Any, Any]
+) -> None:
+    with pytest.raises(PayloadSchemaError, match=f"queries.0.{old[:11]}.*is the older name of '{new}'"):
+        query_of(**dict(zip((old, new), values, strict=True)))
+    same = query_of(**{old: values[0], new: values[0]})
+    assert same == query_of(**{new: values[0]})
 
 
 @pytest.mark.parametrize("empty", [None, []])
@@ -232,6 +247,16 @@ def test_moving_deprecated_fields_twice_changes_nothing() -> None:
 
 
 # ------------------------------------------------------------------------------------------------------ wrong payloads
+@pytest.mark.parametrize(("op", "meant"), [("<>", "!="), ("=", "=="), ("=>", ">="), ("=<", "<="), ("!==", "!=")])
+def test_an_operator_of_another_language_is_told_by_its_meaning(op: str, meant: str) -> None:
+    assert problem_of(filters=[{"col": "a", "op": op, "val": 1}]).endswith(f"; did you mean {meant!r}?")
+
+
+@pytest.mark.parametrize("op", ["!", "<<", "~", "%", "><"])
+def test_signs_that_only_look_alike_are_no_suggestion(op: str) -> None:
+    assert "did you mean" not in problem_of(filters=[{"col": "a", "op": op, "val": 1}])
+
+
 def test_all_problems_of_a_payload_are_named_at_once() -> None:
     with pytest.raises(PayloadSchemaError) as caught:
         parse_query_context(

@@ -396,3 +396,11 @@ def test_a_count_in_sql_is_never_null_so_that_its_order_says_nothing_of_nulls(sq
     query = {"columns": ["country"], "metrics": [metric], "orderby": [["m", False]]}
     assert outputs(query)["m"].nullable is nullable
     assert ("DESC NULLS LAST" in statement(query, "postgresql").sql) == (nullable is None)
+
+
+@pytest.mark.parametrize("name", ["city", "quantity"])
+@pytest.mark.parametrize("metrics", [["orders"], None])
+def test_a_grain_on_a_column_without_moments_is_told(name: str, metrics: list[str] | None) -> None:
+    made = plan({"columns": ["country", axis(name, "P1M")], "metrics": metrics})
+    assert made.unused == (f"columns[1].timeGrain P1M is not used: {name!r} holds no moments",)
+    assert plan({"columns": [axis("ordered_at", "P1M")], "metrics": metrics}).unused == ()

@@ -75,8 +75,8 @@ def test_other_comparisons_need_a_value(op: str, null: Any) -> None:
         condition(item("city", op, null))
 
 
-def test_a_missing_value_is_null() -> None:
-    assert condition(item("city", "==")) == IsNull(CITY)
+def test_a_value_of_null_finds_nulls() -> None:
+    assert condition(item("city", "==", None)) == IsNull(CITY)
 
 
 def test_a_comparison_takes_a_list_of_one() -> None:
@@ -400,3 +400,17 @@ def test_cleaning_touches_text_only() -> None:
     assert cleaned(5) == 5
     assert cleaned(None) is None
     assert cleaned("\n\tx y\t") == "x y"
+
+
+@pytest.mark.parametrize("op", ["==", "!="])
+def test_a_comparison_without_a_value_is_no_search_for_nulls(op: str) -> None:
+    with pytest.raises(FilterValueError, match=f"filter on 'city': {op} needs val"):
+        plan({"columns": ["city"], "filters": [{"col": "city", "op": op, "value": "Rome"}]})
+    assert isinstance(condition({"col": "city", "op": op, "val": None}), IsNull)
+
+
+def test_a_grain_of_a_filter_on_a_column_without_moments_is_told() -> None:
+    made = plan({"columns": ["city"], "filters": [{"col": "city", "op": "==", "val": "Rome", "grain": "P1D"}]})
+    assert made.unused == ("filters[0].grain P1D is not used: 'city' holds no moments",)
+    timed = {"col": "ordered_at", "op": "==", "val": "2024-06-01", "grain": "P1D"}
+    assert plan({"columns": ["city"], "filters": [timed]}).unused == ()

@@ -290,6 +290,12 @@ def test_the_main_time_column_is_bounded_however_the_range_is_given(query: dict[
     assert bounds(plan(own, view=view_of(always_filter_main_dttm=True)))["ordered_at"] == MAY
 
 
+@pytest.mark.parametrize("text", ["Last 0 days", "this month : this month", "2024-01-01 : 2024-01-01"])
+def test_a_range_without_a_moment_is_told(text: str) -> None:
+    (note,) = plan({"metrics": ["orders"], "granularity": "ordered_at", "time_range": text}).notes
+    assert "holds no moment: it ends where it starts, at 2024-0" in note
+
+
 # ------------------------------------------------------------------------------------------------ shifts and now
 def test_a_time_shift_moves_both_bounds_back() -> None:
     made = plan({"metrics": ["orders"], "granularity": "ordered_at", "time_range": JUNE_TEXT, "time_shift": "1 month"})

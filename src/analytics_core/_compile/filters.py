@@ -47,6 +47,7 @@ class PlannedFilters:
     having: tuple[Clause, ...] = ()
     applied: tuple[str, ...] = ()
     rejected: tuple[RejectedFilter, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,10 +81,11 @@ def filter_name(item: ChartDataFilter) -> str:
 
 def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -> PlannedFilters:
     """Return the clauses of all filters but time ranges; each comes with its position in the payload."""
-    where, having, applied, rejected = [], [], [], []
+    where, having, applied, rejected, unused = [], [], [], [], []
     for position, item in filters:
         place = f"filters[{position}]"
         origin = Origin(OriginKind.PAYLOAD, f"{place} {filter_name(item)}")
+        _check_value(item)
         if isinstance(item.col, str) and scope.view.find_column(item.col) is None:
             if item.col not in scope.view.metrics:
                 rejected.append(RejectedFilter(column=item.col, reason="not_in_datasource"))
@@ -91,8 +93,16 @@ def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -
             having.append(Clause(_predicate(_metric_target(scope, item.col), item), origin))
         else:
             where.append(Clause(_on_column(scope, item, place=place), origin))
+            if item.grain and filter_column(scope, item, place=place).time is None:
+                unused.append(f"{place}.grain {item.grain} is not used: {filter_name(item)!r} holds no moments")
         applied.append(filter_name(item))
-    return PlannedFilters(where=tuple(where), having=tuple(having), applied=tuple(applied), rejected=tuple(rejected))
+    return PlannedFilters(
+        where=tuple(where),
+        having=tuple(having),
+        applied=tuple(applied),
+        rejected=tuple(rejected),
+        unused=tuple(unused),
+    )
 
 
 def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
@@ -100,6 +110,11 @@ def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnE
     if isinstance(item.col, AdhocColumn):
         return adhoc_column(scope, item.col, place=place)
     return column_by_name(scope, item.col)
+
+
+def _check_value(item: ChartDataFilter) -> None:
+    if item.op in (FilterOperator.EQUALS, FilterOperator.NOT_EQUALS) and "val" not in item.model_fields_set:
+        raise FilterValueError(f"filter on {filter_name(item)!r}: {item.op.value} needs val; null there finds nulls")
 
 
 def _on_column(scope: Scope, item: ChartDataFilter, *, place: str) -> Predicate:

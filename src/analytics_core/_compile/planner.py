@@ -10,6 +10,7 @@ from analytics_core._compile.asked_ranges import NumberedFilter, split_temporal
 from analytics_core._compile.columns import (
     axis_column,
     axis_name,
+    column_label,
     is_axis,
     query_grain,
     resolve_column,
@@ -109,7 +110,11 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         counts_seconds=bounds.counts_seconds,
         applied_filters=(*filters.applied, *bounds.applied),
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
-        unused=(*_unused_times(query, scope, plain, bounds, reported), *unused_series_limit(query, series_limit)),
+        unused=(
+            *filters.unused,
+            *_unused_times(query, scope, plain, bounds, reported),
+            *unused_series_limit(query, series_limit),
+        ),
         notes=(*_notes_of_axis(asked, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
         stored=scope.view.stored,
     )
@@ -146,15 +151,19 @@ def _unused_range(
 
 
 def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
-    """Return what a caller should know of a grain beside the x-axis: that nothing takes it, or that another wins."""
+    """Return what a caller should know of grains: that a column holds no moments, or that another grain wins."""
+    buckets = {output.origin.place: output.expr.grain for output in outputs if isinstance(output.expr, BucketExpr)}
+    unused = tuple(
+        f"columns[{i}].timeGrain {column.time_grain} is not used: {column_label(column)!r} holds no moments"
+        for i, column in enumerate(query.columns)
+        if isinstance(column, AdhocColumn) and column.time_grain and f"columns[{i}]" not in buckets
+    )
     grain = query_grain(query)
-    if grain is None:
-        return ()
-    taken = [output.expr.grain for output in outputs if isinstance(output.expr, BucketExpr) and output.expr.grain]
-    if grain in taken:
-        return ()
-    why = f"the x-axis has {taken[0].value}" if taken else "no time column of the query takes it"
-    return (f"extras.time_grain_orm {grain.value} is not used: {why}",)
+    if grain is None or grain in buckets.values():
+        return unused
+    taken = next(iter(buckets.values()), None)
+    why = f"the x-axis has {taken.value}" if taken else "no time column of the query takes it"
+    return (*unused, f"extras.time_grain_orm {grain.value} is not used: {why}")
 
 
 def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDataQueryObject:

@@ -71,7 +71,12 @@ def plan_time_bounds(
         applied=tuple(filter_name(item) for _, item, role in asked.filters if role is not RangeRole.REPLACED),
         counts_seconds=reported.needs_seconds or any(resolve(text).needs_seconds for text in texts),
         unused=tuple(_replaced(asked, is_extra=False)),
-        notes=(*_replaced(asked, is_extra=True), *_moved(query, asked), *_kept(query, asked, resolve)),
+        notes=(
+            *_replaced(asked, is_extra=True),
+            *_moved(query, asked),
+            *_kept(query, asked, resolve),
+            *_empty(clauses),
+        ),
     )
 
 
@@ -152,6 +157,13 @@ def _resolve_at(query: ChartDataQueryObject, text: str, now: datetime, limits: P
 
 def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
     return resolve_range(query, text, now=scope.now, limits=scope.limits)
+
+
+def _empty(clauses: Sequence[Clause]) -> Iterator[str]:
+    for clause in clauses:
+        within = clause.predicate
+        if isinstance(within, Within) and within.since is not None and within.since == within.until:
+            yield f"{clause.origin.place} holds no moment: it ends where it starts, at {within.since.isoformat()}"
 
 
 def _own_clauses(

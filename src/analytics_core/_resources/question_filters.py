@@ -11,7 +11,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboard_content import FILTERS_KEY
 from analytics_core._resources.declared_filters import charts_in_scope, layout_of
 from analytics_core._resources.json_text import json_object
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text
 
@@ -21,6 +21,8 @@ _TIME_OPTIONS = {
     "__time_col": "granularity",
     "__granularity": "granularity",
 }
+_OLD_GRANULARITIES = frozenset({"granularity_orm", "granularity_sqla"})
+_KEYS = ("col", "op", "val", "grain", "isExtra")
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = "No filter"
 _NAME_COLUMNS = ("columns", "groupby", "series_columns", "orderby")
@@ -68,6 +70,12 @@ def given_filters(given: str | Sequence[Any] | None, *, shape: str) -> ExtraFilt
 def _problem_of(item: Any) -> str | None:
     if not isinstance(item, Mapping) or "col" not in item:
         return 'must be an object such as {"col": "country", "op": "==", "val": "x"}'
+    unread = next((name for name in item if name not in _KEYS), None)
+    if unread is not None:
+        close = nearest(str(unread), _KEYS)
+        return f"{unread!r} is no key of a filter; " + (
+            f"did you mean {close[0]!r}?" if close else "those are col, op, val"
+        )
     if _time_option(item) is not None and not isinstance(item.get("val"), str | None):
         return f"val must be text, for it replaces the query's {_time_option(item)}"
     return None
@@ -141,6 +149,7 @@ def _query(query: Mapping[str, Any], extra: ExtraFilters) -> dict[str, Any]:
     if extra.time_range and (query.get("time_range") or _needs_range(filters, extra.time_range)):
         changed["time_range"] = extra.time_range
     if extra.granularity:
+        changed = {name: value for name, value in changed.items() if name not in _OLD_GRANULARITIES}
         changed |= {"granularity": extra.granularity}
     return _with_grain(changed, extra.time_grain) if extra.time_grain else changed
 

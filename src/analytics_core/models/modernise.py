@@ -16,16 +16,19 @@ _EMPTY: dict[str, Any] = {name: ChartDataQueryObject.model_fields[name].default 
 
 
 def modernise(query: ChartDataQueryObject) -> ChartDataQueryObject:
-    """Return the query without deprecated fields; a non-empty old value wins over the new one.
-
-    `where` and `having` are ANDed to those of `extras`.
-    """
+    """Return the query without deprecated fields; `where` and `having` are ANDed to those of `extras`."""
     moved = {new: getattr(query, old) for old, new in _RENAMED if getattr(query, old)}
     if moved:
         moved |= _EMPTY
     if query.where or query.having:
         moved |= {"extras": _with_clauses(query), "where": None, "having": None}
     return query.model_copy(update=moved) if moved else query
+
+
+def contradictions(query: ChartDataQueryObject) -> tuple[tuple[str, str], ...]:
+    """Return the deprecated fields, each with its successor, that both have a value and not the same."""
+    pairs = ((old, new, getattr(query, old), getattr(query, new)) for old, new in _RENAMED)
+    return tuple((old, new) for old, new, before, after in pairs if before and after and before != after)
 
 
 def _with_clauses(query: ChartDataQueryObject) -> ChartDataExtras:

@@ -8,9 +8,9 @@ from typing import Any, NoReturn, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from analytics_core.errors import PayloadFormatError
+from analytics_core.errors import PayloadFormatError, PayloadSchemaError, Problem
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
-from analytics_core.models.modernise import modernise
+from analytics_core.models.modernise import contradictions, modernise
 from analytics_core.models.problems import schema_error
 from analytics_core.models.query import ChartDataQueryContext
 
@@ -39,9 +39,20 @@ def parse_query_context(
         context = payload
     else:
         context = parse(ChartDataQueryContext, payload, shape=shape, text_is_checked=text_is_checked)
+    _check_contradictions(context, shape)
     queries = tuple(modernise(query) for query in context.queries)
     changed = any(new is not old for new, old in zip(queries, context.queries, strict=True))
     return context.model_copy(update={"queries": queries}) if changed else context
+
+
+def _check_contradictions(context: ChartDataQueryContext, shape: str) -> None:
+    problems = [
+        Problem(path=f"queries.{i}.{old}", message=f"is the older name of {new!r}, which has another value; give one")
+        for i, query in enumerate(context.queries)
+        for old, new in contradictions(query)
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
 
 
 def parse(model: type[Shape], payload: Payload, *, shape: str, text_is_checked: bool = False) -> Shape:

@@ -40,6 +40,8 @@ _BOUNDS: Mapping[str, str] = {
     "too_short": "must not be empty",
     "too_long": "may have {max_length} {unit} at the most",
 }
+_OTHER_SIGNS: Mapping[str, str] = {"=": "==", "===": "==", "<>": "!=", "!==": "!=", "=>": ">=", "=<": "<="}
+"""Comparisons as other languages write them: those whose signs look alike mean something else."""
 _CHOICES = frozenset({"query_column", "query_metric", "order_key"})
 _LONGEST_ECHO = 60
 
@@ -101,7 +103,8 @@ def _unknown_value(value: Any, expected: str) -> str:
     known = [item.strip().strip("'") for item in expected.replace(" or ", ", ").split(", ")]
     if not isinstance(value, str):
         return f"must be one of {', '.join(known)}; not {_json_kind(value) if value is not None else 'null'}"
-    close = nearest(value, known)
+    meant = _OTHER_SIGNS.get(value.strip())
+    close = [meant] if meant in known else nearest(value, known) if any(map(str.isalpha, value)) else []
     hint = f"; did you mean {close[0]!r}?" if close else ""
     return f"{value[:_LONGEST_ECHO]!r} is not one of {', '.join(known)}{hint}"
 

@@ -132,7 +132,7 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Scoped:
-    """`this unit`, `last N unit`, `next N unit` as one moment: the reference's base moved by the count."""
+    """`this unit`, `last N unit`, `next N unit` as one moment: the unit's start, or the base moved by the count."""
 
     scope: Scope
     count: int
@@ -145,8 +145,10 @@ class Scoped:
         return self.counted in FINE_UNITS
 
     def at(self, reference: Reference) -> datetime:
-        """Return the base of the unit, moved back or on."""
-        sign = {Scope.LAST: -1, Scope.THIS: 0, Scope.NEXT: 1}[self.scope]
+        """Return the start of the present unit, or the base moved back or on."""
+        if self.scope is Scope.THIS:
+            return start_of(reference.now, self.counted)
+        sign = -1 if self.scope is Scope.LAST else 1
         return add_units(reference.base(self.counted), sign * self.count, self.counted)
 
     def render(self) -> str:
