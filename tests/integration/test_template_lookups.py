@@ -331,6 +331,17 @@ def test_the_latest_partition_is_the_newest_one_with_rows(world: World) -> None:
             world.virtual(f"latest {table}", f"SELECT day FROM plain WHERE day = {{{{ latest_partition('{table}') }}}}")
 
 
+def test_statements_of_look_ups_count_with_those_of_their_request(world: World) -> None:
+    if world.engine not in SERVERS:
+        return
+    with hosted_core(world.url, settings={"max_statements_per_request": 2}) as host:
+        admin = host.as_user("admin")
+        sql = "SELECT kind FROM parts WHERE day >= {{ latest_partition('parts') }}"
+        made = int(admin.datasets.create({"database": 1, "table_name": "two look-ups", "sql": sql}).id)
+        with pytest.raises(errors.RequestLimitError, match="more than 2 statements"):
+            ask(admin, {"columns": ["kind"]}, dataset=made)
+
+
 def shared_partitions(world: World) -> tuple[int, int]:
     """Make a partitioned table of two tenants; return the datasets over it and over its newest partition."""
     bounds = {1: 10, 10: 20, 20: 30}
