@@ -278,6 +278,27 @@ def test_only_texts_of_another_character_set_are_converted_on_mariadb(request: p
             assert ("CHARACTER SET" in answer.query) == is_converted
 
 
+@pytest.mark.parametrize("where", ["", "id + 0 >= 0"])
+def test_every_page_keeps_to_row_rules_where_rows_have_a_key_and_where_they_have_none(world: World, where: str) -> None:
+    """The fragment is one that a fence keeps from hidden rows."""
+    rule = world.core.row_level_security.create(
+        {"name": f"r{where}", "filter_type": "Base", "clause": "id < 70", "tables": [1, 2], "roles": []}
+    )
+    try:
+        for ascending in (True, False):
+            seen = sorted(
+                (row for row in world.rows if row["id"] < 70), key=lambda row: row["id"], reverse=not ascending
+            )
+            keyed = sorted((row for row in seen if row["ts"]), key=lambda row: row["ts"], reverse=not ascending)
+            expected = [row["id"] for row in keyed + [row for row in seen if not row["ts"]]]
+            assert 5 < len(keyed) < 65
+            for offset in range(0, 75, 6):
+                page = {**_page("ts", ascending), "row_offset": offset, "extras": {"where": where}}
+                assert [row[0] for row in world.answer(1, page)] == expected[offset : offset + 5]
+    finally:
+        world.core.row_level_security.delete(rule.id)
+
+
 def test_pages_are_read_in_two_parts_where_an_index_needs_it(world: World) -> None:
     splits = {"DESC": world.ask(1, _page("ts", False)).query, "ASC": world.ask(1, _page("ts", True)).query}
     engine = world.core.databases.get(1).backend

@@ -110,6 +110,22 @@ def test_buckets_are_those_of_the_moments(asked: Any, grain: str, size: timedelt
     assert found == expected
 
 
+def test_pages_of_rows_without_a_key_are_in_the_order_of_the_moments(tmp_path: Path) -> None:
+    texts = ["2024-01-31 10:30:15", "2024-01-31T09:00:00Z", "2024-01-31 11:00:00+02:00", "2024-01-30 23:00:00-05:30"]
+    with closing(sqlite3.connect(tmp_path / "keyless.db")) as raw, raw:
+        raw.execute("CREATE TABLE t (ts TEXT)")
+        raw.executemany("INSERT INTO t VALUES (?)", [(text,) for text in texts])
+    with analytics_core.connect(f"sqlite:///{tmp_path / 'keyless.db'}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        core.datasets.set_column(made.id, {"column_name": "ts", "is_dttm": True})
+        shown = []
+        for offset in range(len(texts)):
+            query = {"columns": ["ts"], "row_limit": 1, "row_offset": offset}
+            payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
+            shown += [row["ts"] for row in core.charts.data(payload).raise_for_error().results[0].data]
+    assert shown == sorted(milliseconds(meant(text)) for text in texts)
+
+
 @pytest.mark.parametrize("odd", ["2024-01-31 10:30:15+0200", "2024-01-31 10:30+02:00", "20240131T103015", "soon"])
 def test_a_text_that_sqlite_would_compare_wrongly_makes_its_column_text(tmp_path: Path, odd: str) -> None:
     file = tmp_path / "odd.db"

@@ -106,7 +106,7 @@ def _counts(expr: AggregateExpr | FragmentExpr) -> bool:
     """Tell whether a metric is a count, which is never NULL."""
     if isinstance(expr, FragmentExpr):
         return isinstance(expr.tree, exp.Count)
-    return isinstance(expr, AggregateExpr) and expr.aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
+    return expr.aggregate in (Aggregate.COUNT, Aggregate.COUNT_DISTINCT)
 
 
 def _aggregate_kind(aggregate: Aggregate, kind: ValueKind, *, column: str) -> ValueKind:

@@ -52,11 +52,27 @@ def plan_order(
         return tuple(asked)
     if not grouped:
         paged = asked or _is_paged(query)
-        return (*_in_time_order(asked, scope), *_tie_breakers(scope, outputs, asked)) if paged else ()
+        return _of_pages(asked, _tie_breakers(scope, outputs, asked), scope) if paged else ()
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
     ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
     return _in_time_order([*asked, *(_order(output, descending=False, origin=origin) for output in ties)], scope)
+
+
+def _of_pages(asked: Sequence[OrderTerm], ties: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm, ...]:
+    """Return the keys of raw rows; ties are broken in time order where no text makes that fail, then by the texts."""
+    keys = _in_time_order(asked, scope)
+    if scope.view.key:
+        return (*keys, *ties)
+    timed = [_in_time_order([tie], scope)[0] if _is_iso_text(tie.expr) else tie for tie in ties]
+    texts = [tie for tie, term in zip(ties, timed, strict=True) if term.expr is not tie.expr]
+    return (*keys, *timed, *texts)
+
+
+def _is_iso_text(expr: PlanExpr) -> bool:
+    if not isinstance(expr, ColumnExpr | FragmentExpr) or expr.time is None:
+        return False
+    return expr.time.encoding is TimeEncoding.ISO_TEXT
 
 
 def _in_time_order(terms: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm, ...]:
