@@ -44,10 +44,21 @@ def main(chosen: str = "") -> int:
     tallies = []
     for name, scenario in SCENARIOS.items():
         if chosen in name:
-            with tempfile.TemporaryDirectory() as folder:
-                tallies.append(scenario(Path(folder)))
+            tallies.append(_tally(name, scenario))
+            print_table(tallies[-1:])
     print_table(tallies)
     return 0 if tallies and all(tally.is_clean for tally in tallies) else 1
+
+
+def _tally(name: str, scenario: Scenario) -> Tally:
+    """Return the tally of a scenario; one that does not come to its end counts as lost, and the others go on."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            return scenario(Path(folder))
+        except Exception as error:
+            failed = Tally(name=name)
+            failed.require(False, f"the scenario ended by {type(error).__name__}: {error}")
+            return failed
 
 
 if __name__ == "__main__":

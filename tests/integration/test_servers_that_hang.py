@@ -218,3 +218,51 @@ def test_jobs_on_other_databases_do_not_wait_for_one_that_hangs(behind: Behind, 
         assert time.monotonic() - started < 4
         for job in asked:
             job.cancel()
+
+
+@pytest.fixture
+def datasets_behind(behind: Behind, tmp_path: Path) -> Iterator[tuple[AnalyticsCore, int, int]]:
+    """A core over a database that may hang, and a table and a virtual dataset there."""
+    with hosted_core(shop_url(tmp_path), settings={"statement_timeout_s": LIMIT_S}) as host:
+        core = host.as_user("admin")
+        other = core.databases.create({"database_name": "behind", "orm_uri": behind.shop.record.uri.reveal()})
+        made = core.datasets.create({"database": other.id, "table_name": "v", "sql": "SELECT 1 AS one"})
+        yield core, int(other.id), int(made.id)
+        behind.proxy.resume()
+        time.sleep(BEYOND_S)  # what was given up ends by itself
+
+
+@pytest.mark.parametrize("is_pooled", [True, False])
+def test_columns_of_virtual_datasets_are_asked_no_longer_than_the_limit(
+    behind: Behind, datasets_behind: tuple[AnalyticsCore, int, int], is_pooled: bool
+) -> None:
+    core, database, made = datasets_behind
+    if not is_pooled:
+        core._runtime.connector.dispose(database)
+    new = {"database": database, "table_name": "w", "sql": "SELECT 2 AS two"}
+    behind.proxy.stall()
+    failures = [
+        failure_of(lambda: core.datasets.create(new)),
+        failure_of(lambda: core.datasets.update(made, {"sql": "SELECT 3 AS three"})),
+        failure_of(lambda: core.datasets.refresh(made)),
+    ]
+    assert all(isinstance(failure, DatabaseError) for failure in failures)
+    behind.proxy.resume()
+    assert [column.column_name for column in core.datasets.get(made).columns or ()] == ["one"]
+
+
+def test_reflection_that_hangs_between_two_questions_ends_too(
+    behind: Behind, datasets_behind: tuple[AnalyticsCore, int, int]
+) -> None:
+    core, _, made = datasets_behind
+    threading.Timer(0.2, behind.proxy.stall).start()
+    taken, failure = 0.0, None
+    while failure is None and taken < LIMIT_S:
+        started = time.monotonic()
+        try:
+            core.datasets.refresh(made)
+        except DatabaseError as error:
+            failure = error
+        taken = time.monotonic() - started
+    assert failure is not None
+    assert taken < LIMIT_S + BEYOND_S
