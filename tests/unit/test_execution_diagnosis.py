@@ -8,10 +8,14 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
+from tests.support.execution import database
 
 from analytics_core._engines.error_patterns import ERROR_PATTERNS
 from analytics_core._engines.registry import default_registry
+from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import Sent, diagnose, error_code
+from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
+from analytics_core._records.database import Database
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 E = ErrorType
@@ -206,6 +210,24 @@ def test_what_fails_before_there_is_a_connection_speaks_of_no_statement() -> Non
     text = 'connection to server at "10.0.0.1", port 5433 failed: received invalid response to SSL negotiation: H'
     error = diagnose(Exception(text), spec, sent=SENT, is_connected=False)
     assert error.message.startswith("PostgreSQL takes no connection; check host, port and database")
+
+
+class _Unreachable:
+    """A connector of a driver over HTTP, which lets through what its sockets raise."""
+
+    def engine(self, _database: Database, *, identity: str | None = None) -> sa.Engine:
+        assert identity is None
+        return sa.create_engine("sqlite://", creator=self._open, **without_driver_logs(LOGGING_NAME))
+
+    def _open(self) -> None:
+        raise ConnectionError("HTTPConnectionPool(host=swordfish) does not answer")
+
+
+def test_a_socket_error_of_a_driver_is_typed_and_not_repeated() -> None:
+    connections = Connections(_Unreachable())  # type: ignore[arg-type]  # one method of a connector
+    with pytest.raises(DatabaseError, match="takes no connection") as caught:
+        connections.use(database("sqlite://"), SPEC, lambda _lent: None, timeout_s=5)
+    assert "swordfish" not in str(caught.value.to_payload())
 
 
 CANARY = "CANARY_T2"

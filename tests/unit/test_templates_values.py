@@ -292,7 +292,7 @@ def test_the_identity_cannot_be_shadowed() -> None:
         ("{{ nosuch.x }}", "'nosuch' is undefined"),
         ("{{ nosuch['x'] }}", "'nosuch' is undefined"),
         ("{% if nosuch > 1 %}{% endif %}", "'nosuch' is undefined"),
-        ("{{ url_param('missing') }}", "no value; give it a default"),
+        ("{{ url_param('missing') }}", r"no value; give it a default\(\.\.\.\); the template uses url_param$"),
         ("{{ none }}", "no value"),
         ("{{ filter[99] }}", "no such item"),
         ("{{ get_filters('gone')[0].val }}", "no 'val'"),

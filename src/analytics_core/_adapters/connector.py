@@ -14,6 +14,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.diagnosis import Sent, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
@@ -21,7 +22,7 @@ from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_e
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.database import Database
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError, DatabaseError, MissingExtraError, SettingsError
+from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseError, MissingExtraError, SettingsError
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
@@ -160,13 +161,18 @@ class SqlAlchemyConnector:
                 "fill it after the fork, or keep it in a file",
                 engine=database.engine,
             )
+        failure: AnalyticsError | None = None
         try:
             session = self._session(checked.spec)
             engine = session.make_engine(request)
         except (ImportError, NoSuchModuleError):  # the dialect or its driver is not installed
-            engine = None
-        if engine is None:
-            raise _missing_driver(checked)
+            failure = _missing_driver(checked)
+        except AnalyticsError:
+            raise
+        except Exception as error:  # the border to drivers: they look for credentials here, and fail in their words
+            failure = diagnose(error, checked.spec, sent=Sent(url=checked.url), is_connected=False)
+        if failure is not None:
+            raise failure
         return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
 
     def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:

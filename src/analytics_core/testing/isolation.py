@@ -52,9 +52,8 @@ def assert_isolated(
       else a column whose values no two tenants share: so no metric, comparison or choice of series counts foreign rows;
     - what annotation layers show of charts is the tenant's own, where `tenants` names columns that they show.
 
-    What it cannot see: a virtual dataset whose SQL computes over foreign rows in a column of its own (`SUM(amount) OVER
-    () AS total`, `(SELECT COUNT(*) ...)`) shows rows of the tenant with a figure that could be theirs. A rule on the
-    virtual dataset alone binds after that; give its tables row rules, which bind inside its SQL.
+    What it cannot see: figures over foreign rows in a column of a virtual dataset's SQL (`SUM(x) OVER () AS total`).
+    A rule on that dataset alone binds after them; rules on its tables bind inside its SQL.
 
     Args:
         core: any core over the store; it acts as the users that `tenants` names.

@@ -87,7 +87,15 @@ class TemplateRenderer:
         try:
             return self._render(text, values)
         except TemplateError as error:
-            raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
+            if error.message.startswith(f"{place}: "):  # of a template that this one took in
+                raise
+            said = f"{place}: {error.message}{self._reads(text, error)}"
+            raise type(error)(said, error_type=error.error_type) from None
+
+    def _reads(self, text: str, error: TemplateError) -> str:
+        """Return what a template reads, where something of it has no value."""
+        names = sorted(self._template(text).names) if isinstance(error, MissingTemplateValueError) else ()
+        return f"; the template uses {', '.join(names)}" if names else ""
 
     def render_rule(self, text: str, actor: ActorFacts, *, dialect: str | None) -> tuple[str, tuple[Holder, ...]]:
         """Return the clause of a row rule with its template rendered, and the values that it holds, to be bound.

@@ -49,9 +49,10 @@ class DriverFailureError(Exception):
     """A driver's failure that comes as no exception of its own class; the text is for diagnosis only."""
 
 
-VALUE_FAILURES = (DriverFailureError, ArithmeticError, RuntimeError, ValueError)
+VALUE_FAILURES = (DriverFailureError, ArithmeticError, RuntimeError, ValueError, OSError)
 """What runs into a driver's C code: values that no driver takes (lone surrogates, integers beyond 64 bits), values of
-rows that Python cannot hold, and C++ exceptions that DuckDB hands on as RuntimeError."""
+rows that Python cannot hold, and C++ exceptions that DuckDB hands on as RuntimeError; and what drivers over HTTP let
+through of their sockets."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
