@@ -30,6 +30,11 @@ GOAL = 1.1
 WRITTEN = "%Y-%m-%d %H:%M:%S"
 MOST_TURNS = 60
 ENOUGH_S = 3.0
+AT_MOST_S = 60.0
+"""Turns go on until they took `ENOUGH_S`; statements of many seconds have two turns, the first to warm up."""
+
+POOL_BYTES = 2**30
+"""MariaDB holds the table in memory; with the 64 MB of tests an index costs minutes, whoever writes the statement."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +64,11 @@ def compare(
 def _url(engine: str, folder: Path, servers: PrivateServers) -> str:
     if engine in ("sqlite", "duckdb"):
         return f"{engine}:///{folder}/plans.{engine}"
-    return servers.postgres().make_database() if engine == "postgresql" else servers.mariadb().make_database()
+    if engine == "postgresql":
+        return servers.postgres().make_database()
+    server = servers.mariadb()
+    server.execute(f"SET GLOBAL innodb_buffer_pool_size = {POOL_BYTES}")
+    return server.make_database()
 
 
 def _of_engine(engine: str, url: str, rows: int, rounds: int) -> Iterator[Ratio | Flaw]:
@@ -88,7 +97,7 @@ def _ratio(
     times: dict[str, list[float]] = {"ours": [], "expert": []}
     found: dict[str, int] = {}
     begun = time.perf_counter()
-    while len(times["ours"]) <= rounds or (len(times["ours"]) < MOST_TURNS and time.perf_counter() - begun < ENOUGH_S):
+    while _needs_turn(len(times["ours"]), time.perf_counter() - begun, rounds):
         for who in sorted(texts, reverse=len(times["ours"]) % 2 == 1):
             found[who], seconds = _run(connection, engine, texts[who])
             times[who].append(seconds)
@@ -99,6 +108,12 @@ def _ratio(
     shown = f"{best['ours'] * 1000:.1f} ms against {best['expert'] * 1000:.1f} ms"
     note = f"{shown}, {rows:,} rows; median of {len(times['ours']) - 1} turns {typical:.2f}"
     return Ratio(name=f"{engine}: {case.name}", value=best["ours"] / best["expert"], goal=GOAL, note=note)
+
+
+def _needs_turn(turns: int, spent_s: float, rounds: int) -> bool:
+    if turns < 2 or spent_s > AT_MOST_S:
+        return turns < 2
+    return turns <= rounds or (turns < MOST_TURNS and spent_s < ENOUGH_S)
 
 
 def _run(connection: sa.Connection, engine: str, texts: tuple[str, ...]) -> tuple[int, float]:
