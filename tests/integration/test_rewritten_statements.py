@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import math
 import random
+import sqlite3
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import date, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -256,6 +259,22 @@ def test_texts_of_a_collation_that_folds_them_are_told_apart_on_postgresql(reque
                 found = ask({"columns": [name], "filters": [{"col": name, **item}]})
                 assert [tuple(row.values()) for row in found.data] == [("a", 2)]
             assert ('GROUP BY "t"."plain" ORDER BY' in ask({"columns": [name]}).query) == (name == "plain")
+
+
+@pytest.mark.parametrize(("declared", "is_told"), [("TEXT", False), ("TEXT COLLATE NOCASE", True)])
+def test_only_texts_of_another_collation_are_told_to_compare_by_code_point_on_sqlite(
+    tmp_path: Path, declared: str, is_told: bool
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "a.db")) as raw, raw:
+        raw.execute(f"CREATE TABLE t (name {declared})")
+        raw.executemany("INSERT INTO t VALUES (?)", [("b",), ("B",), ("a",), ("A",), ("a",)])
+    with analytics_core.connect(f"sqlite:///{tmp_path / 'a.db'}") as core:
+        core.datasets.create({"database": 1, "table_name": "t"})
+        query = {"columns": ["name"], "metrics": ["count"], "orderby": [["name", True]]}
+        payload = {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
+        answer = core.charts.data(payload).raise_for_error().results[0]
+    assert [tuple(row.values()) for row in answer.data] == [("A", 1), ("B", 1), ("a", 2), ("b", 1)]
+    assert ("COLLATE" in answer.query) == is_told
 
 
 @pytest.mark.server

@@ -115,7 +115,9 @@ def test_whether_columns_of_a_view_may_be_null_is_not_known(shop: Target) -> Non
 
 def test_a_name_with_quotes_is_found(sqlite_shop: Target) -> None:
     columns = reflector(sqlite_shop).columns(sqlite_shop.record, table='it\'s "odd"')
-    assert columns == (ReflectedColumn(name="i", type_text="", nullable=True, leads_index=False, is_stored=True),)
+    assert columns == (
+        ReflectedColumn(name="i", type_text="", nullable=True, leads_index=False, is_stored=True, collation="BINARY"),
+    )
 
 
 @pytest.mark.parametrize("table", ["order", "x'); DROP TABLE orders; --", 'orders"; DROP TABLE orders; --', ""])

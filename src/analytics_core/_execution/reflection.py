@@ -294,6 +294,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
     if connection.dialect.name == "sqlite":
         rows = sqlite_reflection.table_columns(connection, table) if schema in (None, "main") else ()
         leading = _leading_columns(sa.inspect(connection), table, schema) if rows else set()
+        collation = sqlite_reflection.collation(connection, table)
         return tuple(
             ReflectedColumn(
                 name=row[0],
@@ -301,6 +302,7 @@ def _columns(connection: sa.Connection, table: str, schema: str | None) -> tuple
                 nullable=row[2],
                 key_position=row[3],
                 leads_index=row[0] in leading or row[3] == 1,
+                collation=collation,
             )
             for row in rows
         )

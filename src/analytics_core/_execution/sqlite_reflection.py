@@ -50,6 +50,15 @@ def computed_columns(connection: sa.Connection, table: str) -> frozenset[str] | 
     return frozenset(row.name for row in rows if row.hidden == _GENERATED)
 
 
+def collation(connection: sa.Connection, table: str) -> str | None:
+    """Return the collation of every column of a table, BINARY where none names another; None where one may."""
+    found = connection.exec_driver_sql(
+        "SELECT type, sql FROM sqlite_master WHERE lower(name) = lower(?)", (table,)
+    ).all()
+    is_plain = [kind for kind, _ in found] == ["table"] and "COLLATE" not in str(found[0].sql).upper()
+    return "BINARY" if is_plain else None
+
+
 def _rowid(found: Sequence[Any]) -> str | None:
     """Return the name of an INTEGER PRIMARY KEY, which is never null; SQLite's other primary keys may be."""
     key = [row for row in found if row.pk]

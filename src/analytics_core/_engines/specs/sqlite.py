@@ -100,6 +100,7 @@ def sqlite_spec() -> EngineSpec:
         value_kind=kind_reader(),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
+        code_point_collations=frozenset({"BINARY"}),
         joins_as_written=True,
         null_safe_equal=operators.null_safe_equal,
         number=_number,
