@@ -56,6 +56,10 @@ def fill(url: str) -> None:
         for row in ROWS:
             values = row.format(first=cast + first, second=cast + second)
             connection.exec_driver_sql(f"INSERT INTO logs VALUES {values}")
+        connection.exec_driver_sql("CREATE TABLE misfits (slashed VARCHAR(30), iso VARCHAR(30), seconds VARCHAR(30))")
+        connection.exec_driver_sql(
+            "INSERT INTO misfits VALUES ('31/01/2024', '2024-01-31', '1706697015'), ('soon', 'soon', 'soon')"
+        )
     engine.dispose()
 
 
@@ -174,3 +178,22 @@ def test_compared_moments_meet_their_partners(core: Any) -> None:
     assert ask(core, query).data == [{"day": DAY_1, "last": 1, "last__338 days ago": None}]
     query["time_offsets"] = ["337 days ago"]
     assert ask(core, query).data == [{"day": DAY_1, "last": 1, "last__337 days ago": 2}]
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("name", "format_"), [("slashed", "%d/%m/%Y"), ("iso", None), ("seconds", "epoch_s")])
+def test_a_text_that_is_no_moment_is_null_or_told_with_its_column(core: Any, name: str, format_: str | None) -> None:
+    made, _ = core
+    dataset = made.datasets.get_or_create({"database_id": 1, "table_name": "misfits"}).id
+    made.datasets.set_column(dataset, {"column_name": name, "is_dttm": True, "python_date_format": format_})
+    axis = {"columnType": "BASE_AXIS", "sqlExpression": name, "label": "year", "timeGrain": "P1Y"}
+    grouped = {"columns": [axis], "metrics": ["count"], "orderby": [["year", True]]}
+    bounded = {"metrics": ["count"], "filters": [{"col": name, "op": "TEMPORAL_RANGE", "val": "2024"}]}
+    for query, counts in ((grouped, [1, 1]), (bounded, [1])):
+        context = {"datasource": {"id": dataset, "type": "table"}, "queries": [query]}
+        result = made.charts.data(context).results[0]
+        if result.error is None:
+            assert [row["count"] for row in result.data] == counts
+        else:
+            assert made.databases.get(1).backend == "postgresql"
+            assert f"it reads moments from {name!r} by {format_ or 'ISO 8601'}" in result.error

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics_core._querying.payloads import notes_of
 from analytics_core._querying.reading import ContextReader
-from analytics_core.errors import LimitError, PayloadError
+from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
 
 VALUES = st.recursive(
@@ -130,3 +131,26 @@ def test_json_with_a_key_twice_is_refused(text: str) -> None:
     for payload in (text, text.encode()):
         with pytest.raises(PayloadError, match=r"names the key .\w+. twice"):
             ContextReader(most_queries=5).read(payload)
+
+
+def test_a_number_that_is_none_is_refused_though_the_same_payload_with_null_was_read() -> None:
+    reader = ContextReader(most_queries=5)
+    for value in (None, float("nan"), float("inf")):
+        payload = {"queries": [{"columns": ["a"], "filters": [{"col": "a", "op": "==", "val": value}]}]}
+        if value is None:
+            assert reader.read(payload).context.queries[0].filters[0].val is None
+            continue
+        with pytest.raises(PayloadFormatError, match="NaN and infinity"):
+            reader.read(payload)
+
+
+def test_parameters_in_form_data_are_told_to_be_unread() -> None:
+    def notes(**query: object) -> tuple[str, ...]:
+        context = parse_query_context(
+            {"form_data": {"url_params": {"a": "1"}}, "queries": [{"columns": ["a"], **query}]}
+        )
+        return notes_of(context, context.queries[0])
+
+    assert notes() == notes(url_params={"a": "2"}) != ()
+    assert "queries[i].url_params" in notes()[0]
+    assert notes(url_params={"a": "1"}) == ()

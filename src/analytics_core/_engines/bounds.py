@@ -8,7 +8,7 @@ are, which keeps indexes usable.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from enum import StrEnum
@@ -129,21 +129,26 @@ class MomentComparison:
     """The comparisons of an engine that has timestamps; `moment` is its own, for encodings that must be decoded.
 
     `write` and `write_day` make the values for comparisons with naive timestamps and with dates, for drivers that would
-    not take a datetime or date as it is.
+    not take a datetime or date as it is. `tries_casts`: what cannot be cast is null, not an error.
     """
 
     moment: Moment
     zoned: Zoned = Zoned.AWARE
     write: Callable[[datetime], BindValue] = _itself
     write_day: Callable[[date], BindValue] = _itself
+    tries_casts: bool = False
 
     def bound(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         """Return `EngineSpec.time_bound`."""
-        return self._bounds()[time_format.encoding](column, time_format, moment)
+        return self._tried(self._bounds()[time_format.encoding](column, time_format, moment))
 
     def equal(self, column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
         """Return `EngineSpec.time_equal`."""
-        return self._equals()[time_format.encoding](column, time_format, moment)
+        return self._tried(self._equals()[time_format.encoding](column, time_format, moment))
+
+    def _tried(self, bound: TimeBound) -> TimeBound:
+        is_cast = self.tries_casts and type(bound.left) is exp.Cast
+        return replace(bound, left=exp.TryCast(**bound.left.args)) if is_cast else bound
 
     def _bounds(self) -> Mapping[TimeEncoding, Compare]:
         return {**self._both(epoch_bound), TimeEncoding.DATE: self._date_bound, TimeEncoding.TEXT: self._text_bound}

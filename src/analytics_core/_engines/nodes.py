@@ -101,6 +101,11 @@ def cast(node: exp.Expr, name: exp.DType, *parameters: int) -> exp.Expr:
     return exp.Cast(this=node, to=data_type(name, *parameters))
 
 
+def try_cast(node: exp.Expr, name: exp.DType) -> exp.Expr:
+    """Return `TRY_CAST(node AS type)`: null where a value is none of the type."""
+    return exp.TryCast(this=node, to=data_type(name))
+
+
 def interval(amount: exp.Expr, unit: str) -> exp.Interval:
     """Return `INTERVAL amount UNIT`; quoted amounts for PostgreSQL's family, plain ones for MySQL's."""
     return exp.Interval(this=amount, unit=exp.Var(this=unit))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics_core._compile.plan import QueryPlan
@@ -65,7 +65,15 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
 
 def notes_of(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
     """Return what a caller should know about keys of the payload that nobody reads."""
-    return _unread(unread_names(context, query))
+    return (*_unread(unread_names(context, query)), *_parameters_elsewhere(context, query))
+
+
+def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
+    form = context.form_data if isinstance(context.form_data, Mapping) else {}
+    given = form.get("url_params")
+    if not given or given == query.url_params:
+        return ()
+    return ("url_params of form_data are not read; templates read those of the query: queries[i].url_params",)
 
 
 def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:

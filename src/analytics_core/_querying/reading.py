@@ -11,7 +11,7 @@ from analytics_core._memo import Memo
 from analytics_core._querying.unread_keys import unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
-from analytics_core.models.parsing import parse_query_context
+from analytics_core.models.parsing import check_text, parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 Payload = Mapping[str, Any] | str | bytes | ChartDataQueryContext
@@ -61,11 +61,15 @@ class ContextReader:
         encoded = _encoded(payload)
         if encoded is None:
             return ReadContext(context=self._checked(parse_query_context(payload), strict=strict), digest=None)
+        is_plain = _is_plain(payload, encoded)
+        if not is_plain and isinstance(payload, Mapping):
+            check_text(payload, shape=_SHAPE)  # before the look-up: NaN is encoded as null is
+            is_plain = True
         digest = hashlib.blake2b(encoded, digest_size=32).digest()
         known = self._known.get((digest, strict))
         if known is not None:
             return known
-        context = parse_query_context(payload, text_is_checked=_is_plain(payload, encoded))
+        context = parse_query_context(payload, text_is_checked=is_plain)
         read = ReadContext(context=self._checked(context, strict=strict), digest=digest)
         self._known.put((digest, strict), read)
         return read

@@ -37,13 +37,13 @@ from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
 from analytics_core._querying.shared_runs import SharedRuns
-from analytics_core._querying.stored_moments import with_moments
+from analytics_core._querying.stored_moments import naming_formats, with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
 from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
-from analytics_core.errors import AnalyticsError, PayloadSchemaError, Problem
+from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
@@ -379,9 +379,12 @@ class QueryRunner:
             max_bytes=self._settings.max_result_bytes,
             timeout_s=self._settings.statement_timeout_s,
         )
-        executed = self._gate.run(
-            ready.admission, prepared.statement, limits=limits, cancel=call.cancel, budget=call.budget
-        )
+        try:
+            executed = self._gate.run(
+                ready.admission, prepared.statement, limits=limits, cancel=call.cancel, budget=call.budget
+            )
+        except DatabaseError as error:
+            raise naming_formats(error, prepared.plan) from None
         frame, notes = with_moments(executed.frame, prepared.plan)
         return replace(executed, frame=frame, notes=(*executed.notes, *notes))
 

@@ -5,28 +5,52 @@ It is done on what was fetched: a value that is no moment spoils its cell alone,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from types import MappingProxyType
 from typing import Any, Final
 
-from analytics_core._compile.plan import QueryPlan, StoredMoment
+from analytics_core._compile.plan import BucketExpr, ColumnExpr, QueryPlan, StoredMoment
+from analytics_core._engines.error_patterns.parts import BAD_TIME, BAD_VALUE
 from analytics_core._engines.formats import parse_format
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.errors import DatabaseError, UnsupportedByEngineError
 
 Read = Callable[[Any], datetime]
 """A stored value -> the moment it means; raises one of `_MISFITS` when it means none."""
 
+_FORMATS: Final = {TimeEncoding.EPOCH_S: "epoch_s", TimeEncoding.EPOCH_MS: "epoch_ms"}
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive moments are UTC
 _MISFITS: Final = (ValueError, TypeError, ArithmeticError)
 _MICROSECONDS: Final[Mapping[TimeEncoding, int]] = MappingProxyType(
     {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
 )
+
+
+def naming_formats(error: DatabaseError, plan: QueryPlan) -> DatabaseError:
+    """Return the error of a value that is no moment with the columns that the statement reads by a format named.
+
+    Other errors are returned as they are.
+    """
+    found = sorted(set(_read_by_format(plan)))
+    if not found or error.message not in {BAD_VALUE, BAD_TIME}:
+        return error
+    listed = ", ".join(f"{name!r} by {by}" for name, by in found)
+    message = f"{error.message}; it reads moments from {listed}: values that are none must be null"
+    return DatabaseError(message, error_type=error.error_type, engine=error.engine, extra=error.extra)
+
+
+def _read_by_format(plan: QueryPlan) -> Iterator[tuple[str, str]]:
+    """Yield the columns whose texts or numbers a statement turns into moments, and by which format."""
+    compared = (getattr(clause.predicate, "left", None) for clause in plan.where)
+    for expr in (*(output.expr for output in plan.outputs if output.stored is None), *compared):
+        source = expr.source if isinstance(expr, BucketExpr) else expr
+        if isinstance(source, ColumnExpr) and source.time is not None and not source.time.is_native:
+            yield source.name, source.time.strftime or _FORMATS.get(source.time.encoding, "ISO 8601")
 
 
 def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]:

@@ -157,7 +157,11 @@ DUCKDB = patterns(
         OVERFLOW,
     ),
     (r"^conversion error: \w+ field value out of range", _E.GENERIC_DB_ENGINE_ERROR, BAD_TIME),
-    (r"^(conversion|mismatch type) error", _E.GENERIC_DB_ENGINE_ERROR, BAD_VALUE),
+    (
+        r"^(conversion|mismatch type) error|^invalid input error: could not parse string",
+        _E.GENERIC_DB_ENGINE_ERROR,
+        BAD_VALUE,
+    ),
     (r"^out of memory error", _E.GENERIC_DB_ENGINE_ERROR, NO_MEMORY),
     (r"^\w[\w ]* error: division by zero!?$", _E.GENERIC_DB_ENGINE_ERROR, ZERO),
     (r"^interrupt error", _E.GENERIC_DB_ENGINE_ERROR, KILLED),

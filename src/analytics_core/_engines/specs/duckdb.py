@@ -29,14 +29,14 @@ def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     written = written_format(time_format).source
     text = written_text(column, time_format, Type.TEXT)
-    return nodes.call("STRPTIME", text, nodes.text(written))
+    return nodes.call("TRY_STRPTIME", text, nodes.text(written))
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Count in microseconds; MAKE_TIMESTAMP takes whole numbers only, so fractions are cut downwards."""
     factor = 1_000_000 if time_format.encoding is TimeEncoding.EPOCH_S else 1_000
     kind = time_format.value_kind
-    whole = nodes.cast(column, Type.BIGINT) if kind is ValueKind.TEXT else column
+    whole = nodes.try_cast(column, Type.BIGINT) if kind is ValueKind.TEXT else column
     micros = nodes.times(whole, nodes.number(factor))
     if kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         micros = nodes.cast(nodes.call("FLOOR", micros), Type.BIGINT)
@@ -48,7 +48,7 @@ _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = Ma
         TimeEncoding.TIMESTAMP: lambda column, _format: column,
         TimeEncoding.DATE: lambda column, _format: nodes.cast(column, Type.TIMESTAMP),
         TimeEncoding.TIMESTAMPTZ: lambda column, _format: nodes.utc(column),
-        TimeEncoding.ISO_TEXT: lambda column, _format: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
+        TimeEncoding.ISO_TEXT: lambda column, _format: nodes.utc(nodes.try_cast(column, Type.TIMESTAMPTZ)),
         TimeEncoding.TEXT: _written_moment,
         TimeEncoding.EPOCH_S: _epoch_moment,
         TimeEncoding.EPOCH_MS: _epoch_moment,
@@ -92,7 +92,7 @@ def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
 
 
 _bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
-_COMPARISON = MomentComparison(moment=_moment)
+_COMPARISON = MomentComparison(moment=_moment, tries_casts=True)
 _LITERALS = LiteralStyle(
     dialect="duckdb", timestamp_tz="TIMESTAMPTZ {}", binary="'{}'::BLOB", byte_prefix="\\x", members="[{}]"
 )
