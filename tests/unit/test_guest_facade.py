@@ -171,9 +171,9 @@ def test_base_rules_bind_guests_and_rules_of_their_roles_do_too(world: GuestWorl
         world.admin.row_level_security.delete(rule.id)
 
 
-@pytest.mark.parametrize("clause", ["city = {{ current_user_attribute('layoffs') }}", "gone = 1"])
+@pytest.mark.parametrize("clause", ["city = {{ current_user_attribute('layoffs') }}", "day = '1'"])
 def test_a_rule_that_stops_a_guest_is_told_by_its_number_and_not_by_its_name(tmp_path: Path, clause: str) -> None:
-    names = ("id", "tenant", "city", "amount", "day", "gone")
+    names = ("id", "tenant", "city", "amount", "day")
     columns = [{"column_name": name, "type": "VARCHAR(20)"} for name in names]
     rule = {"name": "hide the layoffs", "filter_type": "Base", "roles": [1], "tables": [1], "clause": clause}
     with guest_world(f"sqlite:///{tmp_path}/shop.db") as own:
