@@ -171,7 +171,7 @@ def test_samples_of_a_payload_with_an_order_are_in_some_order(core: Any) -> None
 
 def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any]) -> None:
     core = make_table("CREATE TABLE t (id INTEGER, x TEXT)")
-    assert _shown(core).endswith('ORDER BY "t"."x" COLLATE BINARY ASC NULLS LAST LIMIT 3')
+    assert _shown(core).endswith('ORDER BY "t"."x" ASC NULLS LAST LIMIT 3')
     make_table("DROP TABLE t; CREATE TABLE t (x TEXT, id INTEGER PRIMARY KEY)")
     core.datasets.refresh(1)
     assert _shown(core).endswith('ORDER BY "t"."id" ASC LIMIT 3')
@@ -181,11 +181,11 @@ def test_a_refresh_finds_a_key_that_came_later(make_table: Callable[[str], Any])
     ("definition", "order"),
     [
         ("id INTEGER PRIMARY KEY, x TEXT", '"t"."id" ASC'),
-        ("id TEXT PRIMARY KEY, x TEXT", '"t"."x" COLLATE BINARY ASC NULLS LAST'),  # holds any number of NULLs
-        ("id TEXT PRIMARY KEY NOT NULL, x TEXT", '"t"."id" COLLATE BINARY ASC'),
-        ("id TEXT PRIMARY KEY, x TEXT) WITHOUT ROWID; --", '"t"."id" COLLATE BINARY ASC'),
-        ("id INTEGER, x TEXT, PRIMARY KEY (x, id)", '"t"."x" COLLATE BINARY ASC NULLS LAST'),
-        ("id INTEGER NOT NULL, x TEXT NOT NULL, PRIMARY KEY (x, id)", '"t"."x" COLLATE BINARY ASC, "t"."id" ASC'),
+        ("id TEXT PRIMARY KEY, x TEXT", '"t"."x" ASC NULLS LAST'),  # holds any number of NULLs
+        ("id TEXT PRIMARY KEY NOT NULL, x TEXT", '"t"."id" ASC'),
+        ("id TEXT PRIMARY KEY, x TEXT) WITHOUT ROWID; --", '"t"."id" ASC'),
+        ("id INTEGER, x TEXT, PRIMARY KEY (x, id)", '"t"."x" ASC NULLS LAST'),
+        ("id INTEGER NOT NULL, x TEXT NOT NULL, PRIMARY KEY (x, id)", '"t"."x" ASC, "t"."id" ASC'),
     ],
 )
 def test_a_key_of_sqlite_that_may_hold_nulls_is_none(

@@ -98,6 +98,20 @@ def test_bounds_part_the_moments(asked: Any) -> None:
     assert ids(asked(ranged)) == day
 
 
+def test_extremes_are_those_of_the_moments(asked: Any) -> None:
+    def extreme(aggregate: str) -> dict[str, Any]:
+        column = {"column_name": "ts"}
+        return {"expressionType": "SIMPLE", "column": column, "aggregate": aggregate, "label": aggregate}
+
+    for size in (2, 3, 5, len(TEXTS)):
+        for start in range(0, len(TEXTS), size):
+            some = list(range(len(TEXTS)))[start : start + size]
+            among = [{"col": "id", "op": "IN", "val": some}]
+            found = asked({"metrics": [extreme("MIN"), extreme("MAX")], "filters": among})
+            few = [MOMENTS[place] for place in some]
+            assert found == [{"MIN": milliseconds(min(few)), "MAX": milliseconds(max(few))}]
+
+
 @pytest.mark.parametrize(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
 def test_buckets_are_those_of_the_moments(asked: Any, grain: str, size: timedelta) -> None:
     axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts", "timeGrain": grain}

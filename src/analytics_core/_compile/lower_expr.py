@@ -135,7 +135,20 @@ def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
         case Aggregate.SUM:
             return low.spec.sum_(node, kind)
         case Aggregate.MIN | Aggregate.MAX:
-            return low.spec.extreme(node, kind, expr.aggregate is Aggregate.MAX)
+            return low.spec.extreme(node, _extreme_kind(expr.source, kind, low), expr.aggregate is Aggregate.MAX)
+
+
+def _extreme_kind(source: ColumnExpr | FragmentExpr | BucketExpr, kind: ValueKind, low: Lowering) -> ValueKind:
+    """Return a kind of moments where texts must be read to tell which is first; UNKNOWN where they sort as they are."""
+    if isinstance(source, BucketExpr):
+        return ValueKind.UNKNOWN
+    if source.time is None or not low.spec.compares_moments_as_text:
+        return kind
+    if source.time.encoding is TimeEncoding.ISO_TEXT:
+        return ValueKind.TIMESTAMP
+    if source.kind.is_temporal:
+        return ValueKind.UNKNOWN if source.time.strftime else source.kind
+    return kind
 
 
 def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tuple[exp.Expr, ValueKind]:

@@ -18,7 +18,7 @@ from analytics_core._bounded_calls import BoundedCalls
 CONNECT_TIMEOUT_S: Final = 10
 """What connecting may take, when the host says nothing else."""
 
-_IDLE_ANSWER_S: Final = 1.5
+_IDLE_ANSWER_S: Final = 1.0
 """A pooled connection that takes longer to answer is replaced."""
 
 LOGGING_NAME: Final = "analytics_core.database"
