@@ -6,6 +6,7 @@ import json
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,15 @@ def test_a_query_that_is_interrupted_is_no_failed_answer(tmp_path: Path, engine:
     assert run("query", tmp_path, engine, ROUNDS) == {"interrupts": ROUNDS, "other": 0, "failed": 0}
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Let SIGINT interrupt this process, also where a shell started it in the background."""
+    former = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, former)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupt_inside_of_a_block_comes_at_its_end() -> None:
     reached = []
 

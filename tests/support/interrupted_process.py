@@ -145,6 +145,7 @@ FILTERS = [{"col": "country", "op": "ILIKE", "val": "%a%"}]  # on SQLite this ca
 
 
 if __name__ == "__main__":
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start background processes that ignore it
     kind, where, named, times = sys.argv[1:5]
     print(
         json.dumps({"write": writes, "query": queries, "everywhere": everywhere}[kind](Path(where), named, int(times)))
