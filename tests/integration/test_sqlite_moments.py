@@ -25,6 +25,11 @@ TEXTS = [
 ]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
+EXTREMES = [
+    {"expressionType": "SIMPLE", "column": {"column_name": "ts"}, "aggregate": aggregate, "label": aggregate}
+    for aggregate in ("MIN", "MAX")
+]
+
 
 def meant(text: str) -> datetime:
     moment = datetime.fromisoformat(text)
@@ -99,17 +104,29 @@ def test_bounds_part_the_moments(asked: Any) -> None:
 
 
 def test_extremes_are_those_of_the_moments(asked: Any) -> None:
-    def extreme(aggregate: str) -> dict[str, Any]:
-        column = {"column_name": "ts"}
-        return {"expressionType": "SIMPLE", "column": column, "aggregate": aggregate, "label": aggregate}
-
     for size in (2, 3, 5, len(TEXTS)):
         for start in range(0, len(TEXTS), size):
             some = list(range(len(TEXTS)))[start : start + size]
             among = [{"col": "id", "op": "IN", "val": some}]
-            found = asked({"metrics": [extreme("MIN"), extreme("MAX")], "filters": among})
+            found = asked({"metrics": EXTREMES, "filters": among})
             few = [MOMENTS[place] for place in some]
             assert found == [{"MIN": milliseconds(min(few)), "MAX": milliseconds(max(few))}]
+
+
+def test_rows_and_groups_are_ordered_by_the_moments_with_their_fractions(
+    asked: Any, request: pytest.FixtureRequest
+) -> None:
+    if request.node.callspec.params["asked"] != "TEXT":  # columns that are declared as moments: by their texts
+        return
+    for ascending in (True, False):
+        order = {"orderby": [["ts", ascending]]}
+        expected = sorted(map(milliseconds, MOMENTS), reverse=not ascending)
+        rows = asked({"columns": ["id", "ts"], **order})
+        assert [MOMENTS[row["id"]] for row in rows] == sorted(MOMENTS, reverse=not ascending)
+        first = asked({"columns": ["ts"], **order, "row_limit": 1})
+        assert [row["ts"] for row in first] == expected[:1]
+        groups = asked({"columns": ["ts"], "metrics": ["count"], **order})
+        assert [row["ts"] for row in groups] == sorted((row["ts"] for row in groups), reverse=not ascending)
 
 
 @pytest.mark.parametrize(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
@@ -215,3 +232,21 @@ def test_texts_of_a_format_that_the_dataset_says_are_compared_as_they_are(
         buckets = {row["ts"]: row["count"] for row in ask({"columns": [axis], "metrics": ["count"]}).data}
         hours = [milliseconds(m.replace(minute=0, second=0, microsecond=0, tzinfo=UTC)) for m in moments]
         assert buckets == {hour: hours.count(hour) for hour in hours}
+
+
+@pytest.mark.parametrize("declared", ["TIMESTAMP", "DATE"])
+def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_path: Path, declared: str) -> None:
+    texts = ["2024-01-01T10:00:00+00:00", "2024-01-01T12:00:00+05:00", "2024-01-01T09:00:00-02:00"]
+    with closing(sqlite3.connect(tmp_path / "zoned.db")) as raw, raw:
+        raw.execute(f"CREATE TABLE t (ts {declared})")
+        raw.executemany("INSERT INTO t VALUES (?)", [(text,) for text in texts])
+    with analytics_core.connect(f"sqlite:///{tmp_path / 'zoned.db'}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        said = {"column_name": "ts", "python_date_format": "%Y-%m-%dT%H:%M:%S%z", "is_dttm": True}
+        core.datasets.set_column(made.id, said)
+        for hours in (0, 3):
+            core.datasets.update(made.id, {"offset": hours})
+            payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [{"metrics": EXTREMES}]}
+            found = core.charts.data(payload).raise_for_error().results[0].data
+            moments = [milliseconds(meant(text) + timedelta(hours=hours)) for text in texts]
+            assert found == [{"MIN": min(moments), "MAX": max(moments)}]

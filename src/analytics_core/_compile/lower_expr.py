@@ -114,7 +114,8 @@ def _sorted_kind(expr: ColumnExpr | FragmentExpr) -> ValueKind:
 
 def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:
     """Return the moment of a temporal expression, moved by the dataset's offset and cut to its bucket."""
-    node = low.spec.moment(raw(expr.source, low), expr.source.time or _PLAIN_TIMESTAMP)
+    read = low.spec.moment if expr.grain else low.spec.sorted_moment or low.spec.moment
+    node = read(raw(expr.source, low), expr.source.time or _PLAIN_TIMESTAMP)
     if expr.hours:
         node = low.spec.shift(node, expr.hours)
     return low.spec.bucket(node, expr.grain) if expr.grain else node
@@ -135,20 +136,7 @@ def aggregate(expr: AggregateExpr, low: Lowering) -> exp.Expr:
         case Aggregate.SUM:
             return low.spec.sum_(node, kind)
         case Aggregate.MIN | Aggregate.MAX:
-            return low.spec.extreme(node, _extreme_kind(expr.source, kind, low), expr.aggregate is Aggregate.MAX)
-
-
-def _extreme_kind(source: ColumnExpr | FragmentExpr | BucketExpr, kind: ValueKind, low: Lowering) -> ValueKind:
-    """Return a kind of moments where texts must be read to tell which is first; UNKNOWN where they sort as they are."""
-    if isinstance(source, BucketExpr):
-        return ValueKind.UNKNOWN
-    if source.time is None or not low.spec.compares_moments_as_text:
-        return kind
-    if source.time.encoding is TimeEncoding.ISO_TEXT:
-        return ValueKind.TIMESTAMP
-    if source.kind.is_temporal:
-        return ValueKind.UNKNOWN if source.time.strftime else source.kind
-    return kind
+            return low.spec.extreme(node, kind, expr.aggregate is Aggregate.MAX)
 
 
 def _source(source: ColumnExpr | FragmentExpr | BucketExpr, low: Lowering) -> tuple[exp.Expr, ValueKind]:

@@ -17,10 +17,10 @@ from analytics_core._compile.plan import (
     OriginKind,
     Output,
     OutputRole,
-    StoredMoment,
 )
 from analytics_core._compile.scope import Scope
-from analytics_core._engines.types import TimeEncoding, ValueKind
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError, FragmentError, UnknownMetricError
 from analytics_core.models.enums import Aggregate, ExpressionType
 from analytics_core.models.query import AdhocMetric
@@ -82,18 +82,19 @@ def _extreme_moment(
     scope: Scope, aggregate: Aggregate, source: ColumnExpr | FragmentExpr, *, label: str, origin: Origin
 ) -> Output:
     """Return the first or last moment of a column: of what is stored, where that sorts as the moments do."""
+    is_read = source.time is not None and not _sorts_as_stored(source.time, scope.view.spec)
+    operand = BucketExpr(source, None) if is_read else source
+    if is_read and not source.kind.is_temporal:
+        source = replace(source, kind=ValueKind.TIMESTAMP, time=TimeFormat(encoding=TimeEncoding.TIMESTAMP))
     stored = stored_moment(scope, source)
-    if stored is not None and not (stored.time.sorts_as_time or _is_read_by_extreme(scope, stored)):
-        moment = BucketExpr(source, None, stored.hours)
-        return _metric_output(AggregateExpr(aggregate, moment), label=label, kind=ValueKind.TIMESTAMP, origin=origin)
     kind = source.kind if stored is None else stored.shown_kind
-    output = _metric_output(AggregateExpr(aggregate, source), label=label, kind=kind, origin=origin)
+    output = _metric_output(AggregateExpr(aggregate, operand), label=label, kind=kind, origin=origin)
     return replace(output, stored=stored)
 
 
-def _is_read_by_extreme(scope: Scope, stored: StoredMoment) -> bool:
-    """Tell whether MIN and MAX of the engine read these texts themselves, and leave fractions of seconds."""
-    return scope.view.spec.compares_moments_as_text and stored.time.encoding is TimeEncoding.ISO_TEXT
+def _sorts_as_stored(time: TimeFormat, spec: EngineSpec) -> bool:
+    node = exp.Null()
+    return time.sorts_as_time if spec.sorted_moment is None else spec.sorted_moment(node, time) is node
 
 
 def _metric_output(expr: AggregateExpr | FragmentExpr, *, label: str, kind: ValueKind, origin: Origin) -> Output:

@@ -95,6 +95,8 @@ def _is_safe(expr: PlanExpr) -> bool:
         case AggregateExpr(source=ColumnExpr(kind=kind), aggregate=aggregate):
             sums = aggregate in (Aggregate.SUM, Aggregate.AVG)
             return not sums or kind.is_numeric or kind is ValueKind.BOOLEAN
+        case AggregateExpr(source=BucketExpr() as moments):
+            return _is_safe(moments)
         case FragmentExpr(tree=tree):
             return is_plain_metric(tree)
     return False
@@ -105,8 +107,8 @@ def _names(expr: PlanExpr) -> set[str]:
     match expr:
         case ColumnExpr(name=name) | BucketExpr(source=ColumnExpr(name=name)):
             return {name}
-        case AggregateExpr(source=ColumnExpr(name=name)):
-            return {name}
+        case AggregateExpr(source=ColumnExpr() | BucketExpr() as source):
+            return _names(source)
         case FragmentExpr(tree=tree) if tree is not None:
             return {column.name for column in tree.find_all(exp.Column)}
     return set()

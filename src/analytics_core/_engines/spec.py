@@ -122,6 +122,8 @@ class EngineSpec:
         moment: column node + its `TimeFormat` -> node of a naive UTC moment (step 1 of SQL_TRAPS.md 3).
         bucket: moment node + grain -> node of the bucket's label (step 2); every grain on every engine.
         shift: moment node + whole hours -> node of the moved moment.
+        sorted_moment: (column node, `TimeFormat`) -> what sorts as its moments do, with the fractions that `moment`
+            cuts; the node itself where what is stored does. None: the format tells, and `moment` cuts nothing.
         time_bound: column node + format + naive UTC moment -> `TimeBound`; correct for `>=` and `<`
             (a bound inside the column's resolution is rounded up).
         time_equal: like `time_bound`, for `=` and IN; None as value when no stored value can equal the moment.
@@ -229,4 +231,5 @@ class EngineSpec:
     casts_columns: bool = True
     as_declared: Callable[[exp.Expr, str], exp.Expr | None] = _cannot_be_told
     compares_moments_as_text: bool = False
+    sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None

@@ -20,7 +20,7 @@ from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.patterns import glob
 from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
-from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift, text_in_utc
+from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift, sqlite_sorted_moment
 from analytics_core._engines.types import ValueKind
 
 UNICODE_LOWER = "AC_LOWER"
@@ -68,13 +68,6 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
     return exp.In(this=nodes.operand(left), query=exp.Subquery(this=members))
 
 
-def _extreme(node: exp.Expr, kind: ValueKind, is_max: bool) -> exp.Expr:
-    """Return MIN and MAX; moments by what they mean, since any text of them may hold an offset."""
-    is_moment = kind in (ValueKind.DATE, ValueKind.TIMESTAMP, ValueKind.TIMESTAMPTZ)
-    return _extreme_by_code_point(text_in_utc(node, blank=True) if is_moment else node, kind, is_max)
-
-
-_extreme_by_code_point = operators.extreme_by(_by_code_point)
 _in_members = operators.in_list_of()
 _LITERALS = LiteralStyle(dialect="sqlite", day="{}", timestamp="{}", timestamp_tz="{}")
 
@@ -99,7 +92,7 @@ def sqlite_spec() -> EngineSpec:
         as_text=operators.cast_to(nodes.Type.TEXT),
         average=operators.average_of_cast(),
         sum_=operators.sum_,
-        extreme=_extreme,
+        extreme=operators.extreme_by(_by_code_point),
         count_distinct=operators.count_distinct_by(_by_code_point),
         is_true=operators.is_true,
         in_list=_in_list,
@@ -117,4 +110,5 @@ def sqlite_spec() -> EngineSpec:
         denied_functions=DENIED_FUNCTIONS["sqlite"],
         allowed_functions=ALLOWED_FUNCTIONS["sqlite"],
         compares_moments_as_text=True,
+        sorted_moment=sqlite_sorted_moment,
     )

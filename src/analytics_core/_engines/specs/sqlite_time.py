@@ -43,6 +43,13 @@ def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=second)
 
 
+def sqlite_sorted_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return `EngineSpec.sorted_moment`: any text may hold an offset, unless the dataset says a format without."""
+    if time_format.is_native or time_format.encoding is TimeEncoding.ISO_TEXT:
+        return column if time_format.strftime in PLAIN_ISO else text_in_utc(column, blank=True)
+    return column if time_format.sorts_as_time else sqlite_moment(column, time_format)
+
+
 def text_in_utc(column: exp.Expr, *, blank: bool) -> exp.Expr:
     """Return the text of a moment in UTC with its fraction; `blank`: with a blank for a `T`, and without `Z`."""
     fraction = part(column.copy(), 20, nodes.minus(nodes.call("LENGTH", column.copy()), nodes.number(25)))
