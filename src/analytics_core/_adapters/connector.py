@@ -47,6 +47,11 @@ class _Opened:
     request: OpenRequest
     file_id: tuple[int, int] | None
 
+    @property
+    def is_in_use(self) -> bool:
+        """Whether a connection is lent."""
+        return self.engine.pool.checkedout() > 0  # type: ignore[attr-defined, no-any-return]  # a QueuePool
+
 
 class SqlAlchemyConnector:
     """Reaches users' databases; any thread may use it.
@@ -113,9 +118,9 @@ class SqlAlchemyConnector:
         with self._lock:
             on_files = [opened for opened in self._opened.values() if opened.request.file is not None]
             for opened in on_files:
-                is_idle = opened.engine.pool.checkedout() == 0  # type: ignore[attr-defined]  # a QueuePool
+                was_in_use = opened.is_in_use
                 opened.engine.dispose()
-                if is_idle:
+                if not was_in_use:
                     opened.session.release(opened.request)
 
     def after_fork(self) -> None:
@@ -141,15 +146,12 @@ class SqlAlchemyConnector:
     def _drop_replaced(self, opened: _Opened) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
 
-        While a statement runs on it only idle connections go, since DuckDB opens a file once per process.
+        A statement that runs on it goes on; where a process opens a file once, the file is left open until then.
         """
         if _file_id(opened.request) == opened.file_id:
             return
         on_it = {key: held for key, held in self._opened.items() if held.request.file == opened.request.file}
-        if any(held.engine.pool.checkedout() for held in on_it.values()):  # type: ignore[attr-defined]  # a QueuePool
-            for held in on_it.values():
-                held.engine.dispose()
-        else:
+        if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
             self._drop(list(on_it), release=True)
 
     def _make(self, database: Database, identity: str | None) -> _Opened:

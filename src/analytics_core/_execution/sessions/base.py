@@ -84,9 +84,11 @@ class RunRequest:
 class Session:
     """How the connections of an engine are opened, walled, timed and interrupted; this one suits most DBAPI drivers.
 
-    Without a server-side time limit of its own, the statement is cancelled from a timer thread.
+    Without a server-side time limit of its own, the statement is cancelled from a timer thread. With `opens_files_once`
+    a process reads the file that it opened first until all connections to it are closed.
     """
 
+    opens_files_once: ClassVar[bool] = False
     repeat_s: ClassVar[float] = 0.25
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:

@@ -76,6 +76,8 @@ class PooledCursor(ConnectionWrapper):
 class DuckdbSession(Session):
     """DuckDB through `duckdb_sqlalchemy`; the roots of one connector, by file or by name in memory."""
 
+    opens_files_once = True
+
     def __init__(self) -> None:
         self._lock = forkable_lock()
         self._roots: dict[str, duckdb.DuckDBPyConnection] = {}
