@@ -20,6 +20,7 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -47,6 +48,7 @@ class Runtime:
     registry: EngineRegistry
     policy: Policy
     people: UserDirectory
+    known_users: Fresh[int, User | None]
     actors: Fresh[Hashable, Actor]
     guests: Guests
     probes: Probes

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from tests.support.doors import NAMESPACES, anything
 from tests.support.guests import guest_world, later
+from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -121,6 +122,15 @@ def test_a_user_whom_the_host_vouches_for_acts_while_the_directory_has_them_acti
     with pytest.raises(ActorRequiredError):
         kept.data(COUNT)
     assert stranger.data(COUNT).results[0].data == [{"count": 2}]  # whom the directory never knew
+
+
+@pytest.mark.parametrize("changed", [{}, {"attributes": (("tenant", "7"),)}, {"id": 900, "username": "stranger"}])
+def test_a_user_who_acts_again_and_again_is_looked_up_once(shop: SmallCore, changed: dict[str, Any]) -> None:
+    user = replace(admin_named_bob(shop)._actor().user, **changed)
+    assert shop.core.as_user(user)._actor().user == user
+    with statements_of(shop.core) as seen:
+        shop.core.as_user(user)
+    assert seen == []
 
 
 def test_an_iterator_that_goes_on_asks_again_at_each_step(shop: SmallCore) -> None:

@@ -106,6 +106,7 @@ def build_runtime(parts: Parts) -> Runtime:
         stored_fragments=StoredFragments(planning, templates),
         people=parts.people,
         guests=Guests(store, clock, settings),
+        known_users=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
         queries=queries,
