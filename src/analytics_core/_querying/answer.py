@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, overload
+from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_texts import short_repr
@@ -45,6 +45,20 @@ _SHORT_KEYS: Final[Mapping[ResultType, tuple[str, ...]]] = {
     ResultType.TIMEGRAINS: ("data",),
 }
 """The keys of the result types that show less than everything."""
+
+_OF_EACH_RESULT: Final = frozenset({"pandas", "polars", "arrow", "rows", "data", "frame", "notes", "limits", "query"})
+_OF_THE_ANSWER: Final = frozenset({"to_csv", "to_xlsx", "to_json"})
+_SHOWN_NAMES: Final = 8
+
+
+def _refuse_attribute(owner: object, name: str) -> NoReturn:
+    """Say which of an answer and its results has what the other was asked for (their `__getattr__`)."""
+    hint = ""
+    if name in _OF_EACH_RESULT:
+        hint = f"; each of its results has: results[0].{name}"
+    elif name in _OF_THE_ANSWER:
+        hint = f"; the answer that it is a part of has: answer.{name}()"
+    raise AttributeError(f"{type(owner).__name__!r} has no attribute {name!r}{hint}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,11 +129,7 @@ class QueryResult:
         return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {', '.join(names)}{notes}>"
 
     if not TYPE_CHECKING:  # for the checker there are no further attributes
-
-        def __getattr__(self, name: str) -> Any:
-            if name in _OF_THE_ANSWER:
-                raise AttributeError(f"a result has no {name!r}, the answer that it is a part of has: answer.{name}()")
-            raise AttributeError(f"'QueryResult' has no attribute {name!r}")
+        __getattr__ = _refuse_attribute
 
     @property
     def stacktrace(self) -> None:
@@ -268,11 +278,6 @@ def listed_result(result_type: ResultType, items: list[dict[str, Any]], **known:
     return QueryResult(result_type=result_type, colnames=names, rowcount=len(items), held=rows, **known)
 
 
-_OF_EACH_RESULT: Final = frozenset({"pandas", "polars", "arrow", "rows", "data", "frame", "notes", "limits", "query"})
-_OF_THE_ANSWER: Final = frozenset({"to_csv", "to_xlsx", "to_json"})
-_SHOWN_NAMES: Final = 8
-
-
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ChartData:
     """The answer to a query context: one `QueryResult` for each of its queries, in their order."""
@@ -285,11 +290,7 @@ class ChartData:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
 
     if not TYPE_CHECKING:  # for the checker there are no further attributes
-
-        def __getattr__(self, name: str) -> Any:
-            if name in _OF_EACH_RESULT:
-                raise AttributeError(f"an answer has no {name!r}, each of its results has: results[0].{name}")
-            raise AttributeError(f"'ChartData' has no attribute {name!r}")
+        __getattr__ = _refuse_attribute
 
     @property
     def held_bytes(self) -> int:
