@@ -188,3 +188,17 @@ def test_what_was_stored_before_is_used_nowhere_without_a_word(stored_before: Sm
     answer = core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"]}]})
     with pytest.raises(errors.ConnectionUriError, match="extra names the key 'key' twice"):
         answer.raise_for_error()
+
+
+def test_a_stored_value_that_no_answer_may_have_is_a_typed_error(stored_before: SmallCore) -> None:
+    core = stored_before.core
+    with core._runtime.store.unit_of_work() as unit:
+        unit.charts.update(replace(unit.charts.get(1), params="{"), actor_id=1)
+        before = unit.datasets.get(1)
+        first, *others = before.columns
+        unit.datasets.update(replace(before, columns=(replace(first, id=0, uuid="none"), *others)), actor_id=1)
+    for ask in (lambda: core.charts.get(1), core.charts.list):
+        with pytest.raises(errors.StoredDataError, match=r"holds a value that Chart.* cannot have, in params; mend"):
+            ask()
+    with pytest.raises(errors.StoredDataError, match="in uuid; mend the record"):
+        core.datasets.get(1)

@@ -7,8 +7,11 @@ from functools import wraps
 from types import FunctionType
 from typing import Any, Self, TypeVar
 
+from pydantic import ValidationError
+
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core.errors import StoredDataError
 
 
 class Namespace:
@@ -55,9 +58,20 @@ def live(make: Callable[[], Part]) -> Part:
     return namespace
 
 
+def _unreadable(error: ValidationError) -> StoredDataError:
+    """Return the error of a stored record that breaks the shape of its answer: somebody else wrote into the store."""
+    fields = ", ".join(sorted({".".join(map(str, detail["loc"])) for detail in error.errors(include_input=False)}))
+    return StoredDataError(
+        f"the metadata store holds a value that {error.title} cannot have, in {fields}; mend the record"
+    )
+
+
 def _acting_now(method: FunctionType) -> Callable[..., Any]:
     @wraps(method)
     def call(self: Namespace, *args: Any, **options: Any) -> Any:
-        return method(self if self._is_call else self._anew(), *args, **options)
+        try:
+            return method(self if self._is_call else self._anew(), *args, **options)
+        except ValidationError as error:  # of an answer: what callers pass is read by `models.parsing`
+            raise _unreadable(error) from None
 
     return call
