@@ -94,6 +94,17 @@ def test_every_clause_has_its_origin(core: Any) -> None:
 SURPLUS = "engine: a row beyond the limit tells whether it cuts"
 
 
+def test_deprecated_fields_have_the_names_that_the_payload_gave_them(core: Any) -> None:
+    old = {"groupby": ["country"], "metrics": ["count"], "timeseries_limit": 2, "series_columns": ["country"]}
+    told = origins(core, old)
+    assert told["group by"] == ["payload: groupby[0]"]
+    assert told["series limit"] == ["payload: timeseries_limit"]
+    plain = {"columns": ["country"], "metrics": ["count"], "series_limit": 2, "series_columns": ["country"]}
+    assert ask(core, old).cache_key == ask(core, plain).cache_key
+    both = origins(core, {**old, "columns": ["country"]})
+    assert both["group by"] == ["payload: columns[0]"]
+
+
 def test_limits_of_settings_are_told_as_such(core: Any) -> None:
     assert origins(core, {"metrics": ["count"]})["limit"] == ["setting: default_row_limit", SURPLUS]
     assert origins(core, {"metrics": ["count"], "row_limit": 0})["limit"] == ["setting: max_row_limit", SURPLUS]

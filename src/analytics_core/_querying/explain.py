@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
 
 from analytics_core._compile.explanation import ExplainedClause, describe_range, explain_plan
-from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RejectedFilter, Statement
+from analytics_core._compile.plan import Origin, OriginKind, RejectedFilter
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._frames.pipeline import Step
+from analytics_core._querying.preparing import PreparedQuery
 from analytics_core.errors import AnalyticsError
+from analytics_core.models.query import ChartDataQueryObject
+
+_FIELD: Final = re.compile(rf"(?<=^{OriginKind.PAYLOAD}: )\w+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,9 +96,13 @@ class CacheFacts:
     timeout: str
 
 
+def _as_written(clause: ExplainedClause, query: ChartDataQueryObject) -> ExplainedClause:
+    """Return a clause with the field of the payload that it comes from by the name that the payload gave it."""
+    return replace(clause, origin=_FIELD.sub(lambda found: query.written(found[0]), clause.origin))
+
+
 def explained(
-    plan: QueryPlan,
-    statement: Statement,
+    prepared: PreparedQuery,
     spec: EngineSpec,
     *,
     cache: CacheFacts,
@@ -101,9 +110,13 @@ def explained(
     notes: tuple[str, ...],
     steps: Sequence[Step] = (),
 ) -> ExplainedQuery:
-    """Return the explanation of a planned query and its steps of post-processing."""
+    """Return the explanation of a prepared query and its steps of post-processing."""
+    plan, statement = prepared.plan, prepared.statement
     return ExplainedQuery(
-        clauses=(*explain_plan(plan, spec), *map(_explained_step, steps)),
+        clauses=(
+            *(_as_written(clause, prepared.query) for clause in explain_plan(plan, spec)),
+            *map(_explained_step, steps),
+        ),
         sql=statement.display_sql,
         bound_sql=statement.sql,
         parameters=statement.parameters,

@@ -405,15 +405,12 @@ class QueryRunner:
             timeout=str(ready.timeout),
         )
         offsets = {
-            comparison.text: explained(
-                prepared.plan, prepared.statement, ready.loaded.spec, cache=facts, offsets={}, notes=()
-            )
+            comparison.text: explained(prepared, ready.loaded.spec, cache=facts, offsets={}, notes=())
             for comparison, prepared in ready.shifted
         }
         notes = (*ready.notes, *notes_of_layers(asked.query))
         return explained(
-            ready.main.plan,
-            ready.main.statement,
+            ready.main,
             ready.loaded.spec,
             cache=facts,
             offsets=offsets,

@@ -12,17 +12,20 @@ _RENAMED = (
     ("timeseries_limit", "series_limit"),
     ("timeseries_limit_metric", "series_limit_metric"),
 )
+_ALIASED = frozenset({"granularity_orm"})
+"""Fields of which it is not known by which of their older names they were given."""
 _EMPTY: dict[str, Any] = {name: ChartDataQueryObject.model_fields[name].default for name, _ in _RENAMED}
 
 
 def modernise(query: ChartDataQueryObject) -> ChartDataQueryObject:
     """Return the query without deprecated fields; `where` and `having` are ANDed to those of `extras`."""
     moved = {new: getattr(query, old) for old, new in _RENAMED if getattr(query, old)}
+    given_as = {new: old for old, new in _RENAMED if new in moved and old not in _ALIASED and not getattr(query, new)}
     if moved:
         moved |= _EMPTY
     if query.where or query.having:
         moved |= {"extras": _with_clauses(query), "where": None, "having": None}
-    return query.model_copy(update=moved) if moved else query
+    return query.model_copy(update=moved).given_as(given_as) if moved else query
 
 
 def contradictions(query: ChartDataQueryObject) -> tuple[tuple[str, str], ...]:

@@ -7,9 +7,9 @@ the names of older clients are accepted (`time_grain_sqla`, `granularity_sqla`).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, BeforeValidator, Field
+from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
 
 from analytics_core.models.adhoc import AdhocColumn, AdhocMetric, AdhocMetricColumn, OrderKey, QueryColumn, QueryMetric
 from analytics_core.models.annotation_layer import AnnotationLayer
@@ -160,6 +160,16 @@ class ChartDataQueryObject(LenientShape):
     timeseries_limit: Count = 0
     timeseries_limit_metric: QueryMetric | None = None
     url_params: dict[str, str] | None = None
+    _given_as: Mapping[str, str] = PrivateAttr(default_factory=dict)
+
+    def given_as(self, names: Mapping[str, str]) -> Self:
+        """Return this very query with the names under which its payload gave the fields that were moved."""
+        self._given_as = names
+        return self
+
+    def written(self, name: str) -> str:
+        """Return the name under which the payload gave a field: its own, or the deprecated one (`groupby`)."""
+        return self._given_as.get(name, name)
 
 
 class ChartDataQueryContext(LenientShape):
