@@ -96,6 +96,15 @@ def test_samples_are_all_columns_of_some_rows_whatever_else_was_asked(core: Any)
         "set_by": "setting: samples_row_limit",
         "cut": True,
     }
+    assert result.notes == (
+        "time_range '1999-01-01 : 1999-02-01' does not bound samples; a TEMPORAL_RANGE filter does",
+    )
+    assert ask(core, {**query, "time_range": "No filter"}, result_type="samples").notes == ()
+
+
+def test_samples_are_bounded_by_a_filter(core: Any) -> None:
+    ranged = {"col": "order_date", "op": "TEMPORAL_RANGE", "val": "1999-01-01 : 1999-02-01"}
+    assert ask(core, {"filters": [ranged]}, result_type="samples").rowcount == 0
 
 
 def test_samples_keep_their_filters_and_a_limit_of_their_own(core: Any) -> None:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._querying.payloads import notes_of
+from analytics_core._querying.payloads import asked_queries, notes_of
 from analytics_core._querying.reading import ContextReader
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
@@ -149,7 +149,7 @@ def test_parameters_in_form_data_are_told_to_be_unread() -> None:
         context = parse_query_context(
             {"form_data": {"url_params": {"a": "1"}}, "queries": [{"columns": ["a"], **query}]}
         )
-        return notes_of(context, context.queries[0])
+        return notes_of(context, asked_queries(context)[0])
 
     assert notes() == notes(url_params={"a": "2"}) != ()
     assert "queries[i].url_params" in notes()[0]

@@ -414,3 +414,9 @@ def test_a_grain_of_a_filter_on_a_column_without_moments_is_told() -> None:
     assert made.unused == ("filters[0].grain P1D is not used: 'city' holds no moments",)
     timed = {"col": "ordered_at", "op": "==", "val": "2024-06-01", "grain": "P1D"}
     assert plan({"columns": ["city"], "filters": [timed]}).unused == ()
+
+
+def test_a_grain_of_a_range_is_told_to_be_unread() -> None:
+    ranged = {"col": "ordered_at", "op": "TEMPORAL_RANGE", "val": "2024-06-01 : 2024-06-03", "grain": "P1M"}
+    made = plan({"columns": ["city"], "filters": [ranged]})
+    assert made.unused == ("filters[0].grain P1M is not used: a TEMPORAL_RANGE filter bounds moments",)

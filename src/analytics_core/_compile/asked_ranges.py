@@ -64,7 +64,7 @@ def asked_ranges(
     their ranges, so that both bind. `own_name` gives the name of a column for a verbose one.
     """
     named = [(position, item, own_name(filter_name(item))) for position, item in filters]
-    own = query.time_range if _names_range(query.time_range) else None
+    own = query.time_range if names_range(query.time_range) else None
     axis, main, granularity = (own_name(name) if name else None for name in (axis, main, query.granularity))
     targets = _targets(named, granularity, axis=axis if is_time_axis or granularity else None, main=main)
     moving = axis if granularity and own is None and axis != granularity else None
@@ -87,18 +87,18 @@ def _targets(
     on_axis = names & {axis}
     if granularity:
         return on_axis | {granularity}
-    unranged = {name for _, item, name in filters if not _names_range(filter_text(item))}
+    unranged = {name for _, item, name in filters if not names_range(filter_text(item))}
     column = axis or main
     return on_axis | unranged or (frozenset({column}) if column else names)
 
 
 def _role(item: ChartDataFilter, replacement: str | None, *, is_moving: bool) -> RangeRole:
     text = filter_text(item)
-    if is_moving and _names_range(text):
+    if is_moving and names_range(text):
         return RangeRole.MOVED
     if replacement is None:
         return RangeRole.OWN
-    return RangeRole.REPLACED if _names_range(text) and _plain(text) != _plain(replacement) else RangeRole.SHARED
+    return RangeRole.REPLACED if names_range(text) and _plain(text) != _plain(replacement) else RangeRole.SHARED
 
 
 def _reported(query: ChartDataQueryObject, filters: Sequence[_NamedFilter], preferred: tuple[str | None, ...]) -> str:
@@ -130,7 +130,8 @@ def split_temporal(query: ChartDataQueryObject) -> tuple[list[NumberedFilter], l
     return temporal, [pair for pair in numbered if pair[1].op is not FilterOperator.TEMPORAL_RANGE]
 
 
-def _names_range(text: str | None) -> bool:
+def names_range(text: str | None) -> bool:
+    """Tell whether a range text bounds anything."""
     return _plain(text or "") not in _OPEN
 
 

@@ -30,7 +30,7 @@ class TimeBounds:
     """The range that a query asks for, the clauses that it adds, and the names of the filters that were applied.
 
     `counts_seconds`: at least one bound moves with every second. Without a clause the range bounds nothing. `unused`
-    tells filters that gave way to the query's own range, `notes` what else a caller should know of the ranges.
+    tells filters that gave way to the query's own range, and their grains; `notes` what else a caller should know.
     """
 
     range: TimeRange
@@ -70,7 +70,7 @@ def plan_time_bounds(
         clauses=tuple(clauses),
         applied=tuple(filter_name(item) for _, item, role in asked.filters if role is not RangeRole.REPLACED),
         counts_seconds=reported.needs_seconds or any(resolve(text).needs_seconds for text in texts),
-        unused=tuple(_replaced(asked, is_extra=False)),
+        unused=(*_replaced(asked, is_extra=False), *_grains(asked)),
         notes=(
             *_replaced(asked, is_extra=True),
             *_moved(query, asked),
@@ -113,6 +113,12 @@ def _replaced(asked: AskedRanges, *, is_extra: bool) -> Iterator[str]:
                 f"filters[{position}] on {filter_name(item)!r}: its range {filter_text(item)!r} gives way to "
                 f"time_range {asked.own!r}"
             )
+
+
+def _grains(asked: AskedRanges) -> Iterator[str]:
+    for position, item, _ in asked.filters:
+        if item.grain:
+            yield f"filters[{position}].grain {item.grain} is not used: a TEMPORAL_RANGE filter bounds moments"
 
 
 def _moved(query: ChartDataQueryObject, asked: AskedRanges) -> Iterator[str]:

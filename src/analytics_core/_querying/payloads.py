@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from analytics_core._compile.asked_ranges import names_range
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.unread_keys import unread_names
@@ -60,12 +61,13 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
             "time_offsets": (),
             **changes,
         }
-    )
+    ).given_as({})
 
 
-def notes_of(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
-    """Return what a caller should know about keys of the payload that nobody reads."""
-    return (*_unread(unread_names(context, query)), *_parameters_elsewhere(context, query))
+def notes_of(context: ChartDataQueryContext, asked: AskedQuery) -> tuple[str, ...]:
+    """Return what a caller should know about parts of the payload that nobody reads."""
+    query = asked.query
+    return (*_unread(unread_names(context, query)), *_parameters_elsewhere(context, query), *_range_of_samples(asked))
 
 
 def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
@@ -74,6 +76,13 @@ def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryO
     if not given or given == query.url_params:
         return ()
     return ("url_params of form_data are not read; templates read those of the query: queries[i].url_params",)
+
+
+def _range_of_samples(asked: AskedQuery) -> tuple[str, ...]:
+    query = asked.query
+    if asked.result_type is not ResultType.SAMPLES or not names_range(query.time_range):
+        return ()
+    return (f"time_range {query.time_range!r} does not bound samples; a TEMPORAL_RANGE filter does",)
 
 
 def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:

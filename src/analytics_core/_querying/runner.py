@@ -249,7 +249,7 @@ class QueryRunner:
             steps=steps,
             timeout=timeout,
             key=_key(where, plans, options=_options(context, asked, query, main)) if _keeps(asked, timeout) else None,
-            notes=(*notes_of(context, asked.query), *notes_of_steps(steps)),
+            notes=(*notes_of(context, asked), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(where.admission, tables),
         )
