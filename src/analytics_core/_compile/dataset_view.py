@@ -53,9 +53,7 @@ class DatasetView:
             length=_length(column.type),
             numbers=self.numbers.get(name),
             leads_index=bool(column.leads_index),
-            is_by_code_point=column.collation in self.spec.code_point_collations,
-            is_exact=self.spec.is_exact_collation(column.collation),
-            is_utf8=self.spec.is_utf8_collation(column.collation),
+            collation=self.spec.collation(column.collation),
             declared=column.type,
         )
 

@@ -14,7 +14,7 @@ from analytics_core._compile.plan import (
     OthersExpr,
     PlanExpr,
 )
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
 
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
@@ -86,30 +86,27 @@ def lower_key(expr: PlanExpr, low: Lowering) -> exp.Expr:
             return lower_expr(expr, low)
     node = raw(expr, low)
     is_date = expr.time is not None and expr.time.encoding is TimeEncoding.TEXT  # texts that differ mean other moments
-    is_told = _sorted_kind(expr) is ValueKind.TEXT and not (is_date or _is_exact(expr))
-    return _text_key(node, expr, low) if is_told else node
+    if _sorted_kind(expr) is not ValueKind.TEXT or is_date or _collation(expr) is Collation.EXACT:
+        return node
+    return low.spec.text_order(node) if _collation(expr) is Collation.UTF8 else low.spec.text_key(node)
 
 
 def lower_sorted(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return the sort key of an expression: text by code point, also where it is grouped as it is."""
     node = lower_expr(expr, low)
     column = expr.source if isinstance(expr, OthersExpr) else expr
-    is_told = isinstance(column, ColumnExpr) and _is_exact(column) and _sorted_kind(column) is ValueKind.TEXT
+    is_told = isinstance(column, ColumnExpr) and column.kind is ValueKind.TEXT and column.collation is Collation.EXACT
     return low.spec.text_key(node) if is_told else node
 
 
-def _text_key(node: exp.Expr, expr: PlanExpr, low: Lowering) -> exp.Expr:
-    is_utf8 = isinstance(expr, ColumnExpr) and expr.is_utf8
-    return low.spec.text_order(node) if is_utf8 else low.spec.text_key(node)
-
-
-def _is_exact(expr: ColumnExpr | FragmentExpr) -> bool:
-    return isinstance(expr, ColumnExpr) and expr.is_exact is True
+def _collation(expr: ColumnExpr | FragmentExpr) -> Collation:
+    return expr.collation if isinstance(expr, ColumnExpr) else Collation.UNKNOWN
 
 
 def _sorted_kind(expr: ColumnExpr | FragmentExpr) -> ValueKind:
     """Return the kind of an expression; UNKNOWN for text that the engine compares by code point without being told."""
-    return ValueKind.UNKNOWN if isinstance(expr, ColumnExpr) and expr.is_by_code_point else expr.kind
+    is_sorted = expr.kind is ValueKind.TEXT and _collation(expr) is Collation.CODE_POINT
+    return ValueKind.UNKNOWN if is_sorted else expr.kind
 
 
 def bucket(expr: BucketExpr, low: Lowering) -> exp.Expr:

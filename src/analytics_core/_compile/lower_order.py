@@ -22,7 +22,7 @@ from analytics_core._compile.plan import (
     QueryPlan,
     TableSource,
 )
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import Collation, ValueKind
 
 MOST_SPLIT_ROWS = 10_000
 """Rows up to the end of a page that are read in two parts and sorted again; beyond, an index saves less."""
@@ -69,7 +69,7 @@ def splits_nulls(plan: QueryPlan, low: Lowering, *, rows: int) -> bool:
     return (
         isinstance(key, ColumnExpr)
         and key.leads_index
-        and (key.kind is not ValueKind.TEXT or key.is_by_code_point)
+        and (key.kind is not ValueKind.TEXT or key.collation is Collation.CODE_POINT)
         and first.nullable
         and low.spec.nulls_first_by_default(first.descending)
         and rows + plan.limit.offset <= MOST_SPLIT_ROWS

@@ -30,7 +30,7 @@ from analytics_core._compile.plan import (
     Within,
 )
 from analytics_core._engines.spec import TimeBound
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 _COMPARISONS: Mapping[Comparison, type[exp.Expr]] = {
     Comparison.EQUAL: exp.EQ,
@@ -67,8 +67,8 @@ def _operand(expr: PlanExpr, low: Lowering) -> exp.Expr:
 
 def _exact_text(expr: PlanExpr, low: Lowering) -> exp.Expr:
     """Return an operand; text by code point where its column would take texts for equal that are not the same."""
-    is_inexact = isinstance(expr, ColumnExpr) and expr.kind is ValueKind.TEXT and expr.is_exact is False
-    return low.spec.text_key(_operand(expr, low)) if is_inexact else _operand(expr, low)
+    folds = isinstance(expr, ColumnExpr) and expr.kind is ValueKind.TEXT and expr.collation is Collation.FOLDED
+    return low.spec.text_key(_operand(expr, low)) if folds else _operand(expr, low)
 
 
 def _compared(expr: PlanExpr, low: Lowering) -> exp.Expr:
@@ -111,7 +111,7 @@ def _needs_plain(expr: PlanExpr, low: Lowering) -> bool:
     """
     if not low.spec.searches_by_own_collation or not isinstance(expr, ColumnExpr) or expr.kind is not ValueKind.TEXT:
         return False
-    return expr.leads_index and not expr.is_by_code_point
+    return expr.leads_index and expr.collation is not Collation.CODE_POINT
 
 
 def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:

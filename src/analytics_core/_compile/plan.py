@@ -14,7 +14,7 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engines.spec import BindValue
-from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, NumberRange, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate, TimeGrain
 
 
@@ -47,10 +47,8 @@ class ColumnExpr:
     """A physical column; `nullable` None means unknown; `time` is set for temporal columns.
 
     `length` is the most characters that its type allows, None: unknown or without end. `numbers` are the exact ones
-    that it holds, None: any, or not known. `leads_index` tells that an index begins with it, `is_by_code_point`
-    that its text sorts and compares by code point without being told to, `is_exact` that texts are equal only where
-    they are the same, whatever sorts them, `is_utf8` that they need no conversion for that. `declared` is the type
-    that the dataset says, which the column need not have.
+    that it holds, None: any, or not known. `leads_index` tells that an index begins with it. `declared` is the
+    type that the dataset says, which the column need not have.
     """
 
     name: str
@@ -60,9 +58,7 @@ class ColumnExpr:
     length: int | None = field(default=None, compare=False)
     numbers: NumberRange | None = field(default=None, compare=False, repr=False)
     leads_index: bool = field(default=False, compare=False)
-    is_by_code_point: bool = field(default=False, compare=False)
-    is_exact: bool | None = field(default=None, compare=False)
-    is_utf8: bool = field(default=False, compare=False)
+    collation: Collation = field(default=Collation.UNKNOWN, compare=False)
     declared: str | None = field(default=None, compare=False, repr=False)
 
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 from analytics_core._engines.fences import Fence, limited_by_bigint
 from analytics_core._engines.name_sets import NO_NAMES, NameSet
 from analytics_core._engines.partitions import PartitionReader
-from analytics_core._engines.types import NumberRange, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
 
@@ -61,12 +61,8 @@ def _number_as_it_is(number: int | Decimal) -> BindScalar:
     return number
 
 
-def _needs_conversion(_collation: str | None) -> bool:
-    return False
-
-
-def _not_known(_collation: str | None) -> bool | None:
-    return None
+def _collation_not_known(_name: str | None) -> Collation:
+    return Collation.UNKNOWN
 
 
 def _the_node_itself(node: exp.Expr, _kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
@@ -147,12 +143,9 @@ class EngineSpec:
         null_safe_equal: left, right -> equality in which NULL equals NULL.
         hashed_equal: (left, right, kind) -> a condition that null-safe equality implies and that a join can hash, for
             engines that cannot hash null-safe equality itself.
-        code_point_collations: those of columns whose text needs no `text_key`: it compares by code point as it is.
-        is_exact_collation: collation of a column -> whether its texts are equal only where they are the same: groups
-            and joins then need no `text_key`, and where they are not, comparisons need it; None: not known.
-        is_utf8_collation: collation of a column -> whether its texts can be told to compare by code point without being
-            converted to another character set first.
-        searches_by_own_collation: whether an index of text serves no comparison by code point.
+        collation: name of a column's collation, as reflected -> how its texts compare: groups, joins and orders have
+            `text_key` where that may differ from code points, comparisons where texts are folded.
+        searches_by_own_collation: whether an index of text serves only comparisons by the column's own collation.
         splits_nulls: whether an order that needs NULLs last cannot be read off an index, and two branches can.
         unsortable_kinds: of these kinds some types have no order at all on the engine.
         tie_keys: (node, kind, length) -> the sort keys that tell any two values of a column apart; `length` is the most
@@ -208,9 +201,7 @@ class EngineSpec:
     number_range: Callable[[str], NumberRange | None] = _range_not_told
     number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
     hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
-    code_point_collations: frozenset[str] = frozenset()
-    is_exact_collation: Callable[[str | None], bool | None] = _not_known
-    is_utf8_collation: Callable[[str | None], bool] = _needs_conversion
+    collation: Callable[[str | None], Collation] = _collation_not_known
     searches_by_own_collation: bool = False
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})

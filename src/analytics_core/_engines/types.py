@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 
 from analytics_core._engines.formats import parse_format
 from analytics_core.errors import UnsupportedByEngineError
@@ -47,6 +47,20 @@ class ValueKind(StrEnum):
         if self is ValueKind.BOOLEAN:
             return GenericType.BOOLEAN
         return None if self is ValueKind.UNKNOWN else GenericType.STRING
+
+
+class Collation(Enum):
+    """How the texts of a column compare, as far as the name of its collation tells."""
+
+    UNKNOWN = auto()
+    CODE_POINT = auto()
+    """By code point: nothing need be said."""
+    EXACT = auto()
+    """They are equal only where they are the same, but sorted otherwise."""
+    FOLDED = auto()
+    """Texts that are not the same are equal."""
+    UTF8 = auto()
+    """Not by code point; to compare so they need no conversion to another character set."""
 
 
 class TimeEncoding(StrEnum):

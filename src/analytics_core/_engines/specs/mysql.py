@@ -26,7 +26,7 @@ from analytics_core._engines.nodes import Type, call, interval, minus, number, p
 from analytics_core._engines.partitions import MYSQL_PARTITIONS
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import MYSQL, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
 
@@ -249,8 +249,13 @@ _BITS: Mapping[str, int] = MappingProxyType(
 )
 
 
-def _is_utf8_collation(collation: str | None) -> bool:
-    return collation is not None and collation.startswith("utf8mb4_")
+def _collation_by(code_point: str) -> Callable[[str | None], Collation]:
+    def collation(name: str | None) -> Collation:
+        if name == code_point:
+            return Collation.CODE_POINT
+        return Collation.UTF8 if name is not None and name.startswith("utf8mb4_") else Collation.UNKNOWN
+
+    return collation
 
 
 def _key_by(collation: str) -> operators.ToNode:
@@ -292,8 +297,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         value_kind=kind_reader(_KINDS),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
-        code_point_collations=frozenset({collation}),
-        is_utf8_collation=_is_utf8_collation,
+        collation=_collation_by(collation),
         splits_nulls=True,
         searches_by_own_collation=True,
         null_safe_equal=operators.null_safe_equal,

@@ -19,7 +19,7 @@ from analytics_core._engines.nodes import Type
 from analytics_core._engines.partitions import POSTGRES_PARTITIONS
 from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
 from analytics_core._engines.tokens import POSTGRES, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
 def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -122,8 +122,12 @@ def _tie_keys(node: exp.Expr, kind: ValueKind, _length: int | None) -> tuple[exp
     return (_by_code_point(nodes.cast(nodes.operand(node), Type.TEXT)),)
 
 
-def _is_exact_collation(collation: str | None) -> bool | None:
-    return None if collation is None else not collation.endswith(NOT_DETERMINISTIC)
+def _collation(name: str | None) -> Collation:
+    if name is None:
+        return Collation.UNKNOWN
+    if name in ("C", "POSIX"):
+        return Collation.CODE_POINT
+    return Collation.FOLDED if name.endswith(NOT_DETERMINISTIC) else Collation.EXACT
 
 
 def _nulls_first(descending: bool) -> bool:
@@ -178,8 +182,7 @@ def postgresql_spec() -> EngineSpec:
         unsortable_kinds=frozenset(),
         hashed_equal=_hashed_equal,
         tie_keys=_tie_keys,
-        code_point_collations=frozenset({"C", "POSIX"}),
-        is_exact_collation=_is_exact_collation,
+        collation=_collation,
         splits_nulls=True,
         nulls_first_by_default=_nulls_first,
         allows_cost_estimate=True,

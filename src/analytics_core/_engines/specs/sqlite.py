@@ -21,7 +21,7 @@ from analytics_core._engines.patterns import glob
 from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
 from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift, sqlite_sorted_moment
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import Collation, ValueKind
 
 UNICODE_LOWER = "AC_LOWER"
 """A function of one argument that the connector registers: Python's `str.lower`, deterministic."""
@@ -41,6 +41,10 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
 def _by_code_point(node: exp.Expr) -> exp.Expr:
     """Say it always: a column may be declared NOCASE or RTRIM. Indexes of other columns stay of use."""
     return nodes.collate(node, "BINARY")
+
+
+def _collation(name: str | None) -> Collation:
+    return Collation.CODE_POINT if name == "BINARY" else Collation.UNKNOWN
 
 
 def _number(number: int | Decimal) -> BindScalar:
@@ -100,7 +104,7 @@ def sqlite_spec() -> EngineSpec:
         value_kind=kind_reader(),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
-        code_point_collations=frozenset({"BINARY"}),
+        collation=_collation,
         joins_as_written=True,
         null_safe_equal=operators.null_safe_equal,
         number=_number,
