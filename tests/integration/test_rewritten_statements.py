@@ -297,6 +297,35 @@ def test_only_texts_of_another_character_set_are_converted_on_mariadb(request: p
             assert ("CHARACTER SET" in answer.query) == is_converted
 
 
+@pytest.mark.server
+def test_an_index_of_another_character_set_is_not_asked_for_what_that_set_lacks(request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("make_mariadb_database")()
+    engine = sa.create_engine(url)
+    sets = ("ascii", "latin1", "utf8mb3", "utf8mb4")
+    with engine.begin() as connection:
+        for name in sets:
+            connection.exec_driver_sql(f"CREATE TABLE {name} (id INT, s VARCHAR(10) CHARACTER SET {name}, KEY (s))")
+            connection.exec_driver_sql(f"INSERT INTO {name} VALUES (1, 'a'), (2, 'A'), (3, 'a '), (4, NULL)")
+    engine.dispose()
+    with analytics_core.connect(url) as core:
+        for number, name in enumerate(sets, 1):
+            core.datasets.create({"database": 1, "table_name": name})
+
+            def ids(op: str, value: Any, number: int = number) -> Any:
+                query = {"columns": ["id"], "filters": [{"col": "s", "op": op, "val": value}]}
+                payload = {"datasource": {"id": number, "type": "table"}, "queries": [query]}
+                answer = core.charts.data(payload).raise_for_error().results[0]
+                return sorted(row["id"] for row in answer.data), answer.query
+
+            assert ids("==", "😀")[0] == ids("IN", ["é", "漢"])[0] == []
+            assert ids("IN", ["a", "😀"])[0] == [1]
+            assert ids("!=", "😀")[0] == ids("NOT IN", ["é", "漢"])[0] == [1, 2, 3]
+            found, sql = ids("==", "a")
+            assert found == [1]
+            assert "`s` = 'a' AND" in sql
+            assert ("`s` = '😀' AND" in ids("==", "😀")[1]) == (name == "utf8mb4")
+
+
 @pytest.mark.parametrize("where", ["", "id + 0 >= 0"])
 def test_every_page_keeps_to_row_rules_where_rows_have_a_key_and_where_they_have_none(world: World, where: str) -> None:
     """The fragment is one that a fence keeps from hidden rows."""

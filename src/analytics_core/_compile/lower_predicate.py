@@ -29,7 +29,7 @@ from analytics_core._compile.plan import (
     Predicate,
     Within,
 )
-from analytics_core._engines.spec import TimeBound
+from analytics_core._engines.spec import BindValue, TimeBound
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 _COMPARISONS: Mapping[Comparison, type[exp.Expr]] = {
@@ -95,23 +95,25 @@ def _compare(predicate: Compare, low: Lowering) -> exp.Expr:
     left, kind = _compared(predicate.left, low), _kind(predicate.left)
     right = low.binds(predicate.value)
     if isinstance(predicate.value, str):
-        if not kind.is_numeric and kind is not ValueKind.TEXT:
-            left = low.spec.as_text(left) if kind is ValueKind.OTHER else left
+        left = low.spec.as_text(left) if kind is ValueKind.OTHER else left
         right = low.spec.text_equal(right) if predicate.op in _EQUALITIES else low.spec.text_order(right)
     exact = _COMPARISONS[predicate.op](this=left, expression=right)
-    if predicate.op is not Comparison.EQUAL or not _needs_plain(predicate.left, low):
+    if predicate.op is not Comparison.EQUAL or not _needs_plain(predicate.left, [predicate.value], low):
         return exact
     return exp.And(this=exp.EQ(this=left.copy(), expression=low.binds(predicate.value)), expression=exact)
 
 
-def _needs_plain(expr: PlanExpr, low: Lowering) -> bool:
+def _needs_plain(expr: PlanExpr, values: Sequence[BindValue], low: Lowering) -> bool:
     """Tell whether only an equality by the column's own collation finds its rows by an index.
 
-    Equal texts are equal by every collation: said beside the exact equality it takes no row away.
+    Equal texts are equal by every collation: said beside the exact equality it takes no row away. A text that the
+    column's character set lacks would be refused; all sets have ASCII.
     """
     if not low.spec.searches_by_own_collation or not isinstance(expr, ColumnExpr) or expr.kind is not ValueKind.TEXT:
         return False
-    return expr.leads_index and expr.collation is not Collation.CODE_POINT
+    if not expr.leads_index or expr.collation is Collation.CODE_POINT:
+        return False
+    return expr.collation is Collation.UTF8 or all(isinstance(value, str) and value.isascii() for value in values)
 
 
 def _compare_moment(predicate: Compare, moment: datetime, low: Lowering) -> exp.Expr:
@@ -186,7 +188,7 @@ def _membership(predicate: InValues, low: Lowering) -> exp.Expr:
         if _kind(predicate.left) is ValueKind.OTHER and isinstance(predicate.values[0], str):
             left = low.spec.as_text(left)
         member = low.spec.in_list(left, predicate.values, _kind(predicate.left), low.binds)
-        if not predicate.negated and _needs_plain(predicate.left, low):
+        if not predicate.negated and _needs_plain(predicate.left, predicate.values, low):
             plain = exp.In(this=left.copy(), expressions=[low.binds(value) for value in predicate.values])
             member = exp.And(this=plain, expression=member)
     else:
