@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from sqlglot import exp
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import ValueKind
@@ -109,3 +110,19 @@ def test_common_types_mean_the_same_on_every_engine(name: str) -> None:
 @pytest.mark.parametrize(("name", "text", "kind"), OWN)
 def test_types_of_one_engine(name: str, text: str, kind: ValueKind) -> None:
     assert REGISTRY.get(name).value_kind(text) is kind
+
+
+@pytest.mark.parametrize(
+    ("declared", "written"),
+    [
+        ("DECIMAL(5, 2)", 'TRY_CAST("a" AS DECIMAL(5, 2))'),
+        ("TIMESTAMP WITH TIME ZONE", 'TRY_CAST("a" AS TIMESTAMPTZ)'),
+        ("no type at all", None),
+        ("DECIMAL((SELECT 1), 2)", None),
+        ("DECIMAL(LENGTH((SELECT name FROM t)), 2)", None),
+        ("DECIMAL(a, 2)", None),
+    ],
+)
+def test_a_declared_type_of_duckdb_that_holds_other_sql_is_not_told(declared: str, written: str | None) -> None:
+    told = REGISTRY.get("duckdb").as_declared(exp.column("a", quoted=True), declared)
+    assert (told and told.sql("duckdb")) == written

@@ -56,11 +56,16 @@ _MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = Ma
 )
 
 
+_OF_A_TYPE = (exp.DataType, exp.DataTypeParam, exp.Literal)
+
+
 def _as_declared(column: exp.Expr, type_text: str) -> exp.Expr | None:
     """Return the column behind TRY_CAST, which DuckDB leaves out where the type is the column's own."""
     try:
         declared = exp.DataType.build(type_text, dialect="duckdb")
     except SqlglotError:
+        return None
+    if not all(isinstance(node, _OF_A_TYPE) for node in declared.walk()):
         return None
     return exp.TryCast(this=column, to=declared)
 
