@@ -54,6 +54,7 @@ class DatasetView:
             numbers=self.numbers.get(name),
             leads_index=bool(column.leads_index),
             collation=self.spec.collation(column.collation),
+            collation_name=column.collation,
             declared=column.type,
         )
 

@@ -15,7 +15,7 @@ from analytics_core._compile.binds import Binds
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fence import fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.labels import aliases
-from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key, lower_shown, lower_sorted
+from analytics_core._compile.lower_expr import is_constant, lower_expr, lower_key, lower_shown, lower_sorted, raw
 from analytics_core._compile.lower_order import (
     apart_select,
     order_keys,
@@ -40,8 +40,9 @@ from analytics_core._compile.plan import (
     SqlSource,
     TableSource,
 )
+from analytics_core._engines.nodes import collate
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.types import ValueKind
+from analytics_core._engines.types import Collation, ValueKind
 
 ROWCOUNT_ALIAS = "rowcount_qry"
 
@@ -154,16 +155,16 @@ def _series_join(plan: QueryPlan, limit: SeriesLimit, low: Lowering) -> exp.Join
         this=_series_select(plan, limit, columns, low), alias=exp.TableAlias(this=quoted(low.series_alias))
     )
     pairs = [_series_equal(column, i, low) for i, column in enumerate(columns)]
-    on = pairs[0] if len(pairs) == 1 else exp.and_(*pairs, copy=False)
     if limit.group_others:
-        return exp.Join(this=inner, on=on, side="LEFT")
+        return exp.Join(this=inner, on=exp.and_(*pairs, copy=False), side="LEFT")
+    found = [equal for i, column in enumerate(columns) if (equal := _found_by_index(column, i, low))]
+    on = exp.and_(*found, *pairs, copy=False)
     by_index = any(isinstance(column.expr, ColumnExpr) and column.expr.leads_index for column in columns)
     return exp.Join(this=inner, on=on, kind="CROSS" if low.spec.joins_as_written and not by_index else None)
 
 
 def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
-    left = lower_key(column.expr, low)
-    right = exp.Column(this=quoted(f"s{position}"), table=quoted(low.series_alias))
+    left, right = lower_key(column.expr, low), _series_key(position, low)
     if column.nullable is False:
         return exp.EQ(this=left, expression=right)
     equal = low.spec.null_safe_equal(left, right)
@@ -171,6 +172,25 @@ def _series_equal(column: Output, position: int, low: Lowering) -> exp.Expr:
         return equal
     kind = _kind(column.expr)
     return exp.And(this=low.spec.hashed_equal(left.copy(), right.copy(), kind), expression=equal)
+
+
+def _found_by_index(column: Output, position: int, low: Lowering) -> exp.Expr | None:
+    """Return the equality that finds the rows of a series by the index of their column, where the exact one does not.
+
+    The series' key is told to compare as the column does: of two columns, the one by code point would decide.
+    """
+    expr = column.expr
+    if not low.spec.searches_by_own_collation or not isinstance(expr, ColumnExpr) or not expr.leads_index:
+        return None
+    if expr.kind is not ValueKind.TEXT or expr.collation is not Collation.UTF8 or expr.collation_name is None:
+        return None
+    right = collate(_series_key(position, low), expr.collation_name)
+    equal = exp.EQ if column.nullable is False else exp.NullSafeEQ
+    return equal(this=raw(expr, low), expression=right)
+
+
+def _series_key(position: int, low: Lowering) -> exp.Column:
+    return exp.Column(this=quoted(f"s{position}"), table=quoted(low.series_alias))
 
 
 def _kind(expr: PlanExpr) -> ValueKind:

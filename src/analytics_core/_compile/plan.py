@@ -59,6 +59,7 @@ class ColumnExpr:
     numbers: NumberRange | None = field(default=None, compare=False, repr=False)
     leads_index: bool = field(default=False, compare=False)
     collation: Collation = field(default=Collation.UNKNOWN, compare=False)
+    collation_name: str | None = field(default=None, compare=False, repr=False)
     declared: str | None = field(default=None, compare=False, repr=False)
 
 
