@@ -34,7 +34,7 @@
     │   ├── ConnectionUriError                  a URI or option that is malformed or not allowed (422)
     │   ├── StatementTimeoutError               stopped by the time limit (RequestTimeoutError: of the whole request)
     │   └── StatementStoppedError               cancelled by a person
-    ├── StoredDataError                         bytes of the metadata store that do not decode (500)
+    ├── StoredDataError                         values of the metadata store that nobody can read (500)
     ├── StoreUnavailableError                   the metadata store does not answer or refuses a statement (500)
     ├── ThreadLimitError                        the process can start no more threads (500)
     └── JobError                                JobNotFoundError (404)
@@ -239,7 +239,7 @@ class InUseError(AnalyticsError):
 
 
 class StoredDataError(AnalyticsError):
-    """Stored bytes that do not decode or do not open with the present keys."""
+    """Stored values that do not decode, do not open with the present keys, or are none that a record may have."""
 
 
 class StoreUnavailableError(AnalyticsError):
