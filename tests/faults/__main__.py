@@ -55,7 +55,7 @@ def _tally(name: str, scenario: Scenario) -> Tally:
     with tempfile.TemporaryDirectory() as folder:
         try:
             return scenario(Path(folder))
-        except Exception as error:
+        except Exception as error:  # told and counted as lost
             failed = Tally(name=name)
             failed.require(False, f"the scenario ended by {type(error).__name__}: {error}")
             return failed

@@ -8,7 +8,6 @@ import resource
 import signal
 import subprocess
 import sys
-import threading
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -16,6 +15,7 @@ from typing import Any
 from uuid import uuid4
 
 from tests.faults.tally import Tally
+from tests.support.faulty_caches import BrokenCache, HangingCache
 from tests.support.shop import KEY, NOW, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings
@@ -28,35 +28,13 @@ INTERRUPTED = Path(__file__).parents[1] / "support" / "interrupted_process.py"
 PLACES, ROUNDS, CHILDREN, ASKED = 400, 100, 20, 30
 
 
-class BrokenCache:
-    """A cache that raises, with its address in the text."""
-
-    def get(self, key: str) -> bytes | None:
-        raise ConnectionError("redis://:hunter2@cache refused")
-
-    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.get(key)
-
-    def delete(self, key: str) -> None:
-        self.get(key)
-
-
-class HangingCache(BrokenCache):
-    """A cache that does not answer."""
-
-    def get(self, key: str) -> bytes | None:
-        threading.Event().wait(60)
-        return None
-
-
 def caches(folder: Path) -> Tally:
     """Ask charts while the cache raises or hangs; each has an answer."""
     tally = Tally(name="cache that raises or hangs")
     with hosted_core(shop_url(folder)) as host:  # loads what is loaded once in a process
         host.as_user("admin").charts.data(COUNT).raise_for_error()
-    for number, cache in enumerate((BrokenCache(), HangingCache())):
-        (folder / str(number)).mkdir()
-        with hosted_core(shop_url(folder / str(number)), cache=cache) as host:
+    for kind in (BrokenCache, HangingCache):
+        with hosted_core(shop_url(_made(folder / kind.__name__)), cache=kind()) as host:
             core = host.as_user("admin")
             for _ in range(ASKED):
                 tally.attempt(lambda: core.charts.data(COUNT).raise_for_error(), limit_s=CACHE_LIMIT_S)  # noqa: B023
@@ -68,9 +46,7 @@ def forks(folder: Path) -> Tally:
     """Ask and write in forked children and their parent; nobody hangs, nothing is lost."""
     tally = Tally(name="forked children")
     for engine in ("sqlite", "duckdb"):
-        place = folder / engine
-        place.mkdir()
-        with hosted_core(shop_url(place, engine), metadata_url=f"sqlite:///{place}/meta.db") as host:
+        with _core_in(folder / engine, engine) as host:
 
             def use(host: AnalyticsCore = host) -> None:
                 core = host.as_user("admin")
@@ -83,6 +59,16 @@ def forks(folder: Path) -> Tally:
                 tally.attempt(use, limit_s=20.0)
             tally.require(host.as_user("admin").tags.list().count == 1 + 2 * CHILDREN, "a tag of a child is lost")
     return tally
+
+
+def _made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder
+
+
+def _core_in(folder: Path, engine: str = "sqlite") -> AnalyticsCore:
+    """Return a core whose shop and metadata are files in a new folder."""
+    return hosted_core(shop_url(_made(folder), engine), metadata_url=f"sqlite:///{folder}/meta.db")
 
 
 def _in_child(work: Callable[[], None]) -> None:
@@ -114,8 +100,7 @@ def interrupts(folder: Path) -> Tally:
 
 
 def _interrupted(kind: str, folder: Path, engine: str, rounds: int) -> dict[str, int]:
-    folder.mkdir()
-    command = [sys.executable, str(INTERRUPTED), kind, str(folder), engine, str(rounds)]
+    command = [sys.executable, str(INTERRUPTED), kind, str(_made(folder)), engine, str(rounds)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=900, check=True)
     counted: dict[str, int] = json.loads(done.stdout)
     return counted
@@ -125,12 +110,9 @@ def full_disk(folder: Path) -> Tally:
     """Write into a store that may not grow: by a limit of the process on files, and by SQLite's own on pages."""
     tally = Tally(name="full disk")
     for kind in ("RLIMIT_FSIZE", "max_page_count"):
-        place = folder / kind
-        place.mkdir()
-        url = f"sqlite:///{place}/meta.db"
-        with hosted_core(shop_url(place), metadata_url=url) as host:
+        with _core_in(folder / kind) as host:
             core, acknowledged = host.as_user("admin"), set[str]()
-            mend = _fill(kind, host, place)
+            mend = _fill(kind, host, folder / kind)
             try:
                 for _ in range(100):
                     tally.attempt(lambda: _write(core, acknowledged), limit_s=20.0)  # noqa: B023

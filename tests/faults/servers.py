@@ -22,6 +22,7 @@ from tests.support.stalling_proxy import stalling_proxy, through
 from analytics_core import AnalyticsCore
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import CancelToken
+from analytics_core.errors import StoreUnavailableError
 
 
 class DurablePostgres(PostgresServer):
@@ -158,7 +159,7 @@ def _again(host: AnalyticsCore) -> AnalyticsCore:
     while True:
         try:
             return host.as_user("admin")
-        except Exception:
+        except StoreUnavailableError:
             if time.monotonic() > end:
                 raise
             time.sleep(0.1)

@@ -37,7 +37,7 @@ class Tally:
             self.answered += 1
         except AnalyticsError:
             self.refused += 1
-        except Exception as error:
+        except Exception as error:  # told and counted: the scenario is not clean
             self.raw += 1
             self.told.append(f"{self.name}: {type(error).__name__}: {error}")
         took_s = time.monotonic() - started

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +14,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy
+from tests.support.faulty_caches import BrokenCache, HangingCache
 from tests.support.many_records import statements_of
 from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, column_put, context, hosted_core, shop_url
 
@@ -451,30 +451,6 @@ def test_an_actor_is_a_value(bench: Bench) -> None:
     anna = add_reader(bench.host, "anna")
     user = replace(bench.core.as_user("anna")._actor().user)
     assert ask(bench.host.as_user(user), QUERY).rowcount == ask(anna, QUERY).rowcount
-
-
-class BrokenCache:
-    """A cache that raises with its address in the text."""
-
-    def get(self, key: str) -> bytes | None:
-        raise ConnectionError("redis://:hunter2@cache:6379 refused")
-
-    def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
-        self.get(key)
-
-    def delete(self, key: str) -> None:
-        self.get(key)
-
-
-class HangingCache(BrokenCache):
-    """A cache that answers when the test is over."""
-
-    def __init__(self) -> None:
-        self.over = threading.Event()
-
-    def get(self, key: str) -> bytes | None:
-        self.over.wait(30)
-        return None
 
 
 @pytest.mark.parametrize("kind", [BrokenCache, HangingCache])

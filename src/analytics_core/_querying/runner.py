@@ -270,15 +270,7 @@ class QueryRunner:
         templates = self._templates.for_query(query, where.loaded.dataset, where.loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
         left = templates.without_removed_filters(query)
-        main = self._preparer.prepare(
-            left,
-            view,
-            request,
-            now=call.now,
-            templates=templates,
-            only_listed=not where.admission.writes_sql,
-            budget=call.budget,
-        )
+        main = self._preparer.prepare(left, view, request, call, templates=templates)
         taken_over = templates.taken_over(query)
         if not taken_over and not templates.counts_seconds:
             return view, main
@@ -296,15 +288,7 @@ class QueryRunner:
         loaded, request = where.loaded, comparison.request
         templates = self._templates.for_query(query, loaded.dataset, loaded.spec, call, request=request)
         view = self._view(where, templates.render_source())
-        return self._preparer.prepare(
-            comparison.query,
-            view,
-            request,
-            now=call.now,
-            templates=templates,
-            only_listed=not where.admission.writes_sql,
-            budget=call.budget,
-        )
+        return self._preparer.prepare(comparison.query, view, request, call, templates=templates)
 
     def _view(self, where: Admitted, sql: str | None) -> DatasetView:
         """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""
