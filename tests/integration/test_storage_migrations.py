@@ -221,6 +221,8 @@ def test_a_process_that_a_newer_version_overtook_reads_and_no_longer_writes(engi
         migrate(engine, history=later_history, head="9999")
         with pytest.raises(StoreUnavailableError, match="another version"), store.unit_of_work() as unit:
             unit.tags.add(Tag(name="after"), actor_id=None)
+        with pytest.raises(StoreUnavailableError, match="another version"):
+            store.reseal_secrets()
         with store.unit_of_work() as unit:
             assert [tag.name for tag in unit.tags.list(ListQuery())[1]] == ["before"]
 

@@ -142,20 +142,37 @@ def test_a_file_that_is_deleted_while_a_unit_writes_is_told(stored):
         write()
 
 
-def test_a_file_that_was_replaced_is_read_anew(stored):
-    core, file = stored
+def replace_by_a_copy(file):
+    """Put a copy in the place of a store's file, as somebody does who restores a backup."""
     with closing(sqlite3.connect(file)) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").close()
     copy = file.with_name("copy.db")
     with closing(sqlite3.connect(file)) as old, closing(sqlite3.connect(copy)) as new:
         old.backup(new)
-    core.tags.create({"name": "second"})
     for path in (*file.parent.glob("own.db-*"), *file.parent.glob("copy.db-*")):
         path.unlink()
     copy.rename(file)
+
+
+def test_a_file_that_was_replaced_is_read_anew(stored):
+    core, file = stored
+    replace_by_a_copy(file)
     assert [tag.name for tag in core.tags.list().result] == ["first"]
     core.tags.create({"name": "third"})
     assert core.tags.list().count == 2
+
+
+def test_a_file_that_is_replaced_while_a_unit_writes_is_told_though_others_read_the_new_one(stored):
+    core, file = stored
+
+    def write():
+        with core._runtime.store.unit_of_work() as unit:
+            unit.tags.delete(1)
+            replace_by_a_copy(file)
+            assert core.tags.list().count == 1
+
+    with pytest.raises(StoreUnavailableError, match="replaced"):
+        write()
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,7 @@ class SqlMetadataStore:
         Raises:
             StoredDataError: a secret does not open; the message names its record, and nothing was sealed anew.
         """
-        with store_border(), self._connected() as connection:
+        with store_border(), self._connected(frozenset({DATABASE_KIND.noun})) as connection:
             if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
                 connection.execution_options(isolation_level="READ COMMITTED")
             table = DATABASE_KIND.table
@@ -161,21 +161,21 @@ class SqlMetadataStore:
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
     @contextmanager
-    def _connected(self, changed: AbstractSet[str | None] = frozenset()) -> Iterator[Connection]:
+    def _connected(self, changed: AbstractSet[str | None]) -> Iterator[Connection]:
         """Give a connection whose work is committed when the block ends well; `changed` tells whether it wrote."""
         self._check_open()
         if self._in_memory:
             with self._memory_turn_taken(), self._memory_session() as connection:
                 yield connection
             return
-        self._file.check(self._engine)
+        file = self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
             if changed:
                 require_present(connection)
             connection.commit()
             if changed:
-                self._file.require_same()
+                self._file.require_same(file)
 
     @contextmanager
     def _memory_turn_taken(self) -> Iterator[None]:

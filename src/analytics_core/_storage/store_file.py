@@ -10,6 +10,9 @@ from sqlalchemy import Engine
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import StoreUnavailableError
 
+FileIdentity = tuple[int, int] | None
+"""What tells a file from another one of its name; None for a store that is no file."""
+
 
 class StoreFile:
     """Which file a store's connections are on; nothing for a store on a server or in memory."""
@@ -20,8 +23,8 @@ class StoreFile:
         self._path = os.path.abspath(name) if is_file else None
         self._identity = self._now()
 
-    def check(self, engine: Engine) -> None:
-        """Close idle connections to a file that another one has replaced.
+    def check(self, engine: Engine) -> FileIdentity:
+        """Return which file it is now, having closed idle connections to one that it replaced.
 
         Raises:
             StoreUnavailableError: the file is gone; SQLite would make an empty one.
@@ -30,13 +33,17 @@ class StoreFile:
         if identity != self._identity:
             engine.dispose()
             self._identity = identity
+        return identity
 
-    def require_same(self) -> None:
-        """Refuse to acknowledge what was written; StoreUnavailableError when it went into a file that is gone."""
-        if self._now() != self._identity:
+    def require_same(self, identity: FileIdentity) -> None:
+        """Refuse to acknowledge what was written; StoreUnavailableError when it went into a file that is gone.
+
+        `identity` is that of the file when the unit began: another unit may have gone over to a new one meanwhile.
+        """
+        if self._now() != identity:
             self._refuse()
 
-    def _now(self) -> tuple[int, int] | None:
+    def _now(self) -> FileIdentity:
         if self._path is None:
             return None
         try:
