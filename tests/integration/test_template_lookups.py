@@ -113,7 +113,7 @@ def test_metrics_that_take_each_other_in_are_refused(world: World) -> None:
     with pytest.raises(errors.PayloadSchemaError, match="in a circle"):
         world.admin.datasets.update(made, {"metrics": metrics})
     itself = {"expressionType": "SQL", "label": "x", "sqlExpression": f"{{% set rows = dataset({made}) %}}COUNT(*)"}
-    with pytest.raises(errors.TemplateError, match=r"^template: templates take each other up in a circle"):
+    with pytest.raises(errors.TemplateError, match=r"^template: templates look each other up in a circle"):
         ask(world.admin, {"metrics": [itself]}, dataset=made)
 
 

@@ -147,7 +147,7 @@ class QueryLookups:
         path = self.request.path
         if name in path or len(path) >= _DEEPEST:
             how = "in a circle" if name in path else "too deeply"
-            raise TemplateError(f"templates take each other up {how}: {' > '.join((*path, name))}")
+            raise TemplateError(f"templates look each other up {how}: {' > '.join((*path, name))}")
         return (*path, name)
 
     def _nested(self, dataset: Dataset, path: tuple[str, ...], row_filters: Sequence[RowFilter]) -> BoundTemplates:
