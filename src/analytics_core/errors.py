@@ -2,6 +2,7 @@
 
     AnalyticsError                              our own fault unless a class below says otherwise (500)
     ├── SettingsError                           settings that must not start: weak key, unsafe combination
+    │   └── MissingExtraError                   an optional package is needed
     ├── ActorRequiredError                      a call without an acting user (401); GuestTokenError
     ├── PayloadError                            a payload that cannot be read (422)
     │   ├── PayloadFormatError                  not JSON, not an object
@@ -25,7 +26,7 @@
     │   ├── TimeRangeError / TimeOffsetError
     │   ├── FragmentError                       a custom SQL field that is not one expression (RowRuleError: a row rule)
     │   ├── VirtualDatasetError                 the SQL of a dataset that cannot be a source
-    │   ├── TemplateError                       MissingTemplateValueError / InvalidTemplateError
+    │   ├── TemplateError                       a template that cannot be rendered; MissingTemplateValueError
     │   ├── PostProcessingError                 a step, its operation and option are named
     │   ├── StatementRefusedError               a statement that the gate does not let through
     │   ├── ResultTooLargeError                 more rows or bytes than the caller may fetch

@@ -5,12 +5,14 @@ from __future__ import annotations
 import copy
 import inspect
 import pickle
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
+from analytics_core import errors
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, PayloadSchemaError, Problem
 
 CONTRACT_TEXT = """
@@ -101,3 +103,8 @@ def test_a_copy_leaves_behind_what_caused_an_error() -> None:
     error.__cause__ = ValueError("postgresql://me:secret@host")
     for make in COPIES:
         assert make(error).__cause__ is None
+
+
+def test_the_tree_of_errors_names_every_class_and_no_other() -> None:
+    ours = {kind.__name__ for kind in every_class() if kind.__module__ in {errors.__name__, AnalyticsError.__module__}}
+    assert set(re.findall(r"\b[A-Z]\w+Error\b", errors.__doc__ or "")) == ours
