@@ -368,7 +368,7 @@ class LimitError(QueryError):
 
 
 class RequestLimitError(LimitError):
-    """A request needs more statements or cells, in all, than one request may."""
+    """A request needs more statements, cells or custom SQL, in all, than one request may."""
 
 
 class TimeRangeError(QueryError):

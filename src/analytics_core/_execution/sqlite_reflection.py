@@ -41,9 +41,7 @@ def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str
 
 def computed_columns(connection: sa.Connection, table: str) -> frozenset[str] | None:
     """Return the columns that are computed when they are read; None: a view or virtual table, or no such table."""
-    found = connection.exec_driver_sql("SELECT type, sql FROM sqlite_master WHERE lower(name) = lower(?)", (table,))
-    kinds = [(kind, str(text).upper().split()[:2]) for kind, text in found if kind in ("table", "view")]
-    if kinds != [("table", ["CREATE", "TABLE"])]:
+    if _definition(connection, table) is None:
         return None
     quoted = connection.dialect.identifier_preparer.quote_identifier(table)
     rows = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})")
@@ -52,11 +50,16 @@ def computed_columns(connection: sa.Connection, table: str) -> frozenset[str] | 
 
 def collation(connection: sa.Connection, table: str) -> str | None:
     """Return the collation of every column of a table, BINARY where none names another; None where one may."""
-    found = connection.exec_driver_sql(
-        "SELECT type, sql FROM sqlite_master WHERE lower(name) = lower(?)", (table,)
-    ).all()
-    is_plain = [kind for kind, _ in found] == ["table"] and "COLLATE" not in str(found[0].sql).upper()
-    return "BINARY" if is_plain else None
+    text = _definition(connection, table)
+    return "BINARY" if text is not None and "COLLATE" not in text else None
+
+
+def _definition(connection: sa.Connection, table: str) -> str | None:
+    """Return the CREATE TABLE of a table that stores its rows, in capitals; None for anything else."""
+    question = "SELECT type, upper(sql) FROM sqlite_master WHERE type IN ('table', 'view') AND lower(name) = lower(?)"
+    found = connection.exec_driver_sql(question, (table,)).all()
+    is_stored = [(kind, text.split()[:2]) for kind, text in found] == [("table", ["CREATE", "TABLE"])]
+    return str(found[0][1]) if is_stored else None
 
 
 def _rowid(found: Sequence[Any]) -> str | None:
