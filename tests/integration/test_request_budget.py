@@ -110,6 +110,20 @@ def test_templates_of_a_request_share_their_steps(tmp_path: Path) -> None:
         assert failures(ask(small, *queries, force=True))[-1] is errors.TemplateError
 
 
+def test_the_time_of_a_request_ends_between_two_steps_too(tmp_path: Path) -> None:
+    """All of the steps take seconds; no one of them does."""
+    step = {"operation": "rolling", "options": {"columns": {"id": "id"}, "rolling_type": "mean", "window": 1}}
+    with world(tmp_path, request_timeout_s=0.2) as small:
+        assert failures(ask(small, {**RAW, "post_processing": [step] * 400})) == [errors.RequestTimeoutError]
+
+
+def test_each_expression_costs_some_of_the_sql_that_a_request_may_bring(tmp_path: Path) -> None:
+    columns = [{"label": f"c{place}", "sqlExpression": f"id + {place}"} for place in range(10)]
+    with world(tmp_path, max_sql_length_per_request=200) as small:
+        assert sum(len(column["sqlExpression"]) for column in columns) < 100
+        assert failures(ask(small, {"columns": columns, "metrics": []})) == [errors.RequestLimitError]
+
+
 @pytest.mark.parametrize("name", ["request_timeout_s", "max_statements_per_request", "max_cells_per_request"])
 def test_a_request_must_be_allowed_something(name: str) -> None:
     with pytest.raises(errors.SettingsError, match=name):

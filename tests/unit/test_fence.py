@@ -9,12 +9,13 @@ from typing import Any
 import pytest
 from sqlglot import parse_one
 from tests.support.golden_payloads import JUNE, SUM, aggregate, item
-from tests.support.planning import COLUMNS, ENGINES, plan, spec_of, statement, view_of
+from tests.support.planning import COLUMNS, ENGINES, plan, spec_of, statement, stored, view_of
 
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.fence import FenceForm, fence_of_plan
+from analytics_core._compile.fence import FenceForm, fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.plain_query import is_plain_query
-from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match
+from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match, RelationRule
+from analytics_core._compile.render import relation_sql
 from analytics_core._compile.safety import Safety
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._gate.guard import check_select
@@ -126,6 +127,47 @@ def test_plain_columns_and_metrics_keep_their_statement(query: dict[str, Any], e
     assert statement(query, engine, row_filters=[RULE]).display_sql.count("'DE'") == 1 + ("series_limit" in query)
 
 
+SERIES = {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 3}
+
+
+@pytest.mark.parametrize("engine", TRIED)
+def test_series_that_are_computed_are_joined_behind_the_fence(engine: str) -> None:
+    assert form({**SERIES, "columns": ["size"], "series_columns": ["size"]}, engine) is FenceForm.TABLE
+
+
+@pytest.mark.parametrize("engine", DERIVED)
+@pytest.mark.parametrize(("metric", "expected"), [("orders", FenceForm.NONE), ("turnover", FenceForm.TABLE)])
+def test_what_chooses_the_best_series_is_computed_of_permitted_rows(
+    metric: str, expected: FenceForm, engine: str
+) -> None:
+    made = plan({**SERIES, "series_limit_metric": metric}, view=view_of(engine), row_filters=[RULE])
+    assert made.series_limit is not None
+    assert fence_of_series(made, made.series_limit, spec_of(engine)).form is expected
+
+
+@pytest.mark.parametrize("engine", TRIED)
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        (SERIES, False),
+        ({**SERIES, "extras": {"having": "COUNT(*) > 1"}}, False),
+        ({**SERIES, "extras": {"having": "MAX(1 / quantity) > 0"}}, True),
+        ({**SERIES, "extras": {"where": "1 / id > 0"}}, True),
+        ({**SERIES, "series_limit_metric": "turnover"}, True),
+        ({**SERIES, "orderby": [["turnover", False]]}, True),
+    ],
+    ids=str,
+)
+def test_rules_inside_a_virtual_dataset_stand_behind_fences_where_something_around_it_may_fail(
+    query: dict[str, Any], expected: bool, engine: str
+) -> None:
+    source = check_select("SELECT * FROM orders", spec=spec_of(engine), place="d")
+    made = plan(
+        query, view=view_of(engine, replace(source, rules=(RelationRule(position=0, relation="orders", clauses=()),)))
+    )
+    assert fences_relations(made, spec_of(engine)) is expected
+
+
 @pytest.mark.parametrize("engine", TRIED)
 def test_without_rules_there_is_no_fence(engine: str) -> None:
     made = plan({"columns": [FRAGMENT], "extras": {"where": "1 / id > 0"}}, view=view_of(engine))
@@ -151,6 +193,23 @@ def test_what_a_view_computes_is_not_safe(query: dict[str, Any], engine: str) ->
     assert form(query, engine, view=view_of(engine, columns=COLUMNS)) is not FenceForm.NONE
 
 
+@pytest.mark.parametrize("engine", DERIVED)
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"columns": ["city"]},
+        {"metrics": [aggregate("MAX", "city")]},
+        {"metrics": [{"expressionType": "SQL", "sqlExpression": "MAX(city)", "label": "x"}]},
+        {"columns": ["id"], "orderby": [["city", True]]},
+    ],
+    ids=str,
+)
+def test_what_is_computed_beside_stored_columns_is_not_safe(query: dict[str, Any], engine: str) -> None:
+    assert form(query, engine) is FenceForm.NONE
+    columns = [replace(c, stored_type=None) if c.column_name == "city" else c for c in stored(COLUMNS)]
+    assert form(query, engine, view=view_of(engine, columns=columns)) is FenceForm.TABLE
+
+
 CAST = [item("quantity", ">=", 5), item("ordered_at", "TEMPORAL_RANGE", JUNE), item("is_paid", "IS TRUE")]
 READ_AS_DECLARED = ("duckdb", "mysql", "postgresql", "sqlite")
 
@@ -166,6 +225,29 @@ def test_only_the_type_that_the_database_told_is_believed_where_columns_are_cast
     assert form(query, engine, view=declared) is FenceForm.NONE
     found = form(query, engine, view=replace(declared, stored=told))
     assert found is (FenceForm.NONE if engine in READ_AS_DECLARED else FenceForm.TABLE)
+
+
+@pytest.mark.parametrize("rule_is_inside", [False, True])
+def test_duckdb_compares_columns_as_declared_where_rules_bind_them(rule_is_inside: bool) -> None:
+    query = {"metrics": ["orders"], "filters": [item("quantity", ">=", 5)]}
+    assert "TRY_CAST" not in statement(query, "duckdb").sql
+    view, row_filters = view_of("duckdb"), [RULE]
+    if rule_is_inside:
+        (clause,) = plan({"columns": ["id"]}, view=view, row_filters=row_filters).where
+        source = check_select("SELECT * FROM orders", spec=view.spec, place="d")
+        rule = RelationRule(position=0, relation="orders", clauses=(clause,))
+        view, row_filters = view_of("duckdb", replace(source, rules=(rule,))), []
+    assert "TRY_CAST" in statement(query, "duckdb", view=view, row_filters=row_filters).sql
+
+
+FENCE_MARKS = {"postgresql": "UNION ALL", "mysql": "LIMIT", "duckdb": "AS MATERIALIZED", "sqlite": "LIMIT -1"}
+
+
+@pytest.mark.parametrize("engine", TRIED)
+def test_what_a_template_takes_in_of_a_ruled_dataset_stands_behind_a_fence(engine: str) -> None:
+    view, query = view_of(engine), {"columns": ["id", "city"], "row_limit": 0}
+    assert FENCE_MARKS[engine] in relation_sql(plan(query, view=view, row_filters=[RULE]), view.spec)
+    assert FENCE_MARKS[engine] not in relation_sql(plan(query, view=view), view.spec)
 
 
 # ------------------------------------------------------------------------------------------------- unknown and large

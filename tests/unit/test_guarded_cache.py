@@ -175,3 +175,35 @@ def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: W
         watch.now += 100
         cache.get("key")
     assert broken.asked == 20
+
+
+def test_pauses_are_short_again_after_the_cache_served(cache: GuardedCache, broken: Broken, watch: Watch) -> None:
+    for _ in range(2):
+        broken.act = fail
+        for _ in range(10):
+            use(cache)
+            watch.now += 100
+        broken.act = lambda: b"kept"
+        assert cache.get("key") == b"kept"
+    broken.act = fail
+    use(cache)
+    broken.act = lambda: b"kept"
+    watch.now += 1.1
+    assert cache.get("key") == b"kept"
+
+
+def test_calls_that_hung_and_came_back_keep_nobody_from_asking(
+    broken: Broken, watch: Watch, held: threading.Event
+) -> None:
+    cache = GuardedCache(broken, wait_s=0.02, monotonic=watch)
+    broken.act = lambda: held.wait(20) and None
+    for _ in range(25):
+        watch.now += 100
+        cache.get("key")
+    broken.act = lambda: b"kept"
+    held.set()
+    ends = time.monotonic() + 10
+    while cache.get("key") is None and time.monotonic() < ends:
+        watch.now += 100
+        time.sleep(0.01)
+    assert cache.get("key") == b"kept"

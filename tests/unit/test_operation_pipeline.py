@@ -24,7 +24,7 @@ from analytics_core._frames.operations.base import Noted, Operation, OperationOp
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import Operations
 from analytics_core._querying.json_records import record_chunks, records
-from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
+from analytics_core.errors import LimitError, PostProcessingError, RequestTimeoutError, UnknownOperationError
 from analytics_core.models.postprocessing import ForecastOptions
 from analytics_core.models.query import PostProcessingOperation
 
@@ -89,6 +89,19 @@ def test_notes_of_steps_come_with_the_frame_and_tell_the_step() -> None:
     assert columns(processed.frame) == {"x": [4, 6]}
     assert processed.notes == tuple(f"post_processing[{at}] (remark): one was added" for at in (1, 2))
     assert run_steps(NUMBERS, steps[:1]).notes == ()
+
+
+def test_steps_may_be_stopped_before_each_of_them() -> None:
+    asked: list[int] = []
+
+    def check() -> None:
+        asked.append(len(asked))
+        if len(asked) > 2:
+            raise RequestTimeoutError("over")
+
+    with pytest.raises(RequestTimeoutError):
+        run_steps(NUMBERS, read_steps((Asked(operation="multiply"),) * 3, OPERATIONS), check=check)
+    assert asked == [0, 1, 2]
 
 
 def test_without_steps_the_frame_is_the_same() -> None:

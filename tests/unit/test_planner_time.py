@@ -171,6 +171,15 @@ def test_the_reported_range_is_that_of_the_x_axis() -> None:
 
 
 @pytest.mark.parametrize("columns", [[], [axis("ordered_at")]])
+def test_of_two_ranges_on_one_column_the_first_is_reported(columns: list[Any]) -> None:
+    made = plan(
+        {"metrics": ["orders"], "columns": columns, "filters": [ranged("ordered_at", MAY_TEXT), ranged("ordered_at")]}
+    )
+    assert (made.since, made.until) == MAY
+    assert len(made.where) == 2
+
+
+@pytest.mark.parametrize("columns", [[], [axis("ordered_at")]])
 def test_a_filter_on_the_column_of_the_time_range_gives_way_and_says_so(columns: list[Any]) -> None:
     filters = [ranged("ordered_at"), ranged("shipped_on", MAY_TEXT)]
     made = plan({"metrics": ["orders"], "columns": columns, "filters": filters, "time_range": YEAR_TEXT})
@@ -322,6 +331,8 @@ def test_now_is_cut_to_the_minute_unless_the_text_counts_seconds() -> None:
     assert (cut.until, cut.counts_seconds) == (datetime(2024, 7, 15, 10, 30), False)
     fine = plan({**query, "time_range": "Last 30 seconds"})
     assert (fine.until, fine.counts_seconds) == (datetime(2024, 7, 15, 10, 30, 45), True)
+    beside = plan({"metrics": ["orders"], "filters": [ranged("ordered_at"), ranged("shipped_on", "Last 30 seconds")]})
+    assert ((beside.since, beside.until), beside.counts_seconds) == (JUNE, True)
 
 
 def test_plans_within_a_minute_are_equal_for_ranges_that_do_not_count_seconds() -> None:

@@ -67,7 +67,7 @@ def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
         binds=Binds(),
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
-        holds_types=bool(plan.row_rules) or (isinstance(plan.source, SqlSource) and bool(plan.source.rules)),
+        holds_types=bool(plan.row_rules),
     )
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
