@@ -18,6 +18,7 @@ import analytics_core
 from analytics_core import AnalyticsCore
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.log import LogEntry
+from analytics_core._records.secret import MASK
 from analytics_core._resources.journal import begin_act
 from analytics_core.errors import (
     ChartAccessError,
@@ -187,6 +188,8 @@ def test_a_host_records_a_view_with_all_its_fields(shop: SmallCore) -> None:
         "referrer": "https://x.example",
         "user": {"username": "reader"},
     }
+    masked = reader.logs.create({"action": "a", "json": "{}", "referrer": "https://me:s3cret@x.example/y"})
+    assert masked.referrer == f"https://me:{MASK}@x.example/y"
 
 
 @pytest.mark.parametrize(

@@ -353,3 +353,25 @@ def test_a_log_entry_keeps_no_secret_of_its_json() -> None:
     assert '"n": 1' in shown
     assert without_secrets('{"n": 1}') == '{"n": 1}'
     assert without_secrets(None) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"url": "postgresql:\\/\\/me:s3cret@h"}',
+        '{"url": "postgresql://me:a@s3cret@h"}',
+        '{"url": "postgresql://me:a/s3cret@h/x"}',
+        '{"url": "postgresql://me:a\\"s3cret@h"}',
+        '{"url": "postgresql://:s3cret@h"}',
+        r'{"events": "[{\"password\": \"s3cret\", \"url\": \"x://me:s3cret@h\"}]"}',
+        "[" * 400 + '{"password": "s3cret"}' + "]" * 400,
+        "[" * 900 + '{"password": "s3cret"}' + "]" * 900,
+    ],
+)
+def test_no_way_to_write_a_secret_keeps_it_in_a_log_entry(text: str) -> None:
+    assert "s3cret" not in (without_secrets(text) or "")
+
+
+def test_an_address_with_a_port_stays_in_a_log_entry() -> None:
+    text = '{"url": "http://host:8088/x?mail=a@b", "text": "a: b@c"}'
+    assert without_secrets(text) == text

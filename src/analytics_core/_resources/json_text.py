@@ -23,19 +23,39 @@ def json_object(text: str | None) -> dict[str, Any]:
 
 
 def without_secrets(text: str | None) -> str | None:
-    """Return a JSON text with the values of secret-looking names masked, and the passwords in URLs."""
+    """Return a JSON text with the values of secret-looking names masked, and the passwords in URLs.
+
+    Texts in it that are JSON objects or lists are read alike. What nests deeper than answers may is masked as a whole.
+    """
     if not text:
         return text
     try:
         content = _DECODER.decode(text)
-    except (ValueError, RecursionError):
-        content = None
-    hidden = mask_options(content)
-    shown = text if hidden == content else json.dumps(hidden, ensure_ascii=False)
-    return _PASSWORD_IN_URL.sub(rf"\g<1>{MASK}@", shown)
+    except ValueError:
+        return without_passwords(text)
+    except RecursionError:
+        return json.dumps(MASK)
+    hidden = MASK if _is_too_deep(content, text) else _without_secrets(mask_options(content))
+    return text if hidden == content else json.dumps(hidden, ensure_ascii=False)
 
 
-_PASSWORD_IN_URL: Final = re.compile(r"(://[^\s/:@\"]*:)[^\s/@\"]+@")
+def without_passwords(text: str) -> str:
+    """Return a text with the passwords in its URLs masked; a port, also one before an `@` further on, is none."""
+    return _PASSWORD_IN_URL.sub(rf"\g<1>{MASK}@", text)
+
+
+def _without_secrets(content: Any) -> Any:
+    match content:
+        case dict():
+            return {name: _without_secrets(value) for name, value in content.items()}
+        case list():
+            return [_without_secrets(item) for item in content]
+        case str():
+            return without_secrets(content) if content.lstrip()[:1] in {"{", "["} else without_passwords(content)
+    return content
+
+
+_PASSWORD_IN_URL: Final = re.compile(r"(://[^\s:/@]*:)(?!\d{1,5}(?:[/?#]|$))(?:[^\s/?#]*@|[^\s@]{1,256}@)")
 
 
 def _nothing(_name: str) -> None:

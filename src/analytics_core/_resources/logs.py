@@ -11,7 +11,7 @@ from analytics_core._error_texts import short_repr
 from analytics_core._records.log import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.json_text import without_secrets
+from analytics_core._resources.json_text import without_passwords, without_secrets
 from analytics_core._resources.listing import (
     MOST_VALUES,
     ColumnKind,
@@ -93,7 +93,7 @@ class Logs(Namespace):
     def create(self, payload: Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
 
-        Values of secret-looking names in `json` are masked, and passwords in URLs.
+        Values of secret-looking names in `json` are masked, and passwords in URLs, those of `referrer` too.
 
         Without `dttm` it happens now; without `user_id` the actor did it. Only administrators give those two.
 
@@ -115,7 +115,7 @@ class Logs(Namespace):
             dttm=moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC),
             duration_ms=post.duration_ms,
             json=without_secrets(post.json_text),
-            referrer=post.referrer,
+            referrer=without_passwords(post.referrer) if post.referrer else post.referrer,
         )
         with self._runtime.store.unit_of_work() as unit:
             self._check_items(unit, entry)
