@@ -6,9 +6,12 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
+from tests.support.execution import target
 from tests.support.tenant_world import ENGINES, TenantWorld, ask, tenant_world, url_on
 
 from analytics_core import errors
+from analytics_core._execution.reflection import Reflector
 
 COSTLY = "LENGTH(REPLACE(REPLACE(tenant, 'a', 'aa'), 'c', 'cc')) = 6 AND tenant <> 'x'"
 """A rule that an engine tests last, if nothing tells it not to."""
@@ -101,3 +104,33 @@ def _told(world: TenantWorld, query: Mapping[str, Any], dataset: int) -> list[st
         except errors.DatabaseError as error:
             told.append(error.message)
     return told
+
+
+@pytest.mark.server
+def test_foreign_tables_at_any_depth_of_partitions_count_as_computed(request: pytest.FixtureRequest) -> None:
+    url = request.getfixturevalue("make_postgres_database")()
+    _execute(
+        url,
+        "CREATE FOREIGN DATA WRAPPER away",
+        "CREATE SERVER away FOREIGN DATA WRAPPER away",
+        "CREATE FOREIGN TABLE far (id INT) SERVER away",
+        "CREATE TABLE parted (id INT) PARTITION BY RANGE (id)",
+        "CREATE TABLE half PARTITION OF parted FOR VALUES FROM (0) TO (50) PARTITION BY RANGE (id)",
+        "CREATE TABLE quarter PARTITION OF half FOR VALUES FROM (0) TO (25)",
+        "CREATE TABLE of_its_own (id INT PRIMARY KEY)",
+    )
+    with target(url, engine="postgresql") as shop:
+        stores = Reflector(shop.connector).stores
+        assert stores(shop.record, [("parted", None), ("half", "public"), ("of_its_own", None)])
+        assert not stores(shop.record, [("of_its_own", None), ("far", None)])
+        assert not stores(shop.record, [("not_there", None)])
+        _execute(url, "CREATE FOREIGN TABLE far_quarter PARTITION OF half FOR VALUES FROM (25) TO (50) SERVER away")
+        assert not stores(shop.record, [("half", None)])
+        assert not stores(shop.record, [("parted", None)])
+
+
+def _execute(url: str, *statements: str) -> None:
+    engine = sa.create_engine(url, poolclass=sa.NullPool)
+    with engine.begin() as connection:
+        for statement in statements:
+            connection.exec_driver_sql(statement)

@@ -52,13 +52,17 @@ SELECT 1 FROM duckdb_tables() AS t JOIN duckdb_databases() AS d ON d.database_oi
 WHERE t.database_name = coalesce($catalog, current_database()) AND t.schema_name = $schema
   AND lower(t.table_name) = lower($table)
 """
-# One row of NULL tells that the table stores its rows, one more each virtual column; `v` is of PostgreSQL 18.
+# A row of NULL tells that the table stores its rows, one more each virtual column; `v` is of PostgreSQL 18.
+# A table is read with all tables that inherit from it, its partitions and theirs among them.
 _POSTGRES = """
-SELECT CASE WHEN a.attgenerated = 'v' THEN a.attname END
-FROM pg_catalog.pg_class AS c LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = c.oid AND a.attnum > 0
-WHERE c.oid = pg_catalog.to_regclass(%s) AND c.relkind IN ('r', 'p', 'm') AND NOT EXISTS (
-  SELECT 1 FROM pg_catalog.pg_inherits AS i JOIN pg_catalog.pg_class AS part ON part.oid = i.inhrelid
-  WHERE i.inhparent = c.oid AND part.relkind = 'f')
+WITH RECURSIVE parts AS (
+  SELECT c.oid, c.relkind FROM pg_catalog.pg_class AS c WHERE c.oid = pg_catalog.to_regclass(%s)
+  UNION
+  SELECT c.oid, c.relkind FROM parts JOIN pg_catalog.pg_inherits AS i ON i.inhparent = parts.oid
+  JOIN pg_catalog.pg_class AS c ON c.oid = i.inhrelid)
+SELECT DISTINCT CASE WHEN a.attgenerated = 'v' THEN a.attname END
+FROM parts LEFT JOIN pg_catalog.pg_attribute AS a ON a.attrelid = parts.oid AND a.attnum > 0
+WHERE NOT EXISTS (SELECT 1 FROM parts AS part WHERE part.relkind NOT IN ('r', 'p', 'm'))
 """
 _MYSQL = """
 SELECT CASE WHEN c.extra LIKE '%%VIRTUAL%%' THEN c.column_name END
