@@ -210,6 +210,22 @@ def test_what_is_computed_beside_stored_columns_is_not_safe(query: dict[str, Any
     assert form(query, engine, view=view_of(engine, columns=columns)) is FenceForm.TABLE
 
 
+@pytest.mark.parametrize("engine", ENGINES.names())
+@pytest.mark.parametrize("safe", SAFE, ids=str)
+def test_a_column_that_a_table_computes_is_not_safe_beside_stored_ones(safe: dict[str, Any], engine: str) -> None:
+    view = view_of(engine)
+    known = {name: told for name, told in view.stored.items() if name != view.find_column(safe["col"])}
+    found = form({"columns": ["id"], "filters": [safe]}, engine, view=replace(view, stored=known))
+    assert found is not FenceForm.NONE
+
+
+@pytest.mark.parametrize("engine", DERIVED)
+def test_the_first_moment_of_texts_that_must_be_read_is_computed(engine: str) -> None:
+    written = (replace(c, python_date_format="%d/%m/%Y") if c.column_name == "day_text" else c for c in COLUMNS)
+    view = view_of(engine, columns=stored(tuple(written)))
+    assert form({"metrics": [aggregate("MIN", "day_text")]}, engine, view=view) is FenceForm.TABLE
+
+
 CAST = [item("quantity", ">=", 5), item("ordered_at", "TEMPORAL_RANGE", JUNE), item("is_paid", "IS TRUE")]
 READ_AS_DECLARED = ("duckdb", "mysql", "postgresql", "sqlite")
 

@@ -98,6 +98,12 @@ def test_a_filter_without_a_range_takes_the_time_range_off_the_x_axis() -> None:
     assert str(made.where[0].origin) == f"payload: time_range {JUNE_TEXT}, on filters[0] shipped_on"
 
 
+def test_the_time_range_binds_a_filter_on_the_x_axis_and_one_without_a_range() -> None:
+    filters = [ranged("ordered_at", MAY_TEXT), ranged("shipped_on", "No filter")]
+    made = plan({"metrics": ["orders"], "columns": [axis("ordered_at")], "time_range": JUNE_TEXT, "filters": filters})
+    assert (bounds(made), made.applied_filters) == ({"ordered_at": JUNE, "shipped_on": JUNE}, ("shipped_on",))
+
+
 def test_a_filter_on_an_unknown_column_leaves_the_time_range_alone() -> None:
     query = {"metrics": ["orders"], "columns": [axis("ordered_at")], "time_range": JUNE_TEXT}
     unknown = plan({**query, "filters": [ranged("nowhen")]})
