@@ -312,6 +312,14 @@ def test_a_range_without_a_moment_is_told(text: str) -> None:
 
 
 # ------------------------------------------------------------------------------------------------ shifts and now
+def test_a_time_shift_without_a_range_is_told() -> None:
+    query = {"metrics": ["orders"], "time_shift": "1 month"}
+    assert plan(query).unused == ("time_shift '1 month' moves nothing: the query has no time range",)
+    assert plan({"columns": ["city"], "time_shift": "1 month"}, samples=True).unused == ()  # their range is told of
+    ranged = {"col": "ordered_at", "op": "TEMPORAL_RANGE", "val": JUNE_TEXT}
+    assert plan({**query, "filters": [ranged]}).unused == ()
+
+
 def test_a_time_shift_moves_both_bounds_back() -> None:
     made = plan({"metrics": ["orders"], "granularity": "ordered_at", "time_range": JUNE_TEXT, "time_shift": "1 month"})
     assert bounds(made) == {"ordered_at": MAY}

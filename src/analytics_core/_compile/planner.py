@@ -112,7 +112,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         rejected_filters=(*filters.rejected, *_unknown_times(scope, temporal)),
         unused=(
             *filters.unused,
-            *_unused_times(query, scope, plain, bounds, reported),
+            *_unused_times(query, scope, request, plain, bounds),
             *unused_series_limit(query, series_limit),
         ),
         notes=(*_notes_of_axis(asked, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
@@ -134,20 +134,29 @@ def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequ
 
 
 def _unused_times(
-    query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], bounds: TimeBounds, reported: TimeRange
+    query: ChartDataQueryObject, scope: Scope, request: PlanRequest, outputs: Sequence[Output], bounds: TimeBounds
 ) -> tuple[str, ...]:
-    return *bounds.unused, *_unused_range(query, scope, bounds, reported), *_unused_grain(query, outputs)
+    return (
+        *bounds.unused,
+        *_unused_range(query, scope, bounds),
+        *(() if request.samples else _unused_shift(query, bounds)),
+        *_unused_grain(query, outputs),
+    )
 
 
-def _unused_range(
-    query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds, reported: TimeRange
-) -> tuple[str, ...]:
-    if not query.time_range or bounds.range.is_unbounded or not reported.is_unbounded:
+def _unused_range(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds) -> tuple[str, ...]:
+    if not query.time_range or bounds.range.is_unbounded or not _reported(scope, bounds).is_unbounded:
         return ()
     return (
         f"time_range {query.time_range!r} filters nothing: the query has no granularity, no temporal x-axis and no "
         f"TEMPORAL_RANGE filter, and dataset {scope.view.dataset.table_name!r} has no main_dttm_col",
     )
+
+
+def _unused_shift(query: ChartDataQueryObject, bounds: TimeBounds) -> tuple[str, ...]:
+    if not query.time_shift or bounds.clauses or not bounds.range.is_unbounded:
+        return ()
+    return (f"time_shift {query.time_shift!r} moves nothing: the query has no time range",)
 
 
 def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tuple[str, ...]:
