@@ -282,7 +282,7 @@ class UnknownNameError(QueryError):
         self.known = tuple(sorted(set(known)))
         self.suggestions = nearest(name, self.known)
         near = f"; did you mean {self.suggestions[0]!r}?" if self.suggestions else ""
-        listed = f"{near or ';'} It has: {known_list(self.known)}" if self.known else near
+        listed = f"{f'{near} It' if near else '; it'} has: {known_list(self.known)}" if self.known else near
         super().__init__(
             f"{place} has no {self.noun} {short_repr(name)}{listed}{f'; {hint}' if hint else ''}",
             error_type=error_type,

@@ -158,7 +158,7 @@ def test_a_text_column_is_compared_as_text(shop: SmallCore) -> None:
     [
         ("==", "htps", "did you mean 'https'"),
         ("==", ["http", "https"], "takes one value"),
-        ("LIKE", "8%", "It has: "),
+        ("LIKE", "8%", "it has: "),
         (">", "ftp", "takes one value that means one range"),
         (">", None, "takes one value"),
         ("IN", [], "at least one value"),

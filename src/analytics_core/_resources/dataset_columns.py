@@ -100,8 +100,8 @@ def _in_the_source(columns: Sequence[DatasetColumn]) -> frozenset[str]:
 
 def _lacks(name: str, known: Iterable[str]) -> str:
     close = nearest(name, known)
-    near = f"; did you mean {close[0]!r}?" if close else ";"
-    return f"the dataset's table or SELECT has no column {name!r}{near} A calculated column needs `expression`"
+    near = f"; did you mean {close[0]!r}? A" if close else "; a"
+    return f"the dataset's table or SELECT has no column {name!r}{near} calculated column needs `expression`"
 
 
 def _typed(column: DatasetColumn, found: FoundColumn | None) -> DatasetColumn:
