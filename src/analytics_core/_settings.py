@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from analytics_core._records.secret import Secret
 from analytics_core._weak_keys import can_be_guessed
@@ -23,6 +23,8 @@ def _checked_key(key: str | Secret | None, name: str) -> Secret:
     text = key.reveal() if isinstance(key, Secret) else key
     if not text:
         raise SettingsError(f"Settings.{name} is required; make one with secrets.token_urlsafe(32)")
+    if not isinstance(text, str):
+        raise SettingsError(f"Settings.{name} must be text; make one with secrets.token_urlsafe(32)")
     if any("\ud800" <= character <= "\udfff" for character in text):
         raise SettingsError(f"Settings.{name} is not valid Unicode; make one with secrets.token_urlsafe(32)")
     if len(text) < _SHORTEST_KEY or can_be_guessed(text):
@@ -37,26 +39,34 @@ def _checked_older_key(key: str | Secret | None) -> Secret:
     return _checked_key(key, "previous_secret_keys")
 
 
-_NUMBERS: Mapping[str, tuple[tuple[type, ...], str]] = {
+_LISTS: Final = (tuple, list, AbstractSet)
+_TYPES: Mapping[str, tuple[tuple[type, ...], str]] = {
     "int": ((int,), "a whole number"),
     "int | None": ((int, type(None)), "a whole number, or None"),
     "float": ((int, float), "a number"),
     "bool": ((bool,), "True or False"),
+    "str": ((str,), "a text"),
+    "Secret | str | None": ((Secret, str, type(None)), "a text"),
+    "tuple[Secret | str, ...]": (_LISTS, "a tuple of texts"),
+    "tuple[str, ...]": (_LISTS, "a tuple of texts"),
+    "tuple[Path, ...]": (_LISTS, "a tuple of folders, such as (Path('data'),)"),
+    "frozenset[str]": (_LISTS, "a set of texts"),
+    "Mapping[str, AbstractSet[str]]": ((Mapping,), "a map of engines to sets of names"),
 }
 """Type of a setting, as it is written below: the types that a value may have, and how they are called."""
 
 
-def _check_numbers(settings: Settings) -> None:
-    """Refuse a number or a flag that is given as text, as settings read from an environment are."""
+def _check_types(settings: Settings) -> None:
+    """Refuse a number, a flag or a list that is given as text, as settings read from an environment are."""
     for setting in fields(settings):
-        types, called = _NUMBERS.get(str(setting.type), ((object,), ""))
+        types, called = _TYPES.get(str(setting.type), ((object,), ""))
         value = getattr(settings, setting.name)
         if not isinstance(value, types) or (isinstance(value, bool) and called and bool not in types):
             raise SettingsError(f"Settings.{setting.name} must be {called}, not {type(value).__name__}")
 
 
-def _checked_folders(roots: Any) -> tuple[Path, ...]:
-    if isinstance(roots, str | Path) or not all(isinstance(root, str | Path) for root in roots):
+def _checked_folders(roots: Iterable[Any]) -> tuple[Path, ...]:
+    if not all(isinstance(root, str | Path) for root in roots):
         raise SettingsError("Settings.data_roots must be a tuple of folders, such as (Path('data'),)")
     return tuple(map(Path, roots))
 
@@ -64,7 +74,8 @@ def _checked_folders(roots: Any) -> tuple[Path, ...]:
 def _check_functions(functions: Mapping[str, Any]) -> None:
     """Refuse what is no set of names: a text would allow its letters."""
     for engine, names in functions.items():
-        if isinstance(names, str) or not all(isinstance(name, str) and _FUNCTION.fullmatch(name) for name in names):
+        is_list = isinstance(names, _LISTS)
+        if not is_list or not all(isinstance(name, str) and _FUNCTION.fullmatch(name) for name in names):
             raise SettingsError(
                 f"Settings.allowed_functions of {engine!r} must be a set of names of functions or types, such as "
                 "{'earth_distance'}"
@@ -176,7 +187,7 @@ class Settings:
     url_for: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
     def __post_init__(self) -> None:
-        _check_numbers(self)
+        _check_types(self)
         object.__setattr__(self, "data_roots", _checked_folders(self.data_roots))
         object.__setattr__(self, "secret_key", _checked_key(self.secret_key, "secret_key"))
         older = tuple(map(_checked_older_key, self.previous_secret_keys))
