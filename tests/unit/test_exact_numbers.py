@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from datetime import datetime, timedelta
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,6 +17,7 @@ from analytics_core._compile.binds import Binds
 from analytics_core._compile.exact_numbers import can_equal, compare_number
 from analytics_core._compile.plan import AnyOf, ColumnExpr, Compare, Comparison, IsNull, Predicate
 from analytics_core._compile.render import render
+from analytics_core._compile.values import as_moment, convert
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
@@ -66,6 +68,23 @@ def test_a_whole_column_is_compared_as_numbers_are(op: Comparison, asked: Any) -
     found = compare_number(COLUMN, op, asked, ValueKind.INTEGER, BIGINT)
     assert [holds(found, held) for held in HELD] == [OPERATORS[op](Fraction(held), Fraction(asked)) for held in HELD]
     assert not isinstance(found, Compare) or (isinstance(found.value, int | float) and found.value == int(found.value))
+
+
+@pytest.mark.parametrize("op", list(Comparison))
+@pytest.mark.parametrize(
+    "text", ["2.5", "-0.1", "9007199254740992.5", "-9007199254740992.5", "9007199254740993", "1e18"]
+)
+def test_a_text_is_compared_with_a_whole_column_as_the_number_that_it_says(op: Comparison, text: str) -> None:
+    asked = convert(text, ValueKind.INTEGER, column="c")
+    assert isinstance(asked, int | float | Decimal)
+    found = compare_number(COLUMN, op, asked, ValueKind.INTEGER, BIGINT)
+    assert [holds(found, held) for held in HELD] == [OPERATORS[op](held, Fraction(text)) for held in HELD]
+
+
+@pytest.mark.parametrize("milliseconds", [1.001, -1.001, 1_706_697_000_000.5])
+def test_a_part_of_a_millisecond_is_rounded_to_the_nearest_microsecond(milliseconds: float) -> None:
+    moment = as_moment(milliseconds, column="c")
+    assert (moment - datetime(1970, 1, 1)) / timedelta(microseconds=1) == round(milliseconds * 1000)
 
 
 @pytest.mark.parametrize("op", list(Comparison))

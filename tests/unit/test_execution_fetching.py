@@ -138,6 +138,22 @@ def test_long_values_of_every_type_count(value: Any) -> None:
         read([(value,)] * 5_000, K.UNKNOWN, max_bytes=2_000_000)
 
 
+@pytest.mark.parametrize("rows", [64, 100, 600])
+def test_a_result_is_complete_or_refused_whatever_the_budget(rows: int) -> None:
+    complete = []
+    for most in range(500, 40_000, 500):
+        try:
+            fetched, _ = read([(1_000 + place,) for place in range(rows)], K.INTEGER, max_bytes=most)
+        except ResultTooLargeError:
+            complete.append(False)
+        else:
+            assert (len(fetched.frame), fetched.has_more) == (rows, False)
+            assert fetched.fetched_bytes <= most
+            complete.append(True)
+    assert complete == sorted(complete)
+    assert set(complete) == {False, True}
+
+
 def test_a_result_inside_its_budget_passes() -> None:
     fetched, _ = read([("x" * 100,)] * 10_000, K.TEXT, max_bytes=2_000_000)
     assert 1_000_000 < fetched.fetched_bytes < 2_000_000

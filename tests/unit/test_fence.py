@@ -365,12 +365,14 @@ def test_a_condition_on_a_computed_column_of_a_virtual_dataset_sees_permitted_ro
 # ----------------------------------------------------------------------------------------------------------- explain
 @pytest.mark.parametrize("engine", TRIED)
 def test_explain_shows_the_fence_and_why_it_stands(engine: str) -> None:
-    query = {"columns": ["city"], "extras": {"where": "1 / id > 0"}}
+    query = {"columns": ["city"], "extras": {"where": "1 / id > 0"}, "filters": [item("quantity", ">=", 5)]}
     spec = spec_of(engine)
     (line,) = [
         c for c in explain_plan(plan(query, view=view_of(engine), row_filters=[RULE]), spec) if c.part == "fence"
     ]
     assert line.origin == "engine: row rules are tested before what may fail"
     assert line.sql in statement(query, engine, row_filters=[RULE]).display_sql
-    safe = explain_plan(plan({"columns": ["city"]}, view=view_of(engine), row_filters=[RULE]), spec)
+    safe = explain_plan(plan({**query, "extras": {}}, view=view_of(engine), row_filters=[RULE]), spec)
+    conditions = [clause.sql for clause in safe if clause.part == "where"]
+    assert [sql for sql in conditions if sql not in statement(query, engine, row_filters=[RULE]).display_sql] == []
     assert [clause for clause in safe if clause.part == "fence"] == []

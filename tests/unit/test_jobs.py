@@ -185,11 +185,21 @@ def test_a_book_full_of_unfinished_jobs_takes_no_more() -> None:
         book.submit(lambda: ANSWER, user_id=1, cancel=Token())
 
 
-def test_a_job_that_no_runner_takes_is_failed_and_told() -> None:
-    runner = InlineJobRunner()
-    runner.close()
-    with pytest.raises(JobError, match="closed"):
-        JobBook(runner=runner).submit(lambda: ANSWER, user_id=1, cancel=Token())
+class RunnerAway(InlineJobRunner):
+    """A host's runner whose queue cannot be reached."""
+
+    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
+        raise ConnectionError("amqp://host:hunter2@queue")
+
+
+def test_a_job_that_no_runner_takes_is_over_and_told() -> None:
+    closed = InlineJobRunner()
+    closed.close()
+    for runner, told in ((closed, "closed"), (RunnerAway(), "the job runner failed; try again later$")):
+        book = JobBook(runner=runner, max_jobs=1)
+        for _ in range(2):  # one that was still waiting would take the only place
+            with pytest.raises(JobError, match=told):
+                book.submit(lambda: ANSWER, user_id=1, cancel=Token())
 
 
 def test_a_thread_runner_refuses_more_than_may_wait() -> None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from sqlglot import exp
 
 from analytics_core._compile.binds import MARK, Binds
-from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
-from analytics_core._compile.lower import source_alias, surplus_rows
+from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series
+from analytics_core._compile.lower import begin_lowering, surplus_rows
 from analytics_core._compile.lower_expr import is_constant, lower_expr, raw
 from analytics_core._compile.lower_order import sort_keys
 from analytics_core._compile.lower_predicate import lower_predicate
@@ -57,6 +57,7 @@ class _Printer:
     def __init__(self, plan: QueryPlan, spec: EngineSpec) -> None:
         self._plan = plan
         self._spec = spec
+        self._begun = begin_lowering(plan, spec)
 
     def clauses(self) -> Iterator[ExplainedClause]:
         plan = self._plan
@@ -113,7 +114,7 @@ class _Printer:
     def _fences(self) -> Iterator[ExplainedClause]:
         """Yield where row rules are kept before what may fail on a row."""
         plan, spec = self._plan, self._spec
-        for rule in plan.source.rules if isinstance(plan.source, SqlSource) and fences_relations(plan, spec) else ():
+        for rule in plan.source.rules if isinstance(plan.source, SqlSource) and self._begun.fences_relations else ():
             yield self._clause("fence", f"the permitted rows of {rule.relation} are read before the rest", _FENCE)
         limit = plan.series_limit
         yield from self._fence("fence", fence_of_plan(plan, spec))
@@ -143,10 +144,11 @@ class _Printer:
         return _text(lower_expr(expr, low), low.binds, self._spec)
 
     def _low(self) -> Lowering:
-        return Lowering(spec=self._spec, binds=Binds(), alias=source_alias(self._plan.source))
+        return replace(self._begun, binds=Binds())
 
     def _predicate(self, predicate: Predicate) -> str:
-        return printed(predicate, self._spec, alias=source_alias(self._plan.source))
+        low = self._low()
+        return _text(lower_predicate(predicate, low), low.binds, self._spec)
 
 
 def printed(predicate: Predicate, spec: EngineSpec, *, alias: str) -> str:

@@ -57,18 +57,23 @@ def source_alias(source: TableSource | SqlSource) -> str:
     return VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
 
 
-def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
-    """Return the tree of the plan's statement and its bound values.
-
-    One row more than the limit is asked for, to tell a result that was cut from one that just fits.
-    """
-    low = Lowering(
+def begin_lowering(plan: QueryPlan, spec: EngineSpec) -> Lowering:
+    """Return what the lowering of a plan starts from."""
+    return Lowering(
         spec=spec,
         binds=Binds(),
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
         holds_types=bool(plan.row_rules),
     )
+
+
+def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
+    """Return the tree of the plan's statement and its bound values.
+
+    One row more than the limit is asked for, to tell a result that was cut from one that just fits.
+    """
+    low = begin_lowering(plan, spec)
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
         select = split_select(plan, low, _select, rows=rows)
