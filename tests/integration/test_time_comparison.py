@@ -226,6 +226,31 @@ def test_a_series_limit_keeps_the_same_series_in_both_ranges(core: Any, grain: s
             assert before == (chosen or None)
 
 
+@pytest.mark.parametrize("is_templated", [False, True])
+@pytest.mark.parametrize("since", ["2024-01-01", "2024-09-01", "2024-12-01"])
+def test_what_speaks_of_the_main_range_chooses_the_series_of_both(core: Any, since: str, is_templated: bool) -> None:
+    """A condition on the x-axis, and the range that SQL of the dataset reads: the best series are those of the main."""
+    dataset = 1
+    if is_templated:
+        sql = "SELECT * FROM orders WHERE order_date >= '{{ from_dttm }}' AND order_date < '{{ to_dttm }}'"
+        dataset = core.datasets.create({"database": 1, "table_name": f"since {since}", "sql": sql}).id
+    query = series(
+        "P1Y",
+        "1 year ago",
+        columns=("country",),
+        series_columns=["country"],
+        series_limit=2,
+        filters=[{"col": "order_date", "op": ">=", "val": since}],
+    )
+    in_2023, chosen = between("2023-01-01", "2024-01-01"), between(since, "2025-01-01")
+    places = {row["country"]: count(lambda r, c=row["country"]: r["country"] == c and chosen(r)) for row in ORDERS}
+    answer = rows(core, query, dataset=dataset)
+    assert sorted((row[-2] for row in answer), reverse=True) == sorted(places.values(), reverse=True)[: len(answer)]
+    for _, country, now, before in answer:
+        assert now == places[country]
+        assert before == (count(lambda r, c=country: r["country"] == c and in_2023(r)) or None)
+
+
 def test_a_limit_of_rows_does_not_cut_the_compared_side(core: Any) -> None:
     full = {row[0]: row for row in rows(core, series("P1M", "1 year ago"))}
     query = series("P1M", "1 year ago", row_limit=3, row_offset=2, orderby=[["count", False]])

@@ -217,7 +217,7 @@ def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*named, hit],
-        from_=exp.From(this=lower_source(plan.source, fence, low)),
+        from_=exp.From(this=lower_source(limit.source, fence, low)),
         group=_grouped([lower_key(key, low) for key in keys], low.spec),
     )
     where = lower_where(fence, low)

@@ -319,7 +319,7 @@ class SeriesLimit:
     """Only the `limit` best series stay; the others vanish, or become 'Others' when `group_others`.
 
     An `InOthersExpr` among the outputs then tells which rows they are; the answer names them (`_querying/others.py`).
-    `columns` are positions in `QueryPlan.outputs`; `where` are the conditions of the inner query.
+    `columns` are positions in `QueryPlan.outputs`; `source` and `where` are what the inner query reads.
     """
 
     columns: tuple[int, ...]
@@ -327,6 +327,7 @@ class SeriesLimit:
     metric: PlanExpr | None
     descending: bool
     group_others: bool
+    source: TableSource | SqlSource
     where: tuple[Clause, ...]
     origin: Origin
 

@@ -32,6 +32,7 @@ from analytics_core._compile.plan import (
     QueryPlan,
     RejectedFilter,
     RowLimit,
+    SeriesLimit,
 )
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
@@ -47,14 +48,14 @@ from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
 class PlanRequest:
     """What is planned besides the payload itself.
 
-    `range_override` replaces the query's own range (time comparison); `series_range` then keeps the range in which the
-    best series are chosen, so that both results hold the same series. `axis` is the x-axis of a query whose columns
+    `range_override` replaces the query's own range (time comparison); `series_limit` is then that of the main query, so
+    that both results hold the same series. `axis` is the x-axis of a query whose columns
     gave way to others (drill detail): its range is bounded as the chart's is. `writes_sql`: who asks may write SQL.
     """
 
     row_filters: Sequence[RowFilter] = ()
     range_override: TimeRange | None = None
-    series_range: TimeRange | None = None
+    series_limit: SeriesLimit | None = None
     samples: bool = False
     axis: AdhocColumn | None = None
     writes_sql: bool = False
@@ -63,7 +64,8 @@ class PlanRequest:
     def is_comparison(self) -> bool:
         """Whether the rows are those of a compared range.
 
-        Conditions on metrics choose rows of the main range alone; each finds its partner, whatever that one's metrics.
+        Conditions on metrics, and on the x-axis other than ranges, choose rows of the main range alone; each finds its
+        partner, whatever that one's metrics.
         """
         return self.range_override is not None
 
@@ -80,15 +82,18 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     plain = plan_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
+    if request.is_comparison and axis is not None:
+        others = [(position, item) for position, item in others if item.col != axis.sql_expression]
     filters = plan_filters(scope, others)
     rules = plan_row_filters(scope, request.row_filters)
     others_where = (*filters.where, *_fixed_conditions(query, scope))
     where = _rules_first(rules, bounds.clauses, others_where)
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
-    inner_bounds = _series_bounds(query, scope, request, temporal, axis=axis, bounds=bounds)
     plain = without_nulls(plain, where)
-    series_limit = plan_series_limit(query, scope, plain, where=_rules_first(rules, inner_bounds, others_where))
+    series_limit = request.series_limit
+    if not request.is_comparison:
+        series_limit = plan_series_limit(query, scope, plain, where=where)
     outputs = with_others(plain, series_limit)
     order = plan_order(query, scope, outputs, grouped=grouped, not_null=columns_without_null(where))
     reported = _reported(scope, bounds)
@@ -270,20 +275,6 @@ def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], *, gr
     if having and not grouped:
         raise EmptyQueryError(f"{having[0].origin.place}: a condition on metrics needs a grouped query; give metrics")
     check_having(having, outputs)
-
-
-def _series_bounds(
-    query: ChartDataQueryObject,
-    scope: Scope,
-    request: PlanRequest,
-    temporal: list[NumberedFilter],
-    *,
-    axis: AdhocColumn | None,
-    bounds: TimeBounds,
-) -> tuple[Clause, ...]:
-    if request.series_range is None or not query.series_limit:
-        return bounds.clauses
-    return plan_time_bounds(scope, query, temporal, axis=axis, override=request.series_range).clauses
 
 
 def _unknown_times(scope: Scope, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:

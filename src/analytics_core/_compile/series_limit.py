@@ -55,6 +55,7 @@ def plan_series_limit(
         metric=_metric(query, scope, outputs),
         descending=query.order_desc is not False,
         group_others=bool(query.group_others_when_limit_reached),
+        source=scope.view.source,
         where=where,
         origin=Origin(OriginKind.PAYLOAD, "series_limit"),
     )

@@ -6,14 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from analytics_core._compile.columns import axis_name
 from analytics_core._compile.plan import OutputRole, QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._querying.offset_join import offset_label
 from analytics_core.errors import DuplicateLabelError, LimitError, TimeOffsetError
-from analytics_core.models.enums import FilterOperator, TimeGrain
+from analytics_core.models.enums import TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
 
 
@@ -56,7 +55,7 @@ def comparisons(
             f"not {len(texts)}"
         )
     _check_labels(texts, plan)
-    main = _enclosed(plan)
+    main, request = _enclosed(plan), replace(request, series_limit=plan.series_limit)
     return tuple(_comparison(text, query, request, main, date_ranges=date_ranges) for text in texts)
 
 
@@ -93,25 +92,18 @@ def _comparison(
         text=text,
         offset=offset,
         query=_shifted_query(query),
-        request=replace(request, range_override=shifted, series_range=main),
+        request=replace(request, range_override=shifted),
         main=main,
     )
 
 
 def _shifted_query(query: ChartDataQueryObject) -> ChartDataQueryObject:
-    """Return the query as it runs over a shifted range: unordered, up to the default limit, without further steps.
-
-    Conditions other than ranges on the x-axis are left out: they speak of the main range.
-    """
-    axis = axis_name(query.columns)
+    """Return the query as it runs over a shifted range: unordered, up to the default limit, without further steps."""
     changes: Mapping[str, object] = {
         "time_offsets": (),
         "post_processing": (),
         "orderby": (),
         "row_limit": None,
         "row_offset": 0,
-        "filters": tuple(
-            item for item in query.filters if item.col != axis or item.op is FilterOperator.TEMPORAL_RANGE
-        ),
     }
     return query.model_copy(update=dict(changes))
