@@ -181,9 +181,14 @@ def test_what_was_stored_before_is_used_nowhere_without_a_word(stored_before: Sm
         core.charts.payload_elsewhere(1, dataset_ids={1: 7})
     with pytest.raises(errors.PayloadSchemaError, match="json_metadata: names the key 'key' twice"):
         core.dashboards.payload_elsewhere(1, chart_ids={}, dataset_ids={})
-    answer = core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"]}]})
+    templated = {"expressionType": "SQL", "sqlExpression": "COUNT({{ kept.list[0] }})", "label": "n"}
+    metrics: list[Any] = ["count", templated]
+    queries = [{"metrics": [metric]} for metric in metrics]
+    plain, of_template = core.charts.data({"datasource": {"id": 1, "type": "table"}, "queries": queries}).results
     with pytest.raises(errors.ConnectionUriError, match="extra names the key 'key' twice"):
-        answer.raise_for_error()
+        plain.raise_for_error()
+    with pytest.raises(errors.TemplateError, match="template_params names the key 'key' twice"):
+        of_template.raise_for_error()
 
 
 def test_a_stored_value_that_no_answer_may_have_is_a_typed_error(stored_before: SmallCore) -> None:
