@@ -163,6 +163,22 @@ def test_overrides_of_annotation_layers_that_nobody_reads_are_refused(shop: Smal
         shop.core.charts.data(payload, strict=True)
 
 
+def test_what_the_chart_of_a_layer_stores_is_not_the_callers_to_mend(shop: SmallCore) -> None:
+    stored = {"columns": ["day"], "metrics": ["count"], "series_limit": 3}
+    with pytest.raises(QueryError, match="limits nothing"):
+        shop.core.charts.data(asking(stored), strict=True).raise_for_error()
+    fields = {
+        "slice_name": "l",
+        "datasource_id": 1,
+        "datasource_type": "table",
+        "query_context": json.dumps(asking(stored)),
+    }
+    chart = shop.core.charts.create(fields)
+    layer = {"name": "l", "show": True, "showMarkers": False, "value": chart.id, "annotationType": "EVENT"}
+    layer |= {"sourceType": "table", "timeColumn": "day"}
+    shop.core.charts.data(asking({"annotation_layers": [layer]}), strict=True).raise_for_error()
+
+
 def test_guests_may_be_strict_too_and_the_setting_binds_them(tmp_path: Path) -> None:
     stored = json.dumps(context({"columns": ["city"], "metrics": ["revenue"], "limit": 3}))
     with guest_world(f"sqlite:///{tmp_path}/shop.db") as world:
