@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core.errors import AnalyticsError
+from analytics_core._resources.retrying import until_accepted
+from analytics_core.errors import AnalyticsError, StaleVersionError
 
 SESSIONS = 6
 SERVERS = {"postgresql": "make_postgres_database", "mysql": "make_mariadb_database"}
@@ -101,3 +102,16 @@ def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallC
     ]
     for act in acts:
         assert [_at_once(act) for _ in range(3)] == [[], [], []]
+
+
+@pytest.mark.parametrize(("stale", "tries"), [(None, 10), ("chart", 10), ("dashboard", 1)])
+def test_a_change_is_repeated_where_others_changed_the_kind_that_it_names(stale: str | None, tries: int) -> None:
+    tried: list[int] = []
+
+    def change() -> None:
+        tried.append(1)
+        raise StaleVersionError("chart", 1)
+
+    with pytest.raises(StaleVersionError):
+        until_accepted(change, stale=stale)
+    assert len(tried) == tries
