@@ -82,18 +82,13 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
     plain = plan_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
     bounds = plan_time_bounds(scope, query, temporal, axis=axis, override=request.range_override)
-    if request.is_comparison and axis is not None:
-        others = [(position, item) for position, item in others if item.col != axis.sql_expression]
-    filters = plan_filters(scope, others)
+    filters = plan_filters(scope, _on_rows(others, axis, request))
     rules = plan_row_filters(scope, request.row_filters)
-    others_where = (*filters.where, *_fixed_conditions(query, scope))
-    where = _rules_first(rules, bounds.clauses, others_where)
+    where = _rules_first(rules, bounds.clauses, (*filters.where, *_fixed_conditions(query, scope)))
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
     plain = without_nulls(plain, where)
-    series_limit = request.series_limit
-    if not request.is_comparison:
-        series_limit = plan_series_limit(query, scope, plain, where=where)
+    series_limit = request.series_limit if request.is_comparison else plan_series_limit(query, scope, plain, where)
     outputs = with_others(plain, series_limit)
     order = plan_order(query, scope, outputs, grouped=grouped, not_null=columns_without_null(where))
     reported = _reported(scope, bounds)
@@ -123,6 +118,15 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         notes=(*_notes_of_axis(asked, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
         stored=scope.view.stored,
     )
+
+
+def _on_rows(
+    filters: Sequence[NumberedFilter], axis: AdhocColumn | None, request: PlanRequest
+) -> Sequence[NumberedFilter]:
+    """Return the filters that choose rows of the planned range: those on the x-axis speak of the main one."""
+    if not request.is_comparison or axis is None:
+        return filters
+    return [(position, item) for position, item in filters if item.col != axis.sql_expression]
 
 
 def _reported(scope: Scope, bounds: TimeBounds) -> TimeRange:

@@ -35,7 +35,6 @@ def plan_series_limit(
     query: ChartDataQueryObject,
     scope: Scope,
     outputs: Sequence[Output],
-    *,
     where: tuple[Clause, ...],
 ) -> SeriesLimit | None:
     """Return the series limit of a query, or None when it has none or nothing to limit."""
