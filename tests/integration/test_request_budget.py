@@ -113,8 +113,8 @@ def test_templates_of_a_request_share_their_steps(tmp_path: Path) -> None:
 def test_the_time_of_a_request_ends_between_two_steps_too(tmp_path: Path) -> None:
     """All of the steps take seconds; no one of them does."""
     step = {"operation": "rolling", "options": {"columns": {"id": "id"}, "rolling_type": "mean", "window": 1}}
-    with world(tmp_path, request_timeout_s=0.2) as small:
-        assert failures(ask(small, {**RAW, "post_processing": [step] * 400})) == [errors.RequestTimeoutError]
+    with world(tmp_path, request_timeout_s=0.1) as small:
+        assert failures(ask(small, {**RAW, "post_processing": [step] * 1_000})) == [errors.RequestTimeoutError]
 
 
 def test_each_expression_costs_some_of_the_sql_that_a_request_may_bring(tmp_path: Path) -> None:
