@@ -111,7 +111,7 @@ class MetadataStore(Protocol):
         """Return a number that grows with each change made through this object, after it is committed.
 
         With nouns (`user`, `role` ...) it must grow with changes that bear on these kinds, and may with others.
-        Entries of the log need not count: nobody keeps what they read of it.
+        Entries of the log and jobs need not count: nobody keeps what they read of them.
         """
 
     def close(self) -> None:

@@ -10,6 +10,7 @@ from analytics_core.testing.conformance.dashboards import DashboardConformance
 from analytics_core.testing.conformance.datasets import DatasetConformance
 from analytics_core.testing.conformance.embedded import EmbeddedConformance
 from analytics_core.testing.conformance.every_kind import EveryKindConformance
+from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
 from analytics_core.testing.conformance.row_rules import RowRuleConformance
@@ -37,6 +38,7 @@ class Suites(
     RowRuleConformance,
     EmbeddedConformance,
     EveryKindConformance,
+    JobRecordConformance,
     ScopeConformance,
     SecretConformance,
 ):

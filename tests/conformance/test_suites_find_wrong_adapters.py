@@ -30,6 +30,7 @@ from analytics_core.testing.conformance.cache import CacheConformance
 from analytics_core.testing.conformance.clock import ClockConformance
 from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.filled import BARE, store_named
+from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.records import START
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
@@ -206,7 +207,7 @@ class _Unit:
 
     def __getattr__(self, name: str) -> Any:
         found = getattr(self._unit, name)
-        if name == "names" or self._kind not in ("", name):
+        if name in ("names", "now") or self._kind not in ("", name):
             return found
         return _Repository(found, self._change)
 
@@ -275,6 +276,8 @@ LOST = [
     ("datasets", "fetch_values_predicate", None),
     ("charts", "datasource_type", None),
     ("logs", "user_id", None),
+    ("jobs", "lease_until", None),
+    ("job_results", "data", b""),
 ]
 
 
@@ -287,13 +290,30 @@ def test_a_store_that_loses_a_field_is_found(store: SqlMetadataStore, kind: str,
         EveryKindConformance().test_no_field_is_lost_or_made_up(wrong, named)
 
 
-@pytest.mark.parametrize("kind", ["users", "roles", "databases", "datasets", "tags", "embedded"])
+@pytest.mark.parametrize("kind", ["users", "roles", "databases", "datasets", "tags", "embedded", "jobs"])
 def test_a_store_that_writes_over_changes_of_others_is_found(store: SqlMetadataStore, kind: str) -> None:
     with store.unit_of_work() as unit:
         named = store_named(unit)
     wrong: Any = Wrong(store, kind, writes_over)
     with pytest.raises(pytest.fail.Exception, match=StaleVersionError.__name__):
         EveryKindConformance().test_nothing_is_written_over_by_an_old_version(wrong, named)
+
+
+class OfTheClock(Wrong):
+    """A store that tells the time of its process."""
+
+    @contextmanager
+    def unit_of_work(self) -> Iterator[Any]:
+        """Open a unit of the true store with another time."""
+        with super().unit_of_work() as unit:
+            unit.now = self._store._clock.now
+            yield unit
+
+
+def test_a_store_that_tells_the_time_of_its_process_is_found(store: SqlMetadataStore, clock: FixedClock) -> None:
+    wrong: Any = OfTheClock(store, "logs", loses("user_id", None))
+    with pytest.raises(AssertionError, match="2027"):
+        JobRecordConformance().test_the_time_of_the_store_is_not_the_clock_of_the_process(wrong, clock)
 
 
 def widened(**ways: Any) -> Callable[..., Any]:

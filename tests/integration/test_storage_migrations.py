@@ -231,7 +231,14 @@ def test_a_migration_that_was_cut_off_is_completed(engine):
     migrate(engine)
     with engine.begin() as connection:
         connection.execute(sa.text("DROP TABLE ac_chart_owners"))
+        connection.execute(sa.text("DROP TABLE ac_job_results"))
+        next(index for index in METADATA.tables["ac_jobs"].indexes if index.name == "ix_ac_jobs_expiry").drop(
+            connection
+        )
         connection.execute(sa.text(f"DROP TABLE {VERSION_TABLE}"))
     migrate(engine)
     assert version_rows(engine) == [HEAD]
-    assert sa.inspect(engine).has_table("ac_chart_owners")
+    made = sa.inspect(engine)
+    assert made.has_table("ac_chart_owners")
+    assert made.has_table("ac_job_results")
+    assert "ix_ac_jobs_expiry" in {index["name"] for index in made.get_indexes("ac_jobs")}

@@ -12,10 +12,16 @@ from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Role
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
-from analytics_core.errors import NotFoundError, PayloadSchemaError, StoredDataError, StoreUnavailableError
+from analytics_core.errors import (
+    NotFoundError,
+    PayloadSchemaError,
+    StoredDataError,
+    StoreUnavailableError,
+    UnknownNameError,
+)
 from analytics_core.ports import Clock, MetadataStore, SecretBox, UserDirectory
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
@@ -67,6 +73,23 @@ def test_a_failed_inner_unit_leaves_the_outer_one(store):
             inner.charts.get(-1)
     with store.unit_of_work() as unit:
         assert [chart.slice_name for chart in unit.charts.list(ListQuery())[1]] == ["outer"]
+
+
+def test_the_bytes_of_a_result_are_no_column_of_lists(store):
+    with store.unit_of_work() as unit:
+        for query in (
+            ListQuery(filters=(ListFilter(col="data", op="eq", val=b"x"),)),
+            ListQuery(order_by=(("data", False),)),
+        ):
+            with pytest.raises(UnknownNameError, match=r"'data'.*job_record_id"):
+                unit.job_results.list(query)
+
+
+def test_the_time_of_the_store_opens_no_transaction(store, tmp_path):
+    with open_store(f"sqlite:///{tmp_path}/meta.db", FixedClock(START)) as filed:
+        with counted_statements(filed) as statements, filed.unit_of_work() as unit:
+            unit.now()
+        assert statements == ["SELECT strftime('%Y-%m-%d %H:%M:%f', 'now') AS store_moment_1"]
 
 
 def test_two_stores_in_memory_know_nothing_of_each_other(store):

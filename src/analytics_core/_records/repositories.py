@@ -13,6 +13,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.job import JobRecord, JobResultPart
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
@@ -113,6 +114,12 @@ class ExpendableRepository(Repository[Record], Protocol[Record]):
 class UnitOfWork(Protocol):
     """One transaction on the metadata store: commits when its `with` block ends well, else leaves nothing behind."""
 
+    def now(self) -> datetime:
+        """Return the store's own time when asked, aware and in UTC, as exactly as the store tells it.
+
+        All processes on one store agree about it, whatever their clocks say: what they hold for a time goes by it.
+        """
+
     def names(self, query: NamesQuery) -> Names:
         """Return short names of records, all read by one statement."""
 
@@ -175,3 +182,11 @@ class UnitOfWork(Protocol):
     @property
     def key_values(self) -> ExpendableRepository[KeyValue]:
         """Small texts under keys."""
+
+    @property
+    def jobs(self) -> ExpendableRepository[JobRecord]:
+        """The jobs of all users and processes; those of a deleted user go with the user."""
+
+    @property
+    def job_results(self) -> ExpendableRepository[JobResultPart]:
+        """The results of jobs, in parts that go with their job; lists neither filter nor order by `data`."""

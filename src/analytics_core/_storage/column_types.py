@@ -1,14 +1,15 @@
-"""Column types that hold and compare alike on every store: text by code point, times in UTC."""
+"""Column types that hold and compare alike on every store: text by code point, bytes, times in UTC."""
 
 from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, DateTime, Dialect, String, Text
+from sqlalchemy import ColumnElement, DateTime, Dialect, LargeBinary, String, Text
 from sqlalchemy.dialects import mysql, postgresql
 from sqlalchemy.ext.compiler import compiles
 from sqlalchemy.sql.compiler import SQLCompiler
+from sqlalchemy.sql.functions import FunctionElement
 from sqlalchemy.sql.visitors import InternalTraversal
 from sqlalchemy.types import TypeDecorator, TypeEngine
 
@@ -51,6 +52,19 @@ class LongText(TypeDecorator[str]):
         if dialect.name in {"mysql", "mariadb"}:
             return dialect.type_descriptor(mysql.MEDIUMTEXT(charset="utf8mb4", collation=_exact_collation(dialect)))
         return dialect.type_descriptor(Text())
+
+
+class LongBytes(TypeDecorator[bytes]):
+    """Bytes whose number the column does not limit; what one statement carries is checked before."""
+
+    impl = LargeBinary
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Return the longest type of bytes that the dialect has."""
+        if dialect.name in {"mysql", "mariadb"}:
+            return dialect.type_descriptor(mysql.LONGBLOB())
+        return dialect.type_descriptor(LargeBinary())
 
 
 class FoldedText(ColumnElement[str]):
@@ -97,3 +111,26 @@ class UtcMoment(TypeDecorator[datetime]):
     def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:  # noqa: ARG002 - as SQLAlchemy calls it
         """Return the moment aware, in UTC."""
         return None if value is None else value.replace(tzinfo=UTC)
+
+
+class StoreMoment(FunctionElement[datetime]):
+    """The time of the store itself at the statement that asks, also late in a transaction."""
+
+    inherit_cache = True
+    name = "store_moment"
+    type = UtcMoment()
+
+
+@compiles(StoreMoment)
+def _store_moment(_element: StoreMoment, _compiler: SQLCompiler, **_options: Any) -> str:
+    return "strftime('%Y-%m-%d %H:%M:%f', 'now')"
+
+
+@compiles(StoreMoment, "postgresql")
+def _store_moment_postgres(_element: StoreMoment, _compiler: SQLCompiler, **_options: Any) -> str:
+    return "clock_timestamp() AT TIME ZONE 'UTC'"
+
+
+@compiles(StoreMoment, "mysql", "mariadb")
+def _store_moment_mysql(_element: StoreMoment, _compiler: SQLCompiler, **_options: Any) -> str:
+    return "UTC_TIMESTAMP(6)"

@@ -1,4 +1,4 @@
-"""How dashboards, annotations, tags, row rules, logs and small texts lie in their tables."""
+"""How dashboards, annotations, tags, row rules, logs, small texts and jobs lie in their tables."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Final
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.job import JobRecord, JobResultPart, JobState
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.row_rule import RowRule, RowRuleType
@@ -130,4 +131,22 @@ LOG_KIND: Final[RecordKind[LogEntry]] = RecordKind(
 
 KEY_VALUE_KIND: Final[RecordKind[KeyValue]] = RecordKind(
     noun="key", table=tables.KEY_VALUES, record_type=KeyValue, missing=missing_record("key")
+)
+
+JOB_KIND: Final[RecordKind[JobRecord]] = RecordKind(
+    noun="job",
+    table=tables.JOBS,
+    record_type=JobRecord,
+    missing=missing_record("job"),
+    enums={"state": JobState},
+    is_journal=True,
+)
+
+JOB_RESULT_KIND: Final[RecordKind[JobResultPart]] = RecordKind(
+    noun="job result part",
+    table=tables.JOB_RESULTS,
+    record_type=JobResultPart,
+    missing=missing_record("job result part"),
+    references=(Reference(attribute="job_record_id", table=tables.JOBS, missing=missing_record("job")),),
+    is_journal=True,
 )

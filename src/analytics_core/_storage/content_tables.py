@@ -1,4 +1,4 @@
-"""The tables of what people make of their data: dashboards, annotations, tags, row rules, logs and small texts."""
+"""The tables of what people make of their data: dashboards, annotations, tags, row rules, logs, small texts, jobs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, Table, UniqueConstraint
 
-from analytics_core._storage.column_types import LongText, Name, UtcMoment
+from analytics_core._storage.column_types import LongBytes, LongText, Name, UtcMoment
 from analytics_core._storage.tables import METADATA, owner_table, record_table
 
 
@@ -182,6 +182,38 @@ KEY_VALUES = record_table(
     Column("expires_on", UtcMoment),
     UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
     Index("ix_ac_key_values_expiry", "kind", "expires_on"),
+)
+
+JOBS = record_table(
+    "ac_jobs",
+    Column("job_id", Name(64), nullable=False),
+    Column("kind", Name(32), nullable=False),
+    Column("payload", LongText, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("queue", Name(), nullable=False),
+    Column("moment", UtcMoment),
+    Column("state", Name(20), nullable=False),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("worker", Name(128)),
+    Column("lease_until", UtcMoment),
+    Column("started_on", UtcMoment),
+    Column("ended_on", UtcMoment),
+    Column("bound", Name(128)),
+    Column("error", LongText),
+    Column("result_bytes", Integer),
+    Column("expires_on", UtcMoment),
+    UniqueConstraint("job_id", name="uq_ac_jobs_job_id"),
+    Index("ix_ac_jobs_state", "state", "lease_until"),
+    Index("ix_ac_jobs_user", "user_id", "id"),
+    Index("ix_ac_jobs_expiry", "expires_on"),
+)
+
+JOB_RESULTS = record_table(
+    "ac_job_results",
+    Column("job_record_id", ForeignKey("ac_jobs.id", name="fk_ac_job_results_job", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("data", LongBytes, nullable=False),
+    UniqueConstraint("job_record_id", "position", name="uq_ac_job_results_position"),
 )
 
 ALL_TABLES = METADATA

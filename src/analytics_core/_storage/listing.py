@@ -11,7 +11,7 @@ from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select, Table
 
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
-from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
+from analytics_core._storage.column_types import FoldedText, LongBytes, LongText, Name, UtcMoment
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.parts import ValueParts, among
 from analytics_core._storage.record_kinds import RecordKind
@@ -123,8 +123,10 @@ def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> lis
 
 
 def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, ColumnElement[Any]]:
+    """Return what lists filter and order by; secrets, lists as JSON and bytes are none of it."""
     hidden = kind.sealed | kind.pairs | kind.texts
-    return {**{column.name: column for column in kind.table.columns if column.name not in hidden}, **kind.computed}
+    shown = (one for one in kind.table.columns if one.name not in hidden and not isinstance(one.type, LongBytes))
+    return {**{column.name: column for column in shown}, **kind.computed}
 
 
 def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:

@@ -17,7 +17,7 @@ from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import SettingsError, StoreUnavailableError
 
-HEAD: Final = "0005"
+HEAD: Final = "0006"
 """The newest revision; a test keeps it equal to what Alembic finds."""
 
 VERSION_TABLE: Final = "ac_alembic_version"

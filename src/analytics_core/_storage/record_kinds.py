@@ -148,9 +148,13 @@ def id_parts(attribute: str, *, noun: str, parent: Column[Any], column: Column[A
 
 
 def _forget_user(user_id: int) -> tuple[Executable, ...]:
-    """Take a deleted user out of ownerships, stars and audit columns, which hold ids that a host may have given."""
+    """Take a deleted user out of ownerships, stars and audit columns, which hold ids that a host may have given.
+
+    The user's jobs go with what came out of them: nobody else may read them, and a process that runs one finds none.
+    """
     everything = content_tables.ALL_TABLES.tables.values()
-    held = (tables.DATASET_OWNERS, tables.CHART_OWNERS, content_tables.DASHBOARD_OWNERS, content_tables.FAVOURITES)
+    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, content_tables.DASHBOARD_OWNERS)
+    held = (*owned, content_tables.FAVOURITES, content_tables.JOBS)
     signed = [
         (table, table.c[name])
         for table in everything

@@ -98,8 +98,8 @@ class SqlMetadataStore:
         """Return a number that grows with each change made through this object; other processes do not move it.
 
         With nouns (`user`, `role` ...) only changes that bear on these kinds count; a deletion bears on all. Entries of
-        the log never count, so that recording views costs readers nothing. A closed store has none, so that nobody goes
-        on with what they read before.
+        the log and jobs never count, so that recording views and watching jobs costs readers nothing. A closed store
+        has none, so that nobody goes on with what they read before.
 
         Raises:
             StoreUnavailableError: the store is closed.

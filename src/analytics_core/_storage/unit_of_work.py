@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+from typing import Final
+
+import sqlalchemy as sa
+
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.chart import Chart
 from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.job import JobRecord, JobResultPart
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
 from analytics_core._records.tag import Favourite, Tag
+from analytics_core._storage.column_types import StoreMoment
 from analytics_core._storage.content_kinds import (
     ANNOTATION_KIND,
     ANNOTATION_LAYER_KIND,
@@ -21,6 +28,8 @@ from analytics_core._storage.content_kinds import (
     DASHBOARD_KIND,
     EMBEDDED_DASHBOARD_KIND,
     FAVOURITE_KIND,
+    JOB_KIND,
+    JOB_RESULT_KIND,
     KEY_VALUE_KIND,
     LOG_KIND,
     ROW_RULE_KIND,
@@ -31,12 +40,18 @@ from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATA
 from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
 from analytics_core._storage.session import StoreSession
 
+_NOW: Final = sa.select(StoreMoment())
+
 
 class SqlUnitOfWork:
     """The repositories of one transaction (protocol `UnitOfWork`)."""
 
     def __init__(self, session: StoreSession) -> None:
         self._session = session
+
+    def now(self) -> datetime:
+        """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""
+        return self._session.connection.execute(_NOW).scalar_one()
 
     def names(self, query: NamesQuery) -> Names:
         """Return short names of records, all read by one statement."""
@@ -117,3 +132,13 @@ class SqlUnitOfWork:
     def key_values(self) -> SqlExpendableRepository[KeyValue]:
         """Small texts under keys."""
         return SqlExpendableRepository(KEY_VALUE_KIND, self._session)
+
+    @property
+    def jobs(self) -> SqlExpendableRepository[JobRecord]:
+        """The jobs of all users and processes."""
+        return SqlExpendableRepository(JOB_KIND, self._session)
+
+    @property
+    def job_results(self) -> SqlExpendableRepository[JobResultPart]:
+        """The results of jobs, in parts."""
+        return SqlExpendableRepository(JOB_RESULT_KIND, self._session)

@@ -14,6 +14,7 @@ _SUITES = (
     "datasets",
     "embedded",
     "every_kind",
+    "job_records",
     "job_runner",
     "listing",
     "metadata_store",

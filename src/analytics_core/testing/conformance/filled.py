@@ -17,6 +17,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.job import JobRecord, JobResultPart, JobState
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Grant, GrantTarget, Role, User
@@ -24,15 +25,19 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._records.secret import Secret
 from analytics_core._records.tag import Favourite, Tag
-from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset, a_job
 
 _MADE: Final[Mapping[type, Callable[[str], Any]]] = {
+    bytes: lambda name: bytes(range(256)) + name.encode(),
     str: lambda name: f"{name[:12]} Ä😀",
     int: lambda name: 7 + len(name),
     bool: lambda _: True,
     datetime: lambda name: START + timedelta(microseconds=len(name)),
     Secret: lambda name: Secret(f"{name} hunter2"),
 }
+_NOBODY: Final = 1_000_000
+"""A user id that no suite gives: the job that others name must not go with a deleted user."""
+
 _NOT_STORED: Final = frozenset({"id", "audit", "role_names"})
 
 
@@ -47,6 +52,7 @@ class Named:
     role: int
     tag: int
     layer: int
+    job: int
 
 
 def store_named(unit: UnitOfWork) -> Named:
@@ -60,8 +66,12 @@ def store_named(unit: UnitOfWork) -> Named:
         role=unit.roles.add(Role(name="named"), actor_id=None).id,
         tag=unit.tags.add(Tag(name="named"), actor_id=None).id,
         layer=unit.annotation_layers.add(AnnotationLayer(name="named"), actor_id=None).id,
+        job=unit.jobs.add(a_job("named", user_id=_NOBODY), actor_id=None).id,
     )
 
+
+JOURNALS: Final = frozenset({"logs", "jobs", "job_results"})
+"""The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
 BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
     "users": lambda _: User(username="u"),
@@ -79,6 +89,8 @@ BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
     "row_rules": lambda _: RowRule(name="w", clause="1 = 0"),
     "logs": lambda _: LogEntry(action="view"),
     "key_values": lambda _: KeyValue(kind="k", key="k", value="{}"),
+    "jobs": lambda _: JobRecord(job_id="j", kind="k", payload="{}", user_id=1),
+    "job_results": lambda t: JobResultPart(job_record_id=t.job, position=0, data=b""),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 
@@ -106,6 +118,8 @@ _GIVEN: Final[Mapping[str, Callable[[Named], Mapping[str, Any]]]] = {
         "role_ids": (t.role,),
         "dataset_ids": (t.dataset,),
     },
+    "jobs": lambda _: {"state": JobState.RUNNING},
+    "job_results": lambda t: {"job_record_id": t.job},
 }
 """What is not made by its type: what names other records, and flags that are true when nobody gives them."""
 

@@ -10,6 +10,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.job import JobRecord
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 
@@ -49,3 +50,8 @@ def a_dashboard(title: str = "Sales", **fields: Any) -> Dashboard:
 def a_user(username: str = "ada", **fields: Any) -> User:
     """Return a user that is not stored yet."""
     return User(username=username, **fields)
+
+
+def a_job(job_id: str = "first", **fields: Any) -> JobRecord:
+    """Return a job that is not stored yet."""
+    return JobRecord(job_id=job_id, **{"kind": "chart-data", "payload": "{}", "user_id": 1, **fields})

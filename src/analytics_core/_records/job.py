@@ -1,0 +1,83 @@
+"""Jobs: work that one process hands over and any process may run, watch and stop; and what came out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Final
+
+from analytics_core._records.audit import Audit
+
+
+class JobState(StrEnum):
+    """Where a job stands; `lost` is one whose process died, or that nobody ever began."""
+
+    PENDING = "pending"
+    RUNNING = "running"
+    SUCCESS = "success"
+    FAILED = "failed"
+    STOPPED = "stopped"
+    TIMED_OUT = "timed_out"
+    LOST = "lost"
+
+    @property
+    def is_over(self) -> bool:
+        """Tell whether the job has its last state."""
+        return not NEXT_STATES[self]
+
+
+NEXT_STATES: Final[Mapping[JobState, frozenset[JobState]]] = {
+    JobState.PENDING: frozenset({JobState.RUNNING, JobState.STOPPED, JobState.FAILED, JobState.LOST}),
+    JobState.RUNNING: frozenset(
+        {JobState.SUCCESS, JobState.FAILED, JobState.STOPPED, JobState.TIMED_OUT, JobState.LOST}
+    ),
+    JobState.SUCCESS: frozenset(),
+    JobState.FAILED: frozenset(),
+    JobState.STOPPED: frozenset(),
+    JobState.TIMED_OUT: frozenset(),
+    JobState.LOST: frozenset(),
+}
+"""Which states may follow each one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobRecord:
+    """A job of `user_id`; `payload` and `error` are JSON texts, times are aware and in UTC.
+
+    A process claims the job by storing it as running with a token of its own as `worker`: of two that try, the store
+    refuses one (StaleVersionError). It holds the job until `lease_until`, by the store's time (`UnitOfWork.now`).
+    `moment` is the pinned present of the question, `bound` a digest of what bound the actor, `result_bytes` the size of
+    the result in its parts. After `expires_on` (None: never) the job counts as gone.
+    """
+
+    id: int = 0
+    job_id: str
+    kind: str
+    payload: str
+    user_id: int
+    queue: str = ""
+    moment: datetime | None = None
+    state: JobState = JobState.PENDING
+    cancel_requested: bool = False
+    worker: str | None = None
+    lease_until: datetime | None = None
+    started_on: datetime | None = None
+    ended_on: datetime | None = None
+    bound: str | None = None
+    error: str | None = None
+    result_bytes: int | None = None
+    expires_on: datetime | None = None
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobResultPart:
+    """A piece of a job's result; those of one job, in the order of their positions, are the whole."""
+
+    id: int = 0
+    job_record_id: int
+    position: int
+    data: bytes
+    audit: Audit = field(default_factory=Audit)
