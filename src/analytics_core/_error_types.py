@@ -137,7 +137,7 @@ class AnalyticsError(Exception):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Tell how copies and pickles are made: from what the error holds, not by calling `__init__` anew."""
-        return _same_error, (type(self), self.args, dict(self.__dict__))
+        return same_error, (type(self), self.args, dict(self.__dict__))
 
     def at(self, place: str) -> Self:
         """Return this error with `place` before its message, for a part that passes on what another one refused."""
@@ -154,7 +154,7 @@ class AnalyticsError(Exception):
         return {"message": self.message, "errors": [item.to_payload() for item in self.items()]}
 
 
-def _same_error(kind: type[AnalyticsError], args: tuple[Any, ...], state: dict[str, Any]) -> AnalyticsError:
+def same_error(kind: type[AnalyticsError], args: tuple[Any, ...], state: dict[str, Any]) -> AnalyticsError:
     """Return an error of this class with these facts; what caused it, and where, stays behind."""
     error = kind.__new__(kind, *args)
     error.__dict__.update(state)

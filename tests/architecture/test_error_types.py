@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import pickle
 import re
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import pytest
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
 from analytics_core import errors
+from analytics_core._error_json import error_from_json, error_to_json
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, PayloadSchemaError, Problem
 
 CONTRACT_TEXT = """
@@ -76,18 +78,24 @@ def an_error(kind: type[AnalyticsError]) -> AnalyticsError:
 COPIES: list[Callable[[AnalyticsError], AnalyticsError]] = [
     copy.copy,
     copy.deepcopy,
+    lambda error: error_from_json(json.loads(json.dumps(error_to_json(error)))),
     *(lambda error, p=p: pickle.loads(pickle.dumps(error, p)) for p in range(pickle.HIGHEST_PROTOCOL + 1)),
 ]
 
 
 @pytest.mark.parametrize("kind", dict.fromkeys(every_class()), ids=lambda kind: kind.__name__)
-def test_every_error_can_be_copied_and_pickled(kind: type[AnalyticsError]) -> None:
+def test_every_error_can_be_copied_pickled_and_written_as_json(kind: type[AnalyticsError]) -> None:
     error = an_error(kind).at("chart 7")
     for make in COPIES:
         same = make(error)
         assert type(same) is kind
         assert (same.args, same.__dict__) == (error.args, error.__dict__)
         assert (str(same), same.to_payload()) == (str(error), error.to_payload())
+
+
+def test_no_two_classes_share_a_name() -> None:
+    kinds = {kind for kind in every_class() if kind.__module__.startswith("analytics_core.")}
+    assert len({kind.__name__ for kind in kinds}) == len(kinds)
 
 
 def test_a_copied_error_keeps_its_facts_apart_from_the_first_one() -> None:
