@@ -6,7 +6,7 @@ import json
 import pickle
 import struct
 from dataclasses import replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
 from typing import Any
 from uuid import UUID
@@ -18,7 +18,8 @@ from tests.support.frames import frame_of
 
 from analytics_core._frames.frame_bytes import frame_from_bytes
 from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result
-from analytics_core._querying.cache_entry import MAGIC, MOST_BYTES, decode_entry, encode_entry
+from analytics_core._querying.answer_bytes import MAGIC, MOST_BYTES
+from analytics_core._querying.cache_entry import decode_entry, encode_entry
 from analytics_core._querying.client_processing import client_processed
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.secret import Secret
@@ -40,7 +41,7 @@ COLUMNS: dict[str, list[Any]] = {
     "y": [b"\xff", None, b"x"],
     "c": [time(1, 2), None, None],
     "mixed": [1, "x", None],
-    "nested": [{"a": [1]}, None, [1]],
+    "nested": [{"a": [date(2024, 1, 1)], 2: {Decimal("0.1")}}, None, ((1,), timedelta(1))],
     "other": [UUID(int=1), None, None],
     "nothing": [None, None, None],
 }
@@ -97,6 +98,7 @@ def test_typed_columns_come_back_typed() -> None:
     assert held["n"][0] == Decimal("1.10")
     assert held["z"][0] == datetime(2024, 1, 1, tzinfo=UTC)
     assert held["mixed"] == [1, "x", None]
+    assert (held["nested"], held["other"]) == (COLUMNS["nested"], COLUMNS["other"])
 
 
 def test_a_processed_result_comes_back_with_its_map() -> None:
@@ -139,7 +141,7 @@ def test_an_entry_of_another_secret_key_is_a_miss(secret: str) -> None:
 
 
 def test_an_entry_of_another_version_is_a_miss() -> None:
-    for version in {0, 1, 2, 3, 4, 5, 255} - {MAGIC[-1]}:
+    for version in {0, 1, 2, 3, 4, 5, 6, 255} - {MAGIC[-1]}:
         assert decode_entry(MAGIC[:-1] + bytes([version]) + entry()[len(MAGIC) :], key="key", seal=SEAL) is None
 
 
@@ -168,13 +170,13 @@ def test_what_is_no_entry_is_a_miss(junk: Any) -> None:
 
 def sealed(facts: bytes, *, frame: bytes = b"", records: bytes = b"[]", lengths: tuple[int, ...] = ()) -> bytes:
     """Return an entry that somebody with the secret key made; `lengths` are what it says of its parts."""
-    head = struct.pack(">QQQ", *(lengths or (len(facts), len(frame), len(records))))
+    head = struct.pack(">QQQQ", 3, *(lengths or (len(facts), len(frame), len(records))))
     parts = (head, facts, frame, records)
     return b"".join((MAGIC, SEAL.made("key", parts), *parts))
 
 
 def facts_of(data: bytes) -> dict[str, Any]:
-    start = len(MAGIC) + 28 + 24
+    start = len(MAGIC) + 28 + 32
     length = struct.unpack_from(">Q", data, start - 24)[0]
     found: dict[str, Any] = json.loads(data[start : start + length])
     return found
@@ -219,7 +221,9 @@ def test_facts_of_another_shape_are_a_miss(facts: bytes) -> None:
     ids=repr,
 )
 def test_a_fact_of_another_kind_is_a_miss(changes: dict[str, Any]) -> None:
-    assert decode_entry(sealed(json.dumps({**facts_of(entry()), **changes}).encode()), key="key", seal=SEAL) is None
+    facts = facts_of(entry())
+    facts["results"][0].update(changes)
+    assert decode_entry(sealed(json.dumps(facts).encode()), key="key", seal=SEAL) is None
 
 
 @pytest.mark.parametrize("lengths", [(2**63, 0, 2), (0, 0, 0), (2**64 - 1, 1, 2), (1, 1, 1), (0, 2**62, 2)])

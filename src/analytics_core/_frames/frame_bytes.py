@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from datetime import date, datetime, time
-from decimal import Decimal
+from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import clean_text, nested_value
+from analytics_core._frames.json_values import clean_text, json_value
+from analytics_core._typed_json import from_typed_json, typed_json
 from analytics_core.errors import StoredDataError
 
 _KIND: Final = b"kind"
@@ -18,21 +17,9 @@ _FORM: Final = b"form"
 _ARROW: Final = b"arrow"
 _JSON: Final = b"json"
 
-_MARKS: Final[Mapping[type, tuple[str, Callable[[Any], str], Callable[[str], Any]]]] = {
-    datetime: ("M", datetime.isoformat, datetime.fromisoformat),
-    date: ("D", date.isoformat, date.fromisoformat),
-    time: ("T", time.isoformat, time.fromisoformat),
-    Decimal: ("N", str, Decimal),
-    int: ("I", str, int),
-    bytes: ("B", bytes.hex, bytes.fromhex),
-}
-"""What JSON has no value for: a mark that no JSON text begins with, how the text behind it is written, and read."""
-
-_READERS: Final[Mapping[str, Callable[[str], Any]]] = {mark: read for mark, _, read in _MARKS.values()}
-
 
 def frame_to_bytes(frame: Frame) -> memoryview:
-    """Return the frame as one Arrow IPC stream; lists and objects come back as their JSON values, all else as it is."""
+    """Return the frame as one Arrow IPC stream; what neither Arrow nor `_typed_json` holds comes back as its text."""
     import pyarrow as pa
 
     fields, arrays = [], []
@@ -54,29 +41,37 @@ def _array(column: FrameColumn) -> tuple[Any, bytes]:
         return column.values, _ARROW
     values = column.to_list()
     array = list_as_arrow(values)
-    if array is not None:
+    if array is not None and not _is_rescaled(values, array.type):
         return array, _ARROW
     texts = [None if value is None else _written(value) for value in values]
     return pa.array(texts, pa.large_string()), _JSON
 
 
+def _is_rescaled(values: list[Any], kind: Any) -> bool:
+    """Tell whether Arrow would write decimals with other numbers of decimal places, which spreadsheets show."""
+    import pyarrow.types as kinds
+
+    if not kinds.is_decimal(kind):
+        return False
+    return any(value is not None and value.as_tuple().exponent != -kind.scale for value in values)
+
+
 def _written(value: Any) -> str:
-    """Return JSON text; of what JSON has no value for, a marked text."""
     import orjson
 
+    return orjson.dumps(typed_json(value, other=_other)).decode()
+
+
+def _other(value: Any) -> Any:
+    """Write a value of a type of its own: a moment that is no plain one, else what stands for it in an answer."""
     is_moment = isinstance(value, datetime) and value == value  # noqa: PLR0124 - only NaT differs from itself
-    marked = _MARKS.get(datetime if is_moment else type(value))
-    if marked is not None:
-        mark, write, _ = marked
-        return mark + write(value)
-    return orjson.dumps(nested_value(value)).decode()
+    return ["datetime", value.isoformat()] if is_moment else json_value(value)
 
 
 def _read(text: str) -> Any:
     import orjson
 
-    read = _READERS.get(text[:1])
-    return orjson.loads(text) if read is None else read(text[1:])
+    return from_typed_json(orjson.loads(text))
 
 
 def frame_from_bytes(data: bytes | memoryview) -> Frame:
@@ -92,7 +87,7 @@ def frame_from_bytes(data: bytes | memoryview) -> Frame:
             table = reader.read_all()
         table.validate(full=True)  # offsets that lie would read the memory of this process
         return Frame(columns=tuple(map(_column, table.schema, table.columns)))
-    except (pa.ArrowException, OSError, KeyError, TypeError, ValueError):
+    except (pa.ArrowException, ArithmeticError, OSError, KeyError, TypeError, ValueError):
         raise StoredDataError("the stored bytes of a result hold no frame; ask again with force") from None
 
 
@@ -100,4 +95,6 @@ def _column(field: Any, values: Any) -> FrameColumn:
     kind = ValueKind(field.metadata[_KIND].decode())
     if field.metadata[_FORM] == _JSON:
         values = [None if text is None else _read(text) for text in values.to_pylist()]
+    elif str(values.type) == "null":
+        values = values.to_pylist()  # so that the kind says the type of the column, as it did before
     return FrameColumn(name=field.name, kind=kind, values=values)

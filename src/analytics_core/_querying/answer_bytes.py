@@ -1,0 +1,207 @@
+"""An answer as bytes for a cache or a store: typed, versioned, bounded, sealed (SECURITY.md 3.14); none of it is run.
+
+    magic and version   8 bytes
+    seal                28 bytes, over all that follows, for the key that it is stored under
+    number of parts     8 bytes
+    lengths of them     8 bytes each
+    facts               a JSON object: the fields of the answer and of its results
+    frame, records      for each result: an Arrow IPC stream, and the JSON text of its rows, written only once
+
+Numbers are big-endian. Bytes of another version, under another key, of another secret key, cut short or changed are no
+answer, and never an error; nothing of them is read before the seal was found whole.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+from analytics_core._error_json import error_from_json, error_to_json
+from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
+from analytics_core._querying.annotation_data import AnnotationData
+from analytics_core._querying.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
+from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
+from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
+from analytics_core.errors import AnalyticsError, ResultTooLargeError
+from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
+
+MAGIC: Final = b"ACQR\x00\x00\x00\x06"
+"""Four letters and the version of the format; a changed format gets another version.
+
+Since version 2, `notes` in a cache are those of the steps of post-processing alone: the others belong to the payload.
+Since version 3 entries are sealed, since version 4 `label_map` has the parts of joined labels, since version 5 the
+values of mixed columns keep their types, since version 6 those inside lists and objects too, and there may be several
+results, also failed ones and those with annotations.
+"""
+
+MOST_BYTES: Final = 2**31 - 1
+"""The largest answer that is written or read."""
+
+_NUMBER: Final = struct.Struct(">Q")
+_SEAL_START: Final = len(MAGIC)
+_HEAD_START: Final = _SEAL_START + SEAL_BYTES
+_TUPLES: Final = ("applied_filters", "rejected_filters", "colnames", "coltypes", "indexnames", "notes")
+_PLAIN: Final = (
+    *("cache_key", "cache_timeout", "cached_dttm", "is_cached", "query", "annotation_data", "rowcount", "from_dttm"),
+    *("to_dttm", "error", "sql_rowcount", "language", "verbose_names"),
+)
+
+
+def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the bytes that stand for `answer`.
+
+    The JSON text of the rows is written here; the results keep it, so that answering does not write it again.
+
+    Args:
+        answer: an answer; its results may have failed.
+        key: what the bytes will be stored under; they open under no other.
+        seal: seals them.
+        most_bytes: the largest answer that is worth making.
+
+    Raises:
+        ResultTooLargeError: it takes more bytes.
+    """
+    most = min(most_bytes, MOST_BYTES)
+    facts = _facts_bytes(answer)
+    frames = _bounded((_frame_bytes(result.held) for result in answer.results), most)
+    texts = [list(result.held.json_chunks()) for result in answer.results]
+    rows = [part for frame, text in zip(frames, texts, strict=True) for part in (len(frame), sum(map(len, text)))]
+    lengths = (len(facts), *rows)
+    head = b"".join(map(_NUMBER.pack, (len(lengths), *lengths)))
+    if _HEAD_START + len(head) + sum(lengths) > most:
+        raise _too_large(most)
+    parts: list[Chunk] = [head, facts]
+    for frame, text in zip(frames, texts, strict=True):
+        parts += (frame, *text)
+    data = b"".join((MAGIC, seal.made(key, parts), *parts))
+    _remember_texts(answer, _cut(memoryview(data), _HEAD_START + len(head), lengths)[2::2])
+    return data
+
+
+def decode_answer(data: object, *, key: str, seal: EntrySeal) -> ChartData | None:
+    """Return the answer that `encode_answer` wrote under `key`, or None when `data` is anything else.
+
+    The frames are decoded when somebody asks for them, the JSON text of the rows is the stored one.
+    """
+    parts = _parts(data, key, seal)
+    if parts is None:
+        return None
+    try:
+        return _answer(parts[0], parts[1::2], parts[2::2])
+    except (AttributeError, KeyError, TypeError, ValueError):  # facts of another shape: somebody else's bytes
+        return None
+
+
+# ------------------------------------------------------------------------------------------------------------ writing
+def _frame_bytes(held: ResultRows | PlainRows) -> Chunk:
+    """Return the frame as bytes; none for a frame of nothing, which failed queries have."""
+    return frame_to_bytes(held.frame) if held.frame.columns else b""
+
+
+def _bounded(frames: Iterator[Chunk], most_bytes: int) -> list[Chunk]:
+    """Return the frames, of which none is made that would come after too many bytes."""
+    made: list[Chunk] = []
+    for frame in frames:
+        made.append(frame)
+        if sum(map(len, made)) > most_bytes:
+            raise _too_large(most_bytes)
+    return made
+
+
+def _too_large(most_bytes: int) -> ResultTooLargeError:
+    return ResultTooLargeError(f"the answer takes more than {most_bytes} bytes to keep; ask for fewer rows or queries")
+
+
+def _remember_texts(answer: ChartData, texts: Sequence[memoryview]) -> None:
+    for result, text in zip(answer.results, texts, strict=True):
+        if isinstance(result.held, ResultRows):
+            result.held.remember_json(text)
+
+
+def _facts_bytes(answer: ChartData) -> bytes:
+    import orjson
+
+    facts = {
+        "result_type": answer.result_type.value,
+        "result_format": answer.result_format.value,
+        "results": [_facts(result) for result in answer.results],
+    }
+    return orjson.dumps(facts, default=_as_json)
+
+
+def _facts(result: QueryResult) -> dict[str, Any]:
+    facts: dict[str, Any] = {name: getattr(result, name) for name in (*_PLAIN, *_TUPLES)}
+    facts["status"] = result.status.value
+    facts["result_type"] = result.result_type.value
+    facts["label_map"] = result.label_map
+    facts["limits"] = [limit.to_payload() for limit in result.limits]
+    facts["annotations"] = result.annotations
+    facts["failure"] = result.failure
+    return facts
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, AnalyticsError):
+        return error_to_json(value)
+    raise TypeError(f"a fact of an answer is a {type(value).__name__}")
+
+
+# ------------------------------------------------------------------------------------------------------------ reading
+def _parts(data: object, key: str, seal: EntrySeal) -> list[memoryview] | None:
+    """Return the facts, then the frame and the records of each result; None where the bytes are not whole."""
+    start = _HEAD_START + _NUMBER.size
+    if not isinstance(data, bytes) or not start <= len(data) <= MOST_BYTES or not data.startswith(MAGIC):
+        return None
+    view = memoryview(data)
+    if not seal.holds(key, view[_SEAL_START:_HEAD_START], view[_HEAD_START:]):
+        return None
+    (count,) = _NUMBER.unpack_from(data, _HEAD_START)
+    if not count % 2 or count * _NUMBER.size > len(data) - start:
+        return None
+    lengths = struct.unpack_from(f">{count}Q", data, start)
+    start += count * _NUMBER.size
+    return _cut(view, start, lengths) if sum(lengths) == len(data) - start else None
+
+
+def _cut(view: memoryview, start: int, lengths: Sequence[int]) -> list[memoryview]:
+    """Return the parts of these lengths that lie one behind the other."""
+    parts = []
+    for length in lengths:
+        parts.append(view[start : start + length])
+        start += length
+    return parts
+
+
+def _answer(facts_bytes: memoryview, frames: list[memoryview], records: list[memoryview]) -> ChartData:
+    import orjson
+
+    facts = orjson.loads(facts_bytes)
+    parts = zip(facts["results"], frames, records, strict=True)
+    return ChartData(
+        results=tuple(_result(result, frame, texts) for result, frame, texts in parts),
+        result_type=ResultType(facts["result_type"]),
+        result_format=ResultFormat(facts["result_format"]),
+    )
+
+
+def _result(facts: dict[str, Any], frame: memoryview, records: memoryview) -> QueryResult:
+    fields: dict[str, Any] = {name: facts[name] for name in _PLAIN}
+    fields.update({name: tuple(facts[name]) for name in _TUPLES})
+    return QueryResult(
+        **fields,
+        status=QueryStatus(facts["status"]),
+        result_type=ResultType(facts["result_type"]),
+        label_map={label: tuple(names) for label, names in facts["label_map"].items()},
+        limits=tuple(LimitEntry(**limit) for limit in facts["limits"]),
+        annotations=tuple(map(_annotation, facts["annotations"])),
+        failure=None if facts["failure"] is None else error_from_json(facts["failure"]),
+        held=ResultRows(partial(frame_from_bytes, frame) if frame else EMPTY_FRAME, encoded=records),
+    )
+
+
+def _annotation(facts: dict[str, Any]) -> AnnotationData:
+    return AnnotationData(**{**facts, "columns": tuple(facts["columns"]), "records": tuple(facts["records"])})
