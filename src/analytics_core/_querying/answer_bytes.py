@@ -80,16 +80,17 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     return data
 
 
-def decode_answer(data: object, *, key: str, seal: EntrySeal) -> ChartData | None:
+def decode_answer(data: object, *, key: str, seal: EntrySeal, **known: Any) -> ChartData | None:
     """Return the answer that `encode_answer` wrote under `key`, or None when `data` is anything else.
 
-    The frames are decoded when somebody asks for them, the JSON text of the rows is the stored one.
+    The frames are decoded when somebody asks for them, the JSON text of the rows is the stored one. `known` are fields
+    of the results that are other ones by now (`is_cached` ...).
     """
     parts = _parts(data, key, seal)
     if parts is None:
         return None
     try:
-        return _answer(parts[0], parts[1::2], parts[2::2])
+        return _answer(parts[0], parts[1::2], parts[2::2], known)
     except (AttributeError, KeyError, TypeError, ValueError):  # facts of another shape: somebody else's bytes
         return None
 
@@ -176,13 +177,15 @@ def _cut(view: memoryview, start: int, lengths: Sequence[int]) -> list[memoryvie
     return parts
 
 
-def _answer(facts_bytes: memoryview, frames: list[memoryview], records: list[memoryview]) -> ChartData:
+def _answer(
+    facts_bytes: memoryview, frames: list[memoryview], records: list[memoryview], known: Mapping[str, Any]
+) -> ChartData:
     import orjson
 
     facts = orjson.loads(facts_bytes)
     parts = zip(facts["results"], frames, records, strict=True)
     return ChartData(
-        results=tuple(_result(result, frame, texts) for result, frame, texts in parts),
+        results=tuple(_result({**result, **known}, frame, texts) for result, frame, texts in parts),
         result_type=ResultType(facts["result_type"]),
         result_format=ResultFormat(facts["result_format"]),
     )

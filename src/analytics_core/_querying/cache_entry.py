@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from analytics_core._querying.answer import ChartData, QueryResult
 from analytics_core._querying.answer_bytes import MOST_BYTES, decode_answer, encode_answer
 from analytics_core._security.entry_seal import EntrySeal
@@ -25,7 +23,7 @@ def encode_entry(result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: 
 
 def decode_entry(data: object, *, key: str, seal: EntrySeal) -> QueryResult | None:
     """Return the result that `encode_entry` wrote under `key`, marked as cached; None when `data` is anything else."""
-    answer = decode_answer(data, key=key, seal=seal)
+    answer = decode_answer(data, key=key, seal=seal, cache_key=key, is_cached=True)
     if answer is None or len(answer.results) != 1 or answer.results[0].error is not None:
         return None
-    return replace(answer.results[0], cache_key=key, is_cached=True)
+    return answer.results[0]
