@@ -11,9 +11,9 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._jobs.book import JobBook
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
-from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import ChartLoader
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
@@ -25,7 +25,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, UserDirectory
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, SecretBox, UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +60,7 @@ class Runtime:
     queries: QueryRunner
     charts: ChartLoader
     job_book: JobBook
+    secret_box: SecretBox
     advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()
 

@@ -125,7 +125,11 @@ class Settings:
         max_annotations: annotations that one layer gives to a query; the ledger tells of those that it leaves out.
         job_workers: threads of the built-in background runner.
         job_workers_per_database: threads of it that jobs on one database may take; None: half of them.
-        jobs_max_bytes: what the answers of finished jobs may take in memory, roughly; the oldest go first.
+        jobs_max_bytes: what the results of finished jobs may take in the metadata store; the oldest go first.
+        max_jobs: jobs that may wait or run at a time, in all processes of a store.
+        job_lease_s: seconds after which the jobs of a process that died are lost.
+        job_wait_s: seconds after which a job that no worker took is lost; it may wait on in a process that lives.
+        job_expiry_s: seconds for which a finished job is kept.
         pool_size: connections kept open for each database and identity.
         metadata_freshness_s: seconds for which users, roles, databases, datasets and the charts of questions count as
             unchanged once they were read; changes made through the same core count at once, those of other processes
@@ -174,6 +178,10 @@ class Settings:
     job_workers: int = 8
     job_workers_per_database: int | None = None
     jobs_max_bytes: int = 256 * 1024 * 1024
+    max_jobs: int = 1_000
+    job_lease_s: float = 30.0
+    job_wait_s: float = 3_600.0
+    job_expiry_s: float = 86_400.0
     pool_size: int = 5
     metadata_freshness_s: float = 1.0
     form_data_keep_s: int = 7 * 86_400
@@ -195,12 +203,16 @@ class Settings:
         positive = (
             *("default_row_limit", "max_row_limit", "samples_row_limit", "max_result_bytes"),
             *("max_annotations", "max_queries_per_context", "max_items_per_list", "form_data_keep_s"),
-            *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request"),
+            *("max_statements_per_request", "max_cells_per_request", "max_sql_length_per_request", "max_jobs"),
         )
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
-        for name in ("statement_timeout_s", "request_timeout_s", "store_timeout_s"):
+        longer_than_nothing = (
+            *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
+            *("job_lease_s", "job_wait_s", "job_expiry_s"),
+        )
+        for name in longer_than_nothing:
             if not getattr(self, name) > 0:
                 raise SettingsError(f"Settings.{name} must be more than 0")
         _check_functions(self.allowed_functions)

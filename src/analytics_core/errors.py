@@ -488,6 +488,6 @@ class JobNotFoundError(JobError):
 
     status = 404
 
-    def __init__(self, job_id: str) -> None:
+    def __init__(self, job_id: object) -> None:
         super().__init__(f"there is no job {short_repr(job_id)} for this user")
         self.job_id = job_id

@@ -74,16 +74,30 @@ class Lock(Protocol):
 
 @runtime_checkable
 class JobRunner(Protocol):
-    """Runs work in the background. `run` must not raise: it records its own outcome."""
+    """Sees to it that submitted jobs are run: in threads of this process, or by workers on other machines.
 
-    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
-        """Start `run` soon; JobError when no more work can be taken.
+    A job is a record in the metadata store; a runner hands on its id, and whoever takes it calls `core.run_job(job_id)`
+    on a core of the same store. A job that two of them take is run once.
+    """
+
+    @property
+    def is_local(self) -> bool:
+        """Whether jobs run in the process that submits them, and so end with it."""
+
+    def start(self, run_job: Callable[[str], None]) -> None:
+        """Take what runs a job in this process and raises nothing; called once, before jobs are submitted.
+
+        A runner that is not local ignores it.
+        """
+
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        """Have the job run soon; JobError when no more work can be taken.
 
         `queue` names what the work waits for (its database): work of one queue must not take all workers.
         """
 
     def close(self) -> None:
-        """Take no more work and wait for what runs."""
+        """Take no more work; a local runner waits for what runs."""
 
 
 @runtime_checkable

@@ -14,7 +14,7 @@ from tests.support.annotated import chart, layer
 from tests.support.tenant_world import KEY, TENANT_CLAUSE, TenantWorld, rule, tenant_world
 
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._querying.jobs import Job
+from analytics_core._jobs.job import Job
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.row_filter import RowFilter
@@ -220,7 +220,7 @@ def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) 
         asked = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
         job = bench.as_user("acme").charts.submit(asked)
         assert len(job.result(timeout_s=20).results[0].data) == 3
-        assert bench.as_user("acme").charts.job(job.job_id) is job
+        assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
         for other in ("bolt", "admin"):
             with pytest.raises(errors.JobNotFoundError):
                 bench.as_user(other).charts.job(job.job_id)
@@ -228,7 +228,7 @@ def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) 
         with pytest.raises(errors.DatasetAccessError):
             bench.as_user("acme").charts.job(job.job_id)
         bench.world.admin.roles.grant("tenants", on=("database", 1))
-        assert bench.as_user("acme").charts.job(job.job_id) is job
+        assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
 
 
 @pytest.mark.parametrize("dataset", DATASETS)
@@ -236,7 +236,7 @@ def test_a_finished_job_is_not_read_once_the_host_rules_otherwise_also_inside_sq
     bench.source.clause, bench.source.dataset = "amount < 25", 1
     job = bench.as_user("acme").charts.submit(asked_of(dataset))
     assert len(job.result(timeout_s=20).results[0].data) == 2
-    assert bench.as_user("acme").charts.job(job.job_id) is job
+    assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     bench.source.clause = "amount < 15"
     assert_is_lost(bench, job)
     bench.source.fails = True
@@ -252,11 +252,11 @@ def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_ow
         asked_of(1, annotation_layers=[layer(chart(admin, QUERY, dataset=goals), "table")])
     )
     assert [item.records for item in job.result(timeout_s=20).results[0].annotations] == [({"id": 1},)]
-    assert bench.as_user("acme").charts.job(job.job_id) is job
+    assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     admin.row_level_security.update(2, {"clause": f"{TENANT_CLAUSE} AND goal > 7"})
     assert_is_lost(bench, job)
     admin.row_level_security.update(2, {"clause": TENANT_CLAUSE})
-    assert bench.as_user("acme").charts.job(job.job_id) is job
+    assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     admin.roles.revoke("tenants", on=("database", 1))
     admin.roles.grant("tenants", on=("dataset", 1))
     assert_is_lost(bench, job)
@@ -265,7 +265,7 @@ def test_a_finished_job_is_not_read_once_a_chart_of_its_layers_is_not_for_its_ow
 def test_a_job_whose_query_failed_is_found_with_its_failure(bench: Bench) -> None:
     job = bench.as_user("acme").charts.submit(asked_of(2, columns=["nope"]))
     assert job.wait(20)
-    assert bench.as_user("acme").charts.job(job.job_id) is job
+    assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     with pytest.raises(errors.UnknownColumnError):
         job.result().raise_for_error()
 
@@ -288,7 +288,7 @@ def test_a_finished_job_is_not_read_once_other_rules_bind_its_owner(bench: Bench
     with pytest.raises(errors.JobNotFoundError):
         bench.as_user("acme").charts.job(job.job_id)
     bench.world.admin.row_level_security.update(1, {"clause": TENANT_CLAUSE})
-    assert bench.as_user("acme").charts.job(job.job_id) is job
+    assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
     lose_the_attribute(bench)
     with pytest.raises(errors.AnalyticsError):
         bench.as_user("acme").charts.job(job.job_id).result()

@@ -16,9 +16,8 @@ from tests.support.shop import context, hosted_core, shop_url
 
 import analytics_core
 from analytics_core import AnalyticsCore
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._querying.answer import ChartData
-from analytics_core.errors import DatabaseError, JobError, StoreUnavailableError
+from analytics_core._records.job import JobState
+from analytics_core.errors import DatabaseError, StoreUnavailableError
 
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="nothing forks here"),
@@ -98,24 +97,23 @@ def test_locks_that_other_threads_hold_are_free_in_a_child(on_files: AnalyticsCo
         thread.join()
 
 
-def test_jobs_run_in_a_child_and_those_of_the_parent_end_there(on_files: AnalyticsCore) -> None:
-    core, over = on_files.as_user("admin"), threading.Event()
+def test_a_child_runs_jobs_of_its_own_and_finds_those_of_its_parent(on_files: AnalyticsCore) -> None:
+    core = on_files.as_user("admin")
     answer = core.charts.submit(context(COUNT)).result(timeout_s=30)
-
-    def wait() -> ChartData:
-        over.wait(CHILD_S)
-        return answer
-
-    running = on_files._runtime.job_book.submit(wait, user_id=1, cancel=CancelToken())
+    slow = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n"
+    dataset = core.datasets.create({"database": 1, "table_name": "slow", "sql": slow}).id
+    running = core.charts.submit(context({"metrics": ["count"]}, dataset=dataset))
+    while running.state is not JobState.RUNNING:
+        time.sleep(0.02)
 
     def use() -> None:
-        assert core.charts.submit(context(COUNT)).result(timeout_s=30).results[0].error is None
-        with pytest.raises(JobError, match="forked"):
-            running.result(timeout_s=5)
+        assert core.charts.submit(context(COUNT)).result(timeout_s=30).results[0].data == answer.results[0].data
+        assert running.state is JobState.RUNNING
+        running.cancel()
 
     in_child(use)
-    over.set()
-    assert running.result(timeout_s=30) is answer
+    assert running.wait(10)
+    assert running.state is JobState.STOPPED
 
 
 @pytest.mark.parametrize("url", ["sqlite://", "duckdb://"])

@@ -148,16 +148,18 @@ def test_an_iterator_that_goes_on_asks_again_at_each_step(shop: SmallCore) -> No
 
 
 class HeldRunner:
-    """A job runner that starts its work when the test says so."""
+    """A job runner that runs its jobs when the test says so."""
+
+    is_local = True
 
     def __init__(self) -> None:
         self.works: list[Callable[[], None]] = []
 
-    def submit(self, job_id: str, work: Callable[[], None], *, queue: str = "") -> None:
-        self.works.append(work)
+    def start(self, run_job: Callable[[str], None]) -> None:
+        self._run_job = run_job
 
-    def cancel(self, job_id: str) -> bool:
-        return False
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        self.works.append(lambda: self._run_job(job_id))
 
     def close(self) -> None:
         self.works.clear()
@@ -186,7 +188,8 @@ def test_a_job_runs_with_the_rights_of_the_moment_it_starts(
     job = admin_named_bob(shop).charts.submit(COUNT)
     change(shop)
     runner.works[0]()
-    assert job.held_bytes == 0  # it read nothing
+    states = [job.state for job in shop.core.jobs.list().result]
+    assert states == ([] if change is deleted else ["failed"])  # the jobs of a deleted person go with them
     with pytest.raises(refusal):
         job.result(1)
 

@@ -14,8 +14,6 @@ from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.guarded_cache import GuardedCache
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._querying.answer import ChartData
-from analytics_core._querying.jobs import JobBook
 from analytics_core.errors import JobError, ThreadLimitError
 from analytics_core.testing.sample_data import make_shop
 
@@ -49,23 +47,6 @@ class CountingCache:
         self.get(key)
 
 
-class NoToken:
-    """Stops nothing."""
-
-    def cancel(self) -> None:
-        return
-
-
-class RunnerWithoutQueue:
-    """A host's runner whose queue is away."""
-
-    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
-        raise ConnectionError("amqp://user:hunter2@queue:5672")
-
-    def close(self) -> None:
-        return
-
-
 @pytest.fixture
 def open_core(tmp_path) -> Callable[[], AnalyticsCore]:
     """Open a store with the dataset `orders` anew, without a thread of earlier statements."""
@@ -97,18 +78,20 @@ def test_a_question_is_a_typed_error_and_the_next_one_is_answered(open_core, act
 
 def test_a_job_is_refused_and_never_begins():
     runner, begun = ThreadJobRunner(workers=2), list[str]()
+    runner.start(begun.append)
     with no_more_threads(), pytest.raises(JobError, match="no more threads"):
-        runner.submit("first", lambda: begun.append("first"))
-    runner.submit("second", lambda: begun.append("second"))
+        runner.submit("first")
+    runner.submit("second")
     runner.close()
     assert begun == ["second"]
 
 
 def test_a_runner_without_a_thread_can_be_closed():
     runner = ThreadJobRunner()
+    runner.start(lambda _: None)
     with no_more_threads():
         with pytest.raises(JobError):
-            runner.submit("first", lambda: None)
+            runner.submit("first")
         closing = threading.Event()
     closer = threading.Thread(target=lambda: (runner.close(), closing.set()), daemon=True)
     closer.start()
@@ -133,12 +116,3 @@ def test_cancelling_is_told_to_whoever_waits():
     with no_more_threads():
         stopper.stop(StopReason.CANCELLED)
     assert told.is_set()
-
-
-def test_a_runner_of_a_host_that_fails_does_not_fill_the_book():
-    book = JobBook(runner=RunnerWithoutQueue(), max_jobs=3)
-    for _ in range(5):
-        with pytest.raises(JobError, match="the job runner failed") as refusal:
-            book.submit(ChartData, user_id=1, cancel=NoToken())
-        assert "hunter2" not in str(refusal.value)
-        assert refusal.value.__cause__ is None

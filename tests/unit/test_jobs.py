@@ -1,20 +1,29 @@
-"""Jobs have a state, an owner and a way to stop."""
+"""Jobs are records with a state, an owner and a way to stop; one process runs each."""
 
 from __future__ import annotations
 
+import json
+import secrets
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from datetime import timedelta
 from typing import Any
 
-import pyarrow
 import pytest
+from tests.support.stores import open_store
 
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
-from analytics_core._engines.types import ValueKind
-from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._querying.answer import ChartData, QueryResult, failed_result
-from analytics_core._querying.jobs import Job, JobBook
-from analytics_core._querying.result_rows import ResultRows
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._jobs.book import JobBook
+from analytics_core._jobs.handlers import JobKind, JobOutcome
+from analytics_core._jobs.job import Job
+from analytics_core._records.job import JobRecord, JobState
+from analytics_core._records.people import User
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._security.actor import Actor
+from analytics_core._settings import Settings
+from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import (
     AnalyticsError,
     JobError,
@@ -24,270 +33,437 @@ from analytics_core.errors import (
     StatementTimeoutError,
 )
 from analytics_core.models.enums import QueryStatus
+from analytics_core.testing.clock import FixedClock
+from analytics_core.testing.conformance.records import START
 
-ANSWER = ChartData(results=(QueryResult(),))
+OWNER = Actor(user=User(id=7, username="ann"), roles=())
+DONE = JobOutcome(state=JobState.SUCCESS, data=b"42", bound="b")
+Work = Callable[[CancelToken], JobOutcome]
 
 
-class Token:
-    """A way to stop that remembers whether it was used."""
+class Handler:
+    """Runs what a test gives it; what it made is a text."""
 
-    def __init__(self) -> None:
-        self.stopped = threading.Event()
+    def __init__(self, work: Work) -> None:
+        self.work = work
+        self.begun: list[str] = []
+        self.may = True
 
-    def cancel(self) -> None:
-        self.stopped.set()
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        self.begun.append(job.job_id)
+        return self.work(cancel)
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        return self.may
+
+    def read(self, job: JobRecord, data: bytes) -> str:
+        return data.decode()
 
 
 class HoldingRunner:
-    """Keeps work until it is told to run it."""
+    """Keeps jobs until it is told to run them; `is_local` as a test says."""
 
-    def __init__(self) -> None:
-        self.held: list[Callable[[], None]] = []
+    def __init__(self, *, is_local: bool = True) -> None:
+        self.is_local = is_local
+        self.held: list[str] = []
+        self.run: Callable[[str], None] = lambda _: None
 
-    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
-        self.held.append(run)
+    def start(self, run_job: Callable[[str], None]) -> None:
+        self.run = run_job
+
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        self.held.append(job_id)
 
     def close(self) -> None:
         self.held.clear()
 
 
-def submitted(work: Callable[[], ChartData]) -> Job:
-    return JobBook(runner=InlineJobRunner()).submit(work, user_id=7, cancel=Token())
+class Desk:
+    """A book over a store in memory, and what its jobs do."""
+
+    def __init__(self, store: SqlMetadataStore, runner: Any, work: Work, **settings: Any) -> None:
+        self.store = store
+        self.handler = Handler(work)
+        choices = Settings(secret_key=secrets.token_urlsafe(32), **settings)
+        self.book = JobBook(store=store, runner=runner, settings=choices)
+        self.book.start({JobKind.CHART_DATA: self.handler})
+
+    def submit(self) -> Job[str]:
+        return self.job(self.book.submit(JobKind.CHART_DATA, "{}", user_id=OWNER.id))
+
+    def job(self, record: JobRecord) -> Job[str]:
+        return Job(self.book, record, channel_id="c", result_url=f"/{record.job_id}", find_actor=lambda: OWNER)
+
+    def stored(self, job: Job[str]) -> JobRecord:
+        with self.store.unit_of_work() as unit:
+            found = unit.jobs.find(job_id=job.job_id)
+        assert found is not None
+        return found
+
+    def change(self, job: Job[str], **fields: Any) -> None:
+        with self.store.unit_of_work() as unit:
+            unit.jobs.update(replace(self.stored(job), **fields), actor_id=None)
 
 
-def raising(error: Exception) -> Callable[[], ChartData]:
-    def work() -> ChartData:
+@pytest.fixture
+def store() -> Iterator[SqlMetadataStore]:
+    with open_store("sqlite://", FixedClock(START)) as store:
+        yield store
+
+
+@pytest.fixture
+def desk(store: SqlMetadataStore) -> Iterator[Callable[..., Desk]]:
+    """Make a desk; what it holds ends with the test."""
+    made: list[Desk] = []
+
+    def make(work: Work = lambda _: DONE, runner: Any = None, **settings: Any) -> Desk:
+        made.append(Desk(store, InlineJobRunner() if runner is None else runner, work, **settings))
+        return made[-1]
+
+    yield make
+    for at in made:
+        at.book.close()
+
+
+def raising(error: Exception) -> Work:
+    def work(_: CancelToken) -> JobOutcome:
         raise error
 
     return work
 
 
-def test_a_job_that_ends_well_gives_its_answer() -> None:
-    job = submitted(lambda: ANSWER)
-    assert job.status is QueryStatus.SUCCESS
-    assert job.result(timeout_s=0) is ANSWER
+def test_a_job_that_ends_well_gives_its_answer_and_keeps_it_in_the_store(desk: Any) -> None:
+    at = desk()
+    job = at.submit()
+    assert (job.status, job.state, job.result(timeout_s=0)) == (QueryStatus.SUCCESS, JobState.SUCCESS, "42")
+    assert at.job(at.book.find(job.job_id)).result() == "42"
+    kept = at.stored(job)
+    assert (kept.bound, kept.result_bytes, kept.error) == ("b", 2, None)
+    assert kept.started_on
+    assert kept.ended_on
+    assert kept.expires_on
+    assert kept.started_on <= kept.ended_on < kept.expires_on
 
 
-def test_the_payload_is_the_contracts() -> None:
-    payload = submitted(lambda: ANSWER).to_payload()
+def test_the_payload_is_the_contracts(desk: Any) -> None:
+    payload = desk().submit().to_payload()
     assert list(payload) == ["channel_id", "job_id", "result_url", "status", "user_id"]
-    assert payload["user_id"] == "7"
-    assert payload["result_url"].endswith(payload["job_id"])
+    assert (payload["user_id"], payload["result_url"]) == ("7", f"/{payload['job_id']}")
 
 
 @pytest.mark.parametrize(
-    ("error", "status"),
+    ("error", "state"),
     [
-        (QueryError("no"), QueryStatus.FAILED),
-        (StatementTimeoutError("too long"), QueryStatus.TIMED_OUT),
-        (StatementStoppedError("stopped"), QueryStatus.STOPPED),
+        (QueryError("no"), JobState.FAILED),
+        (StatementTimeoutError("too long"), JobState.TIMED_OUT),
+        (StatementStoppedError("stopped"), JobState.STOPPED),
     ],
 )
-def test_a_failed_job_keeps_the_original_error(error: AnalyticsError, status: QueryStatus) -> None:
-    job = submitted(raising(error))
-    assert job.status is status
+def test_a_failed_job_keeps_its_error(desk: Any, error: AnalyticsError, state: JobState) -> None:
+    at = desk(raising(error))
+    job = at.submit()
+    assert job.state is state
     with pytest.raises(type(error)) as raised:
-        job.result()
-    assert raised.value is error
+        at.job(at.book.find(job.job_id)).result()
+    assert raised.value.message == error.message
 
 
-def test_an_unexpected_error_is_told_without_its_text() -> None:
-    job = submitted(raising(RuntimeError("password=hunter2")))
-    with pytest.raises(JobError) as raised:
+def test_an_unexpected_error_is_told_without_its_text(desk: Any) -> None:
+    job = desk(raising(RuntimeError("password=hunter2"))).submit()
+    with pytest.raises(JobError, match="unexpected") as raised:
         job.result()
     assert "hunter2" not in str(raised.value)
 
 
-def test_an_answer_with_a_stopped_query_is_a_stopped_job_that_can_be_read() -> None:
-    answer = ChartData(results=(QueryResult(), failed_result(StatementStoppedError("stopped"))))
-    job = submitted(lambda: answer)
-    assert job.status is QueryStatus.STOPPED
-    assert job.result() is answer
+def test_an_interrupted_job_is_over(desk: Any) -> None:
+    def work(_: CancelToken) -> JobOutcome:
+        raise KeyboardInterrupt
+
+    at = desk(work)
+    with pytest.raises(KeyboardInterrupt):
+        at.submit()
+    _, (job,) = at.book.list(ListQuery())
+    assert job.state is JobState.STOPPED
 
 
-def test_a_waiting_job_that_is_cancelled_never_runs() -> None:
-    runner, token, ran = HoldingRunner(), Token(), []
-    job = JobBook(runner=runner).submit(lambda: ran.append(1) or ANSWER, user_id=1, cancel=token)  # type: ignore[func-returns-value]
+@pytest.mark.parametrize("is_local", [True, False])
+def test_a_waiting_job_that_is_cancelled_never_runs(desk: Any, is_local: bool) -> None:
+    runner = HoldingRunner(is_local=is_local)
+    at = desk(runner=runner)
+    job = at.submit()
     job.cancel()
-    runner.held[0]()
-    assert (ran, job.status, token.stopped.is_set()) == ([], QueryStatus.STOPPED, True)
+    runner.run(job.job_id)
+    assert (at.handler.begun, job.state) == ([], JobState.STOPPED)
+    with pytest.raises(StatementStoppedError, match="before it ran"):
+        job.result()
 
 
-def test_a_running_job_is_stopped_through_its_token() -> None:
-    token, running = Token(), threading.Event()
-
-    def work() -> ChartData:
+def waiting(running: threading.Event) -> Work:
+    def work(cancel: CancelToken) -> JobOutcome:
         running.set()
-        assert token.stopped.wait(30)
+        while not cancel.cancelled:
+            threading.Event().wait(0.01)
         raise StatementStoppedError("stopped")
 
-    book = JobBook(runner=ThreadJobRunner(workers=1))
-    job = book.submit(work, user_id=1, cancel=token)
+    return work
+
+
+def test_a_running_job_is_stopped_at_once_in_its_process(desk: Any) -> None:
+    running = threading.Event()
+    at = desk(waiting(running), ThreadJobRunner(workers=1))
+    job = at.submit()
     assert running.wait(30)
     assert job.status is QueryStatus.RUNNING
     job.cancel()
     assert job.wait(30)
-    assert job.status is QueryStatus.STOPPED
-    book.close()
+    assert job.state is JobState.STOPPED
+    at.book.close()
 
 
-def test_cancelling_a_finished_job_changes_nothing() -> None:
-    job = submitted(lambda: ANSWER)
+def test_a_running_job_is_stopped_by_what_another_process_wrote(desk: Any, store: SqlMetadataStore) -> None:
+    running = threading.Event()
+    at = desk(waiting(running), ThreadJobRunner(workers=1))
+    job = at.submit()
+    assert running.wait(30)
+    other = desk(runner=HoldingRunner())
+    other.book.cancel(job.job_id)
+    assert job.wait(30)
+    assert job.state is JobState.STOPPED
+    at.book.close()
+
+
+def test_cancelling_a_finished_job_changes_nothing(desk: Any) -> None:
+    at = desk()
+    job = at.submit()
     job.cancel()
-    assert job.status is QueryStatus.SUCCESS
+    at.book.cancel(job.job_id)
+    assert job.state is JobState.SUCCESS
 
 
-def test_a_result_that_is_not_there_yet_is_a_typed_error() -> None:
-    job = JobBook(runner=HoldingRunner()).submit(lambda: ANSWER, user_id=1, cancel=Token())
+def test_a_result_that_is_not_there_yet_is_a_typed_error(desk: Any) -> None:
+    job = desk(runner=HoldingRunner()).submit()
     assert job.wait(0) is False
     with pytest.raises(JobError, match="not over"):
         job.result(timeout_s=0)
 
 
-def test_the_owner_finds_a_job_again_by_id_as_number_or_text() -> None:
-    book = JobBook(runner=InlineJobRunner())
-    job = book.submit(lambda: ANSWER, user_id=7, cancel=Token())
-    assert book.get(job.job_id, user_id=7) is job
-    assert book.get(job.job_id, user_id="7") is job
-
-
-@pytest.mark.parametrize(("owner", "reader"), [(7, 8), (7, None), (7, "07"), (None, None), (None, 7)])
-def test_nobody_else_finds_a_job(owner: int | None, reader: int | str | None) -> None:
-    book = JobBook(runner=InlineJobRunner())
-    job = book.submit(lambda: ANSWER, user_id=owner, cancel=Token())
+@pytest.mark.parametrize("key", ["unknown", "", None, 5, ["x"]])
+def test_an_unknown_job_is_not_found(desk: Any, key: Any) -> None:
     with pytest.raises(JobNotFoundError):
-        book.get(job.job_id, user_id=reader)
+        desk().book.find(key)
 
 
-def test_an_unknown_job_is_told_like_one_of_somebody_else() -> None:
-    book = JobBook(runner=InlineJobRunner())
-    job = book.submit(lambda: ANSWER, user_id=7, cancel=Token())
-    messages = []
-    for job_id in (job.job_id, "unknown"):
-        with pytest.raises(JobNotFoundError) as raised:
-            book.get(job_id, user_id=8)
-        messages.append(str(raised.value).replace(job_id, "ID"))
-    assert messages[0] == messages[1]
+def test_a_job_that_two_workers_take_is_run_once(desk: Any, store: SqlMetadataStore) -> None:
+    runner = HoldingRunner(is_local=False)
+    at, other = desk(runner=runner), desk(runner=HoldingRunner(is_local=False))
+    job = at.submit()
+    for book in (other.book, at.book, other.book):
+        book.run(job.job_id)
+    assert (at.handler.begun, other.handler.begun) == ([], [job.job_id])
+    assert job.result() == "42"
 
 
-def test_the_oldest_finished_jobs_are_forgotten_first() -> None:
-    book = JobBook(runner=InlineJobRunner(), max_jobs=2)
-    jobs = [book.submit(lambda: ANSWER, user_id=1, cancel=Token()) for _ in range(3)]
+def test_a_job_of_a_kind_that_is_not_known_fails(desk: Any, store: SqlMetadataStore) -> None:
+    at = desk()
+    job = at.job(at.book.submit(JobKind.WARM_UP, "{}", user_id=7))
+    assert job.state is JobState.FAILED
+    with pytest.raises(JobError, match="kind 'warm-up'"):
+        job.result()
+
+
+# ------------------------------------------------------------------------------------------------------------- leases
+def test_jobs_of_a_process_that_died_are_lost(desk: Any, store: SqlMetadataStore) -> None:
+    at = desk(runner=HoldingRunner())
+    waits, runs = at.submit(), at.submit()
+    at.change(runs, state=JobState.RUNNING)
+    other = desk(runner=HoldingRunner())
+    assert {other.book.find(job.job_id).state for job in (waits, runs)} == {JobState.PENDING, JobState.RUNNING}
+    with store.unit_of_work() as unit:
+        (worker,) = unit.job_workers.list(ListQuery())[1]
+        unit.job_workers.update(replace(worker, lease_until=unit.now() - timedelta(seconds=1)), actor_id=None)
+    for job in (waits, runs):
+        assert other.book.find(job.job_id).state is JobState.LOST
+        assert other.job(at.stored(job)).status is QueryStatus.FAILED
+        with pytest.raises(JobError, match="lost"):
+            other.job(at.stored(job)).result()
+
+
+def test_a_job_that_no_worker_takes_is_lost_in_the_end(desk: Any) -> None:
+    at = desk(runner=HoldingRunner(is_local=False), job_wait_s=30)
+    job = at.submit()
+    assert job.state is JobState.PENDING
+    with at.store.unit_of_work() as unit:
+        past = unit.now() - timedelta(seconds=1)
+    at.change(job, lease_until=past)
+    assert job.state is JobState.LOST
+    with pytest.raises(JobError, match=r"within 30 seconds \(Settings.job_wait_s\)"):
+        job.result()
+
+
+def test_what_ends_after_its_job_was_lost_changes_nothing(desk: Any) -> None:
+    runner = HoldingRunner()
+    at = desk(runner=runner)
+    job = at.submit()
+
+    def lost(_: CancelToken) -> JobOutcome:
+        at.change(job, state=JobState.LOST, ended_on=START, error=json.dumps({"message": "lost"}))
+        return DONE
+
+    at.handler.work = lost
+    runner.run(job.job_id)
+    assert at.stored(job).state is JobState.LOST
+    assert at.stored(job).result_bytes is None
+
+
+def test_the_lease_of_a_process_is_renewed_while_it_holds_jobs(desk: Any, store: SqlMetadataStore) -> None:
+    at = desk(runner=HoldingRunner(), job_lease_s=1.5)
+    job = at.submit()
+    threading.Event().wait(2.5)
+    other = desk(runner=HoldingRunner())
+    assert other.book.find(job.job_id).state is JobState.PENDING
+    at.book.close()
+
+
+# -------------------------------------------------------------------------------------------------------------- room
+def kept(at: Desk, jobs: list[Job[str]]) -> list[bool]:
+    with at.store.unit_of_work() as unit:
+        return [unit.jobs.find(job_id=job.job_id) is not None for job in jobs]
+
+
+def test_expired_jobs_are_not_found_and_go_at_the_next_end(desk: Any) -> None:
+    at = desk()
+    first = at.submit()
+    at.change(first, expires_on=START - timedelta(days=9_000))
     with pytest.raises(JobNotFoundError):
-        book.get(jobs[0].job_id, user_id=1)
-    assert book.get(jobs[2].job_id, user_id=1) is jobs[2]
+        at.book.find(first.job_id)
+    at.submit()
+    assert kept(at, [first]) == [False]
+    with at.store.unit_of_work() as unit:
+        owner = ListFilter(col="job_record_id", op="eq", val=first._record.id)
+        assert unit.job_results.list(ListQuery(filters=(owner,)))[0] == 0
 
 
-def test_a_book_full_of_unfinished_jobs_takes_no_more() -> None:
-    book = JobBook(runner=HoldingRunner(), max_jobs=1)
-    book.submit(lambda: ANSWER, user_id=1, cancel=Token())
-    with pytest.raises(JobError, match="try again later"):
-        book.submit(lambda: ANSWER, user_id=1, cancel=Token())
+def test_results_are_kept_by_bytes_and_the_oldest_go_first(desk: Any) -> None:
+    at = desk(lambda _: replace(DONE, data=b"x" * 300), jobs_max_bytes=1_000)
+    jobs = [at.submit() for _ in range(6)]
+    assert kept(at, jobs) == [False, False, False, True, True, True]
+    at.handler.work = lambda _: replace(DONE, data=b"y" * 3_000)
+    huge = at.submit()
+    assert kept(at, [*jobs, huge]) == [False] * 6 + [True]
+    assert huge.result() == "y" * 3_000
 
 
-class RunnerAway(InlineJobRunner):
-    """A host's runner whose queue cannot be reached."""
+def test_a_large_result_is_kept_in_parts(desk: Any) -> None:
+    data = bytes(range(65, 91)) * 400_000
+    job = desk(lambda _: replace(DONE, data=data)).submit()
+    assert job.result() == data.decode()
 
-    def submit(self, job_id: str, run: Callable[[], None], *, queue: str = "") -> None:
-        raise ConnectionError("amqp://host:hunter2@queue")
+
+def test_so_many_unfinished_jobs_take_no_more_until_one_is_lost(desk: Any) -> None:
+    at = desk(runner=HoldingRunner(is_local=False), max_jobs=1)
+    job = at.submit()
+    with pytest.raises(JobError, match=r"Settings.max_jobs\); try again later"):
+        at.submit()
+    with at.store.unit_of_work() as unit:
+        past = unit.now() - timedelta(seconds=1)
+    at.change(job, lease_until=past)
+    at.submit()
+    assert at.stored(job).state is JobState.LOST
 
 
-def test_a_job_that_no_runner_takes_is_over_and_told() -> None:
-    closed = InlineJobRunner()
-    closed.close()
-    for runner, told in ((closed, "closed"), (RunnerAway(), "the job runner failed; try again later$")):
-        book = JobBook(runner=runner, max_jobs=1)
-        for _ in range(2):  # one that was still waiting would take the only place
-            with pytest.raises(JobError, match=told):
-                book.submit(lambda: ANSWER, user_id=1, cancel=Token())
+# ------------------------------------------------------------------------------------------------------------ runners
+class BrokenRunner(HoldingRunner):
+    """A host's runner whose queue is away."""
+
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        raise ConnectionError("amqp://user:hunter2@queue:5672")
+
+
+def test_a_job_that_no_runner_takes_is_over_and_told(desk: Any) -> None:
+    at = desk(runner=BrokenRunner())
+    for _ in range(3):
+        with pytest.raises(JobError, match="the job runner failed") as refusal:
+            at.submit()
+        assert "hunter2" not in str(refusal.value)
+        assert refusal.value.__cause__ is None
+    assert {job.state for job in at.book.list(ListQuery())[1]} == {JobState.FAILED}
+    runner = InlineJobRunner()
+    at = desk(runner=runner)
+    runner.close()
+    with pytest.raises(JobError, match="closed"):
+        at.submit()
+
+
+def started(runner: ThreadJobRunner, works: dict[str, Callable[[], Any]]) -> ThreadJobRunner:
+    runner.start(lambda job_id: works[job_id.split()[0]]())
+    return runner
 
 
 def test_a_thread_runner_refuses_more_than_may_wait() -> None:
-    runner, go_on = ThreadJobRunner(workers=1, max_waiting=1), threading.Event()
-    for name in ("runs", "waits"):
-        runner.submit(name, lambda: go_on.wait(30) and None)
+    go_on = threading.Event()
+    runner = started(ThreadJobRunner(workers=1, max_waiting=1), {"job": lambda: go_on.wait(30)})
+    for name in ("job that runs", "job that waits"):
+        runner.submit(name)
     with pytest.raises(JobError, match="try again later"):
-        runner.submit("too many", lambda: None)
+        runner.submit("job too many")
     go_on.set()
     runner.close()
 
 
-def test_closing_the_book_stops_what_runs() -> None:
-    token = Token()
+def test_a_runner_serves_one_core() -> None:
+    runner = ThreadJobRunner(workers=1)
+    with pytest.raises(JobError, match="belongs to no core"):
+        runner.submit("job")
+    runner.start(lambda _: None)
+    with pytest.raises(JobError, match="another core"):
+        runner.start(lambda _: None)
 
-    def work() -> ChartData:
-        token.stopped.wait(30)
-        return ANSWER
 
-    book = JobBook(runner=ThreadJobRunner(workers=1))
-    job = book.submit(work, user_id=1, cancel=token)
-    book.close()
-    assert token.stopped.is_set()
-    assert job.is_over
+def test_closing_the_book_stops_what_runs_and_what_waits(desk: Any) -> None:
+    running = threading.Event()
+    at = desk(waiting(running), ThreadJobRunner(workers=1))
+    runs, waits = at.submit(), at.submit()
+    assert running.wait(30)
+    at.book.close()
+    assert (runs.state, waits.state, len(at.handler.begun)) == (JobState.STOPPED, JobState.STOPPED, 1)
 
 
 def test_no_queue_takes_all_workers() -> None:
-    runner, held, done = ThreadJobRunner(workers=4), threading.Event(), threading.Event()
-    started = threading.Semaphore(0)
-
-    def hang() -> None:
-        started.release()
-        held.wait(20)
-
+    held, done, begun = threading.Event(), threading.Event(), threading.Semaphore(0)
+    works = {"hangs": lambda: (begun.release(), held.wait(20)), "healthy": done.set}
+    runner = started(ThreadJobRunner(workers=4), works)
     for number in range(10):
-        runner.submit(f"hangs {number}", hang, queue="a database that hangs")
-    assert all(started.acquire(timeout=5) for _ in range(2))
-    runner.submit("healthy", done.set, queue="another database")
+        runner.submit(f"hangs {number}", queue="a database that hangs")
+    assert all(begun.acquire(timeout=5) for _ in range(2))
+    runner.submit("healthy", queue="another database")
     assert done.wait(5)
-    assert not started.acquire(timeout=0.1)
+    assert not begun.acquire(timeout=0.1)
     held.set()
     runner.close()
 
 
 def test_what_waits_in_a_queue_runs_in_its_order_and_is_not_lost_at_the_end() -> None:
-    runner, order = ThreadJobRunner(workers=2, workers_per_queue=1), list[int]()
-    for number in range(50):
-        runner.submit(f"job {number}", lambda number=number: order.append(number), queue="one")  # type: ignore[misc]
+    runner, order = ThreadJobRunner(workers=2, workers_per_queue=1), list[str]()
+    runner.start(order.append)
+    names = [f"job {number}" for number in range(50)]
+    for name in names:
+        runner.submit(name, queue="one")
     runner.close()
-    assert order == list(range(50))
+    assert order == names
 
 
 def test_queues_take_turns_on_the_workers() -> None:
-    runner, held, order = ThreadJobRunner(workers=1, workers_per_queue=1), threading.Event(), list[str]()
-    runner.submit("first", lambda: held.wait(20) and None)
+    held, order = threading.Event(), list[str]()
+    works = {
+        "first": lambda: held.wait(20),
+        "busy": lambda: order.append("busy"),
+        "other": lambda: order.append("other"),
+    }
+    runner = started(ThreadJobRunner(workers=1, workers_per_queue=1), works)
+    runner.submit("first")
     for number in range(20):
-        runner.submit(f"busy {number}", lambda: order.append("busy"), queue="busy")
-    runner.submit("other", lambda: order.append("other"), queue="other")
+        runner.submit(f"busy {number}", queue="busy")
+    runner.submit("other", queue="other")
     held.set()
     runner.close()
     assert order.index("other") <= 2
-
-
-def answer_of(rows: int) -> ChartData:
-    column = FrameColumn(name="x", kind=ValueKind.TEXT, values=["x" * 1_000 for _ in range(rows)])
-    return ChartData(results=(QueryResult(held=ResultRows(Frame(columns=(column,)))),))
-
-
-def test_finished_jobs_are_kept_by_bytes_the_oldest_go_first() -> None:
-    book = JobBook(runner=InlineJobRunner(), max_bytes=1_000_000)
-    jobs = [book.submit(lambda: answer_of(300), user_id=7, cancel=Token()) for _ in range(6)]
-    small = book.submit(lambda: ANSWER, user_id=7, cancel=Token())
-
-    def is_kept(job: Job) -> bool:
-        try:
-            return book.get(job.job_id, user_id=7) is job
-        except JobNotFoundError:
-            return False
-
-    assert [is_kept(job) for job in jobs] == [False, False, False, True, True, True]
-    huge = book.submit(lambda: answer_of(3_000), user_id=7, cancel=Token())
-    assert [is_kept(job) for job in (*jobs, small, huge)] == [False] * 7 + [True]
-
-
-@pytest.mark.parametrize(
-    "values", [["x" * 1_000] * 5_000, [b"x" * 1_000] * 5_000, pyarrow.chunked_array([["x" * 1_000] * 5_000])]
-)
-def test_what_an_answer_takes_is_judged_well(values: Any) -> None:
-    column = FrameColumn(name="x", kind=ValueKind.TEXT, values=values)
-    held = ChartData(results=(QueryResult(held=ResultRows(Frame(columns=(column,)))),)).held_bytes
-    assert 5_000_000 <= held < 5_500_000

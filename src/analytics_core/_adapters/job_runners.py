@@ -1,4 +1,4 @@
-"""Runners of background work inside this process: threads, or at once."""
+"""Runners of jobs inside this process: threads, or at once."""
 
 from __future__ import annotations
 
@@ -10,35 +10,53 @@ from concurrent.futures import ThreadPoolExecutor
 from analytics_core._forks import tell_of_forks
 from analytics_core.errors import JobError, ThreadLimitError
 
-Work = Callable[[], None]
+RunJob = Callable[[str], None]
 
 
 class _Ticket:
-    """Work that was handed over to a thread, and may be taken back before it began."""
+    """A job that was handed over to a thread, and may be taken back before it began."""
 
-    def __init__(self, run: Work) -> None:
-        self.run: Work | None = run
+    def __init__(self, job_id: str) -> None:
+        self.job_id: str | None = job_id
 
 
-class InlineJobRunner:
-    """Runs work at once, in the caller's thread: for tests and scripts."""
+class _LocalRunner:
+    """What both runners are told when they start."""
+
+    is_local = True
+    _run_job: RunJob | None = None
+
+    def start(self, run_job: RunJob) -> None:
+        """Take what runs a job; JobError when the runner serves another core already."""
+        if self._run_job is not None:
+            raise JobError("this job runner serves another core already; give each core one of its own")
+        self._run_job = run_job
+
+    def _runs(self, job_id: str) -> RunJob:
+        if self._run_job is None:
+            raise JobError(f"job {job_id!r} was not taken: the runner belongs to no core")
+        return self._run_job
+
+
+class InlineJobRunner(_LocalRunner):
+    """Runs jobs at once, in the caller's thread: for tests and scripts."""
 
     def __init__(self) -> None:
         self._is_closed = False
 
-    def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:  # noqa: ARG002 - one job at a time
-        """Run `run` and return when it is done; JobError after `close`."""
+    def submit(self, job_id: str, *, queue: str = "") -> None:  # noqa: ARG002 - one job at a time
+        """Run the job and return when it is done; JobError after `close`."""
         if self._is_closed:
             raise JobError(f"job {job_id!r} was not taken: the runner is closed")
-        run()
+        self._runs(job_id)(job_id)
 
     def close(self) -> None:
         """Take no more work."""
         self._is_closed = True
 
 
-class ThreadJobRunner:
-    """Runs work in a fixed number of threads; first come, first served within a queue, and no queue takes them all.
+class ThreadJobRunner(_LocalRunner):
+    """Runs jobs in a fixed number of threads; first come, first served within a queue, and no queue takes them all.
 
     So work on a database that hangs leaves threads to the others.
 
@@ -56,24 +74,25 @@ class ThreadJobRunner:
         self._start_anew()
         tell_of_forks(self)
 
-    def submit(self, job_id: str, run: Work, *, queue: str = "") -> None:
-        """Start `run` when a thread is free for its queue.
+    def submit(self, job_id: str, *, queue: str = "") -> None:
+        """Run the job when a thread is free for its queue.
 
         Raises:
-            JobError: too much waits already, the system gives no thread, or the runner is closed; `run` never begins.
+            JobError: too much waits already, the system gives no thread, or the runner is closed; it never begins.
         """
+        self._runs(job_id)
         with self._changed:
             if self._is_closed:
                 raise JobError(f"job {job_id!r} was not taken: the runner is closed")
             if self._held >= self._room:
                 raise JobError(f"job {job_id!r} was not taken: too many jobs wait already; try again later")
             self._held += 1
-            ticket = _Ticket(run)
+            ticket = _Ticket(job_id)
             self._waiting[queue].append(ticket)
             try:
                 self._start_next(queue)
             except RuntimeError:  # the pool keeps it for a thread that may never come
-                ticket.run = None
+                ticket.job_id = None
                 self._end(queue)
                 raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}") from None
 
@@ -106,11 +125,11 @@ class ThreadJobRunner:
 
     def _run(self, queue: str, ticket: _Ticket) -> None:
         with self._changed:
-            run = ticket.run
-        if run is None:
+            job_id = ticket.job_id
+        if job_id is None:
             return
         try:
-            run()
+            self._runs(job_id)(job_id)
         finally:
             with self._changed:
                 self._end(queue)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -17,17 +16,20 @@ from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._core.arguments import check_setting_names, check_user_key, moment_of
+from analytics_core._core.arguments import check_user_key, moment_of
 from analytics_core._core.wiring import Parts, build_runtime
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._error_texts import short_repr
+from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.guest import GuestGrant
+from analytics_core._records.job import JobRecord
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
+from analytics_core._resources.chart_jobs import ChartDataJobs
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
@@ -39,6 +41,8 @@ from analytics_core._resources.explore import Explore
 from analytics_core._resources.guest_charts import GuestCharts
 from analytics_core._resources.guest_dashboards import GuestDashboards
 from analytics_core._resources.guest_door import refuse
+from analytics_core._resources.job_claims import claimed_user
+from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.permalinks import Permalinks
@@ -46,12 +50,14 @@ from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
 from analytics_core._resources.users import Users
+from analytics_core._resources.warm_up_jobs import WarmUpJobs
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
+from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError, ConnectionUriError
+from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError
 from analytics_core.models.parsing import parse
 from analytics_core.models.people import FirstAdministrator
 from analytics_core.ports import (
@@ -141,8 +147,10 @@ class AnalyticsCore:
             row_filters=row_filters,
             allowed_files=allowed_files,
             people=StoredUserDirectory(store) if users is None else users,
+            secret_box=box,
         )
         self._bind(build_runtime(parts), acting_as)
+        self._runtime.job_book.start(self._job_handlers())
         if isinstance(acting_as, User):
             check_user_key(acting_as)
             self._bind(self._runtime, self._lasting_key(acting_as))
@@ -172,7 +180,7 @@ class AnalyticsCore:
         if not isinstance(user, User):
             return self._actor_of(user).id if isinstance(user, str) else user
         known = self._known(user)
-        if known is not None and _rights(known) == _rights(user):
+        if known is not None and known.rights() == user.rights():
             return user.id
         return _HostUser(user=user, is_known=known is not None)
 
@@ -243,8 +251,7 @@ class AnalyticsCore:
             AccessError: somebody else acts.
             StoredDataError: a secret does not open with any of the keys; the message names its record.
         """
-        if self._acting_as is not None and not self._actor().is_admin:
-            raise AccessError("only an administrator may seal secrets anew")
+        self._require_operator("seal secrets anew")
         store = self._runtime.store
         assert isinstance(store, SqlMetadataStore)  # noqa: S101 - made so above; tells the type checker
         return store.reseal_secrets()
@@ -303,6 +310,40 @@ class AnalyticsCore:
                 if role is not None and role.name == name:  # some servers find names in any case
                     held[role.id] = role
         return tuple(held.values())
+
+    # --------------------------------------------------------------------------------------------------------- jobs
+    def run_job(self, job_id: str) -> None:
+        """Run a job that was submitted to a runner of a host: what a worker calls, in any process on any machine.
+
+        It returns when the job is over, and raises nothing for one that fails: its state tells. One that runs
+        elsewhere, or is over, is left alone. It needs no actor; who acts must be an administrator.
+
+        Raises:
+            AccessError: somebody else acts.
+        """
+        self._require_operator("run jobs")
+        self._runtime.job_book.run(job_id)
+
+    def _require_operator(self, what: str) -> None:
+        if self._acting_as is not None and not self._actor().is_admin:
+            raise AccessError(f"only an administrator may {what}")
+
+    def _job_handlers(self) -> dict[JobKind, JobHandler]:
+        """Return what runs each kind of job, on a core that nobody acts on: each job has an actor of its own."""
+        unbound = self._sibling(self._runtime, None)
+        seal = EntrySeal(self._runtime.settings.key)
+
+        def runtime_of(job: JobRecord) -> Runtime:
+            return unbound._runtime if job.moment is None else unbound.as_of(job.moment)._runtime
+
+        charts = ChartDataJobs(runtime_of=runtime_of, find_actor=unbound._actor_of_job, seal=seal)
+        warm_ups = WarmUpJobs(runtime_of=runtime_of, find_actor=unbound._actor_of_job)
+        return {JobKind.CHART_DATA: charts, JobKind.WARM_UP: warm_ups}
+
+    def _actor_of_job(self, job: JobRecord) -> Actor:
+        if job.claims is None:
+            return self._actor_of(job.user_id)
+        return self._read_host_user(_HostUser(user=claimed_user(self._runtime, job.claims), is_known=True))
 
     # --------------------------------------------------------------------------------------------------- namespaces
     def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
@@ -389,6 +430,11 @@ class AnalyticsCore:
         return self._open(CacheControl)
 
     @property
+    def jobs(self) -> Jobs:
+        """Work in the background: all jobs that the actor submitted."""
+        return self._open(Jobs)
+
+    @property
     def permalinks(self) -> Permalinks:
         """Addresses of the state of a chart or a dashboard."""
         return self._open(Permalinks)
@@ -431,11 +477,6 @@ def _runner_of(settings: Settings) -> JobRunner:
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
 
 
-def _rights(user: User) -> tuple[object, ...]:
-    """Return what the rights of a user come from, whatever the order of their roles."""
-    return user.username, user.active, frozenset(user.role_ids), frozenset(user.role_names), frozenset(user.attributes)
-
-
 def _refuse_second_start(unit: UnitOfWork) -> None:
     """Refuse a store that somebody began: a role that was given another name does not make it empty."""
     hint = "this store has its first administrator, go on with core.as_user(...)"
@@ -444,44 +485,3 @@ def _refuse_second_start(unit: UnitOfWork) -> None:
     _, people = unit.users.list(ListQuery(page_size=1))
     if people:
         raise AlreadyExistsError("user", "id", people[0].id, hint=hint)
-
-
-def connect(url: str, *, lazy: bool = False, **settings: Any) -> AnalyticsCore:
-    """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
-
-    User 1, an administrator, acts and owns everything; the file of the URL may be opened, no other. The database is
-    asked once, so that a wrong URL shows here; nothing stays open when that fails.
-
-    Args:
-        url: a SQLAlchemy URL, for example `sqlite:///shop.db` or `duckdb:///shop.duckdb`.
-        lazy: do not open the database before the first question.
-        settings: fields of `Settings`.
-
-    Raises:
-        ConnectionUriError: the URL is malformed or not allowed.
-        MissingExtraError: the driver is not installed; the message names the extra.
-        DatabaseError: the database does not answer, or refuses: what is wrong, diagnosed.
-        SettingsError: a setting is unknown or must not be.
-    """
-    if not isinstance(url, str):
-        raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
-    check_setting_names(settings)
-    choices = Settings(**{"secret_key": secrets.token_urlsafe(32), **settings})
-    core = AnalyticsCore(choices, allowed_files=_file_of(url))
-    try:
-        admin = core.create_first_administrator("admin", first_name="Admin")
-        acting = core.as_user(admin.id)
-        acting.databases.create({"database_name": "main", "orm_uri": url})
-        if not lazy:
-            acting.databases.test_connection({"database_name": "main", "orm_uri": url})
-    except BaseException:  # whatever happens, an interruption too, what was opened here is closed
-        core.close()
-        raise
-    return acting
-
-
-def _file_of(url: str) -> tuple[Path, ...]:
-    """Return the file that a `scheme:///path` URL names, if it names one."""
-    _, separator, rest = url.partition(":///")
-    path = rest.partition("?")[0]
-    return (Path(path),) if separator and path and path != ":memory:" else ()

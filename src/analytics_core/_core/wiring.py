@@ -20,11 +20,11 @@ from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._jobs.book import JobBook
 from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
-from analytics_core._querying.jobs import JobBook
 from analytics_core._querying.loading import ChartLoader, DatasetLoader
 from analytics_core._querying.lookups import LookupFactory
 from analytics_core._querying.preparing import Preparer
@@ -45,6 +45,7 @@ from analytics_core.ports import (
     JobRunner,
     MetadataStore,
     RowFilterSource,
+    SecretBox,
     UserDirectory,
 )
 
@@ -64,6 +65,7 @@ class Parts:
     row_filters: Sequence[RowFilterSource]
     allowed_files: Sequence[Path | str]
     people: UserDirectory
+    secret_box: SecretBox
 
 
 def build_runtime(parts: Parts) -> Runtime:
@@ -111,7 +113,8 @@ def build_runtime(parts: Parts) -> Runtime:
         contexts=_contexts(settings),
         queries=queries,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
-        job_book=JobBook(runner=parts.jobs, max_bytes=settings.jobs_max_bytes),
+        job_book=JobBook(store=store, runner=parts.jobs, settings=settings),
+        secret_box=parts.secret_box,
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 from analytics_core._engines.types import ValueKind
-
-_REFERENCE_BYTES: Final = 8
-_JUDGED_VALUES: Final = 100
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,15 +34,6 @@ class FrameColumn:
         values: Any = self.values
         return int(values.null_count) if hasattr(values, "null_count") else int(values.count(None))
 
-    @property
-    def held_bytes(self) -> int:
-        """Roughly how many bytes of memory the values take; those of a list are judged by a few of them."""
-        values: Any = self.values
-        if hasattr(values, "nbytes"):
-            return int(values.nbytes)
-        some = values[:: len(values) // _JUDGED_VALUES + 1]
-        return len(values) * (_REFERENCE_BYTES + sum(map(sys.getsizeof, some)) // max(1, len(some)))
-
     def __len__(self) -> int:
         return len(self.values)
 
@@ -64,11 +51,6 @@ class Frame:
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0
-
-    @property
-    def held_bytes(self) -> int:
-        """Roughly how many bytes of memory the columns take."""
-        return sum(column.held_bytes for column in self.columns)
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows as tuples of Python values."""

@@ -292,11 +292,6 @@ class ChartData:
     if not TYPE_CHECKING:  # for the checker there are no further attributes
         __getattr__ = _refuse_attribute
 
-    @property
-    def held_bytes(self) -> int:
-        """Roughly how many bytes of memory the rows of all results take."""
-        return sum(result.held.held_bytes for result in self.results)
-
     def raise_for_error(self) -> ChartData:
         """Raise the typed error of the first query that failed; return this answer when none did."""
         for result in self.results:

@@ -144,6 +144,14 @@ def stored_context(chart: Chart) -> str:
     return chart.query_context
 
 
+def context_text(payload: Payload, read: ReadContext) -> str:
+    """Return a payload as JSON text that is read as the same question again; values that JSON lacks become texts."""
+    encoded = None if isinstance(payload, ChartDataQueryContext) else _encoded(payload)
+    if encoded is None:
+        return read.context.model_dump_json(by_alias=True, exclude_unset=True)
+    return encoded.decode("utf-8", "surrogatepass")
+
+
 def _encoded(payload: Mapping[str, Any] | str | bytes) -> bytes | None:
     """Return the payload's JSON bytes, keys sorted, or None for values that JSON does not know."""
     import orjson

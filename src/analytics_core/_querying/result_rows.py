@@ -38,12 +38,6 @@ class ResultRows:
             self._frame = self._load()
         return self._frame
 
-    @property
-    def held_bytes(self) -> int:
-        """Roughly how many bytes of memory the rows take in the forms that were made; columns as much as their text."""
-        text = len(self._encoded or b"")
-        return text + (text if self._frame is None else self._frame.held_bytes)
-
     def data(self) -> list[dict[str, Any]]:
         """Return the rows as dicts of JSON values."""
         import orjson
@@ -78,11 +72,6 @@ class PlainRows:
     def __init__(self, value: Any, *, frame: Frame) -> None:
         self._value = _json_tree(value)
         self.frame = frame
-
-    @property
-    def held_bytes(self) -> int:
-        """Roughly how many bytes of memory the data takes, as a table and as it stands."""
-        return 2 * self.frame.held_bytes
 
     def data(self) -> Any:
         """Return what stands in `data`."""

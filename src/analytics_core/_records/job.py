@@ -47,7 +47,8 @@ class JobRecord:
     """A job of `user_id`; `payload` and `error` are JSON texts, times are aware and in UTC.
 
     A process claims the job by storing it as running with a token of its own as `worker`: of two that try, the store
-    refuses one (StaleVersionError). It holds the job until `lease_until`, by the store's time (`UnitOfWork.now`).
+    refuses one (StaleVersionError). It holds the job while its lease (`JobWorker`) holds; where nobody holds a waiting
+    job, it counts as lost after `lease_until`. `claims` are what a host says of the user beyond its directory, sealed.
     `moment` is the pinned present of the question, `bound` a digest of what bound the actor, `result_bytes` the size of
     the result in its parts. After `expires_on` (None: never) the job counts as gone.
     """
@@ -57,6 +58,7 @@ class JobRecord:
     kind: str
     payload: str
     user_id: int
+    claims: str | None = None
     queue: str = ""
     moment: datetime | None = None
     state: JobState = JobState.PENDING
@@ -80,4 +82,14 @@ class JobResultPart:
     job_record_id: int
     position: int
     data: bytes
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobWorker:
+    """A process that holds jobs under its `token` until `lease_until`, by the store's own time (`UnitOfWork.now`)."""
+
+    id: int = 0
+    token: str
+    lease_until: datetime
     audit: Audit = field(default_factory=Audit)

@@ -57,3 +57,8 @@ class User:
     role_names: tuple[str, ...] = ()
     attributes: tuple[tuple[str, str], ...] = ()
     audit: Audit = field(default_factory=Audit)
+
+    def rights(self) -> tuple[object, ...]:
+        """Return what the user's rights come from, whatever the order of the roles."""
+        attributes = frozenset(self.attributes)
+        return self.username, self.active, frozenset(self.role_ids), frozenset(self.role_names), attributes

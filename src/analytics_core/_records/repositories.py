@@ -13,7 +13,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart
+from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
@@ -190,3 +190,7 @@ class UnitOfWork(Protocol):
     @property
     def job_results(self) -> ExpendableRepository[JobResultPart]:
         """The results of jobs, in parts that go with their job; lists neither filter nor order by `data`."""
+
+    @property
+    def job_workers(self) -> ExpendableRepository[JobWorker]:
+        """The processes that hold jobs."""

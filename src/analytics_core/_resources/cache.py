@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from analytics_core._jobs.handlers import JobKind
+from analytics_core._jobs.job import Job
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
 from analytics_core._records.chart import DATASET_TYPES
@@ -13,6 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.finding import readable_chart
+from analytics_core._resources.jobs import submit_job
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
@@ -125,6 +129,32 @@ class CacheControl(Namespace):
             self._check_dashboard(unit, dashboard_id)
             wanted = self._all_charts(unit, dashboard_id) if named is None else named
         return (self._anew()._warmed(chart_id, dashboard_id, extra_filters) for chart_id in wanted)
+
+    def submit_warm_up(
+        self,
+        chart_ids: Iterable[int] | None = None,
+        *,
+        dashboard_id: int | None = None,
+        extra_filters: str | Sequence[Any] | None = None,
+    ) -> Job[tuple[CacheWarmUpResult, ...]]:
+        """Warm up charts in the background and return the job, whose result tells what became of each.
+
+        The arguments are those of `warm_up_many`.
+
+        Raises:
+            PayloadSchemaError, NotFoundError, DashboardAccessError: at once, before anything is computed.
+            JobError: no more work can be taken.
+        """
+        named = None if chart_ids is None else list(_checked_ids(chart_ids))
+        self.warm_up_many(named, dashboard_id=dashboard_id, extra_filters=extra_filters)  # checks; nothing runs yet
+        asked = {"chart_ids": named, "dashboard_id": dashboard_id, "extra_filters": extra_filters}
+        return submit_job(
+            self._runtime,
+            self._actor,
+            JobKind.WARM_UP,
+            json.dumps(asked),
+            find_actor=lambda: self._anew()._actor,
+        )
 
     # ----------------------------------------------------------------------------------------------- invalidation
     def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAct) -> int:

@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.statements import CancelToken
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.explain import Explanation
-from analytics_core._querying.jobs import Job
-from analytics_core._querying.reading import Payload, ReadContext, stored_context
+from analytics_core._querying.reading import Payload, ReadContext, context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._resources.batches import is_stored_id
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AccessError, JobNotFoundError, NotFoundError
+from analytics_core.errors import AccessError, NotFoundError
 from analytics_core.models.query import ChartDataQueryContext
 
 Question = int | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeptQuestion:
+    """A question as a job keeps it: a query context as JSON, the chart that it comes from, and how it was asked.
+
+    `queue` names the database that it asks.
+    """
+
+    chart_id: int | None
+    context: str
+    force: bool
+    strict: bool
+    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,58 +70,45 @@ class ChartQueries:
         asked = self._asked(question, strict=strict)
         return self._runtime.queries.explain(asked.read, asked.call)
 
-    def submit(
-        self,
-        question: Question,
-        *,
-        find_actor: Callable[[], Actor],
-        force: bool = False,
-        strict: bool | None = None,
-    ) -> Job:
-        """Start the answer in the background and return its job; `find_actor` tells who acts when it runs."""
-        cancel = CancelToken()
-        asked = self._asked(question, force=force, strict=strict)
-        queries, bound = self._runtime.queries, list[Hashable]()
-
-        def work() -> ChartData:
-            actor = find_actor()
-            if isinstance(question, int):
-                ChartQueries(self._runtime, actor)._chart(question)
-            # A job has a budget of its own, which begins when it runs.
-            call = queries.begun(replace(asked.call, cancel=cancel, actor=actor))
-            bound.append(queries.bound_by(asked.read, call))
-            return queries.run(asked.read, call)
-
-        def is_readable(actor: Actor) -> bool:
-            return not bound or queries.bound_by(asked.read, replace(asked.call, actor=actor)) == bound[0]
-
-        return self._runtime.job_book.submit(
-            work,
-            user_id=self._actor.id,
-            cancel=cancel,
-            is_readable=is_readable,
-            find_actor=find_actor,
-            queue=queries.database_of(asked.read),
+    def kept(self, question: Question, *, force: bool = False, strict: bool | None = None) -> KeptQuestion:
+        """Return the question as a job keeps it; errors that `data` would raise at once are raised here."""
+        strict = self._runtime.settings.strict_queries if strict is None else strict
+        chart = self._chart(question) if isinstance(question, int) else None
+        payload = stored_context(chart) if chart is not None else question
+        assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
+        read = self._runtime.contexts.read(payload, strict=strict)
+        return KeptQuestion(
+            chart_id=None if chart is None else chart.id,
+            context=context_text(payload, read),
+            force=force,
+            strict=strict,
+            queue=self._runtime.queries.database_of(read),
         )
 
-    def job(self, job_id: str) -> Job:
-        """Return a job that this actor submitted, if they may still read what it read.
+    def answer_kept(self, question: KeptQuestion, cancel: CancelToken) -> tuple[ChartData, str]:
+        """Return the answer to a kept question, and a digest of what bound the actor; it has a budget of its own."""
+        asked, queries = self._asked_kept(question), self._runtime.queries
+        call = queries.begun(replace(asked.call, cancel=cancel))
+        bound = digest_of(queries.bound_by(asked.read, call))
+        return queries.run(asked.read, call), bound
 
-        Raises:
-            JobNotFoundError: there is none, it is somebody else's, or its owner may not see all of its rows any more:
-                other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
-            AccessError: a dataset of its question may not be read any more.
-        """
-        job = self._runtime.job_book.get(job_id, user_id=self._actor.id)
-        if not job.is_readable(self._actor):
-            raise JobNotFoundError(job_id)
-        return job
+    def bound_on(self, question: KeptQuestion) -> str:
+        """Return a digest of what binds the actor now on all that answers a kept question."""
+        asked = self._asked_kept(question)
+        return digest_of(self._runtime.queries.bound_by(asked.read, asked.call))
+
+    def _asked_kept(self, question: KeptQuestion) -> _Asked:
+        chart = None if question.chart_id is None else self._chart(question.chart_id)
+        return self._asked_of(chart, question.context, force=question.force, strict=question.strict)
 
     def _asked(self, question: Question, *, force: bool = False, strict: bool | None = None) -> _Asked:
         strict = self._runtime.settings.strict_queries if strict is None else strict
         chart = self._chart(question) if isinstance(question, int) else None
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
+        return self._asked_of(chart, payload, force=force, strict=strict)
+
+    def _asked_of(self, chart: Chart | None, payload: Payload, *, force: bool, strict: bool) -> _Asked:
         read = self._runtime.contexts.read(payload, strict=strict)
         chart = chart or self._named_chart(read.context)
         timeout = chart.cache_timeout if chart is not None else None

@@ -8,19 +8,22 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from analytics_core._jobs.handlers import JobKind
+from analytics_core._jobs.job import Job
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
-from analytics_core._querying.jobs import Job
 from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
 from analytics_core._resources.chart_changes import changed_chart, new_chart
+from analytics_core._resources.chart_jobs import question_text
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.finding import find_source, require_readable_chart
+from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
@@ -36,7 +39,7 @@ from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._resources.visibility import visible_charts, visible_named_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import NotFoundError
+from analytics_core.errors import JobNotFoundError, NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
 from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
 from analytics_core.models.parsing import Payload, parse
@@ -137,14 +140,28 @@ class Charts(Namespace):
         """
         return self._queries.explain(question, strict=strict)
 
-    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job:
+    def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
 
-        The rights that count are those when it runs, and again those when its result is read.
-        """
-        return self._queries.submit(question, force=force, strict=strict, find_actor=lambda: self._anew()._actor)
+        The rights that count are those when it runs, and again those when its result is read. What counts as now is the
+        moment of this call.
 
-    def job(self, job_id: str) -> Job:
+        Raises:
+            PayloadError, NotFoundError, AccessError: as in `data`, at once.
+            ActorRequiredError: the host's directory does not know the actor, so that no worker could find them.
+            JobError: no more work can be taken.
+        """
+        kept = self._queries.kept(question, force=force, strict=strict)
+        return submit_job(
+            self._runtime,
+            self._actor,
+            JobKind.CHART_DATA,
+            question_text(kept),
+            find_actor=lambda: self._anew()._actor,
+            queue=kept.queue,
+        )
+
+    def job(self, job_id: str) -> Job[ChartData]:
         """Return a job that this actor submitted and may still read.
 
         Raises:
@@ -152,7 +169,11 @@ class Charts(Namespace):
                 other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
             AccessError: a dataset of its question may not be read any more.
         """
-        return self._queries.job(job_id)
+        record = self._runtime.job_book.find(job_id)
+        is_own = record.user_id == self._actor.id and record.kind == JobKind.CHART_DATA
+        if not is_own or not self._runtime.job_book.handler(record).may_read(record, self._actor):
+            raise JobNotFoundError(job_id)
+        return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
 
     # ---------------------------------------------------------------------------------------------------- records
 

@@ -18,6 +18,7 @@ class Purpose(Enum):
 
     GUEST_TOKEN = "analytics_core/guest-token/v1"  # noqa: S105 - a name, not a secret
     PERMALINK = "analytics_core/permalink/v1"
+    JOB_CHANNEL = "analytics_core/job-channel/v1"
     CACHE_ENTRY = "analytics_core/cache-entry/v3"
 
 

@@ -7,7 +7,7 @@ from typing import Final
 from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
-from analytics_core._records.job import JobRecord, JobResultPart, JobState
+from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.row_rule import RowRule, RowRuleType
@@ -148,5 +148,13 @@ JOB_RESULT_KIND: Final[RecordKind[JobResultPart]] = RecordKind(
     record_type=JobResultPart,
     missing=missing_record("job result part"),
     references=(Reference(attribute="job_record_id", table=tables.JOBS, missing=missing_record("job")),),
+    is_journal=True,
+)
+
+JOB_WORKER_KIND: Final[RecordKind[JobWorker]] = RecordKind(
+    noun="job worker",
+    table=tables.JOB_WORKERS,
+    record_type=JobWorker,
+    missing=missing_record("job worker"),
     is_journal=True,
 )

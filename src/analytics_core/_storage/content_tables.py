@@ -190,11 +190,12 @@ JOBS = record_table(
     Column("kind", Name(32), nullable=False),
     Column("payload", LongText, nullable=False),
     Column("user_id", Integer, nullable=False),
+    Column("claims", LongText),
     Column("queue", Name(), nullable=False),
     Column("moment", UtcMoment),
     Column("state", Name(20), nullable=False),
     Column("cancel_requested", Boolean, nullable=False),
-    Column("worker", Name(128)),
+    Column("worker", Name(64)),
     Column("lease_until", UtcMoment),
     Column("started_on", UtcMoment),
     Column("ended_on", UtcMoment),
@@ -203,7 +204,8 @@ JOBS = record_table(
     Column("result_bytes", Integer),
     Column("expires_on", UtcMoment),
     UniqueConstraint("job_id", name="uq_ac_jobs_job_id"),
-    Index("ix_ac_jobs_state", "state", "lease_until"),
+    Index("ix_ac_jobs_end", "ended_on"),
+    Index("ix_ac_jobs_worker", "worker"),
     Index("ix_ac_jobs_user", "user_id", "id"),
     Index("ix_ac_jobs_expiry", "expires_on"),
 )
@@ -214,6 +216,13 @@ JOB_RESULTS = record_table(
     Column("position", Integer, nullable=False),
     Column("data", LongBytes, nullable=False),
     UniqueConstraint("job_record_id", "position", name="uq_ac_job_results_position"),
+)
+
+JOB_WORKERS = record_table(
+    "ac_job_workers",
+    Column("token", Name(64), nullable=False),
+    Column("lease_until", UtcMoment, nullable=False),
+    UniqueConstraint("token", name="uq_ac_job_workers_token"),
 )
 
 ALL_TABLES = METADATA

@@ -13,7 +13,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart
+from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
@@ -30,6 +30,7 @@ from analytics_core._storage.content_kinds import (
     FAVOURITE_KIND,
     JOB_KIND,
     JOB_RESULT_KIND,
+    JOB_WORKER_KIND,
     KEY_VALUE_KIND,
     LOG_KIND,
     ROW_RULE_KIND,
@@ -142,3 +143,8 @@ class SqlUnitOfWork:
     def job_results(self) -> SqlExpendableRepository[JobResultPart]:
         """The results of jobs, in parts."""
         return SqlExpendableRepository(JOB_RESULT_KIND, self._session)
+
+    @property
+    def job_workers(self) -> SqlExpendableRepository[JobWorker]:
+        """The processes that hold jobs."""
+        return SqlExpendableRepository(JOB_WORKER_KIND, self._session)

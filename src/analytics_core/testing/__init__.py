@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core.testing.isolation import assert_isolated
 
-__all__ = ["assert_isolated"]
+__all__ = ["InlineJobRunner", "assert_isolated"]

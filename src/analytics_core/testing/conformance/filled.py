@@ -17,7 +17,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart, JobState
+from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Grant, GrantTarget, Role, User
@@ -70,7 +70,7 @@ def store_named(unit: UnitOfWork) -> Named:
     )
 
 
-JOURNALS: Final = frozenset({"logs", "jobs", "job_results"})
+JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers"})
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
 BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
@@ -91,6 +91,7 @@ BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
     "key_values": lambda _: KeyValue(kind="k", key="k", value="{}"),
     "jobs": lambda _: JobRecord(job_id="j", kind="k", payload="{}", user_id=1),
     "job_results": lambda t: JobResultPart(job_record_id=t.job, position=0, data=b""),
+    "job_workers": lambda _: JobWorker(token="w", lease_until=START),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 

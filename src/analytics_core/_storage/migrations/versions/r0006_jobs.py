@@ -24,6 +24,13 @@ def upgrade(op: Operations) -> None:
     """Make the tables and indexes; those that a run cut off on MariaDB had made already are left as they are."""
     _create_jobs(op)
     _create_job_results(op)
+    _create_records(
+        op,
+        "ac_job_workers",
+        sa.Column("token", Name(64), nullable=False),
+        sa.Column("lease_until", UtcMoment(), nullable=False),
+        sa.UniqueConstraint("token", name="uq_ac_job_workers_token"),
+    )
 
 
 def _create_jobs(op: Operations) -> None:
@@ -34,11 +41,12 @@ def _create_jobs(op: Operations) -> None:
         sa.Column("kind", Name(32), nullable=False),
         sa.Column("payload", LongText(), nullable=False),
         sa.Column("user_id", sa.Integer(), nullable=False),
+        sa.Column("claims", LongText()),
         sa.Column("queue", Name(250), nullable=False),
         sa.Column("moment", UtcMoment()),
         sa.Column("state", Name(20), nullable=False),
         sa.Column("cancel_requested", sa.Boolean(), nullable=False),
-        sa.Column("worker", Name(128)),
+        sa.Column("worker", Name(64)),
         sa.Column("lease_until", UtcMoment()),
         sa.Column("started_on", UtcMoment()),
         sa.Column("ended_on", UtcMoment()),
@@ -49,7 +57,7 @@ def _create_jobs(op: Operations) -> None:
         sa.UniqueConstraint("job_id", name="uq_ac_jobs_job_id"),
     )
     made = {index["name"] for index in sa.inspect(op.get_bind()).get_indexes("ac_jobs")}
-    orders = {"state": ["state", "lease_until"], "user": ["user_id", "id"], "expiry": ["expires_on"]}
+    orders = {"end": ["ended_on"], "worker": ["worker"], "user": ["user_id", "id"], "expiry": ["expires_on"]}
     for name, columns in orders.items():  # MySQL has no IF NOT EXISTS for indexes
         if f"ix_ac_jobs_{name}" not in made:
             op.create_index(f"ix_ac_jobs_{name}", "ac_jobs", columns)

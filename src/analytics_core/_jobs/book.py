@@ -1,0 +1,432 @@
+"""Submits, runs, finds and stops jobs: all that is known of them stands in the store."""
+
+from __future__ import annotations
+
+import json
+import logging
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any, Final, TypeVar
+
+from analytics_core._error_json import error_to_json
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
+from analytics_core._jobs.heartbeat import Heartbeat, is_dead
+from analytics_core._records.job import NEXT_STATES, JobRecord, JobResultPart, JobState
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._settings import Settings
+from analytics_core.errors import (
+    AnalyticsError,
+    JobError,
+    JobNotFoundError,
+    StaleVersionError,
+    StatementStoppedError,
+    StatementTimeoutError,
+    StoreUnavailableError,
+)
+from analytics_core.ports import JobRunner, MetadataStore
+
+_LOG = logging.getLogger(__name__)
+_Result = TypeVar("_Result")
+_PART_BYTES: Final = 4 * 1024 * 1024
+_MOST_PARTS: Final = 10_000
+_MOST_KEPT: Final = 10_000
+_WORKERS_KEPT: Final = timedelta(days=1)
+_ATTEMPTS: Final = 10
+_PAUSE_S: Final = 0.2
+
+
+class Ending:
+    """Tells in one process that a job is over, and how."""
+
+    def __init__(self) -> None:
+        self._is_told = threading.Event()
+        self.record: JobRecord | None = None
+
+    def tell(self, record: JobRecord | None) -> None:
+        """Let go on who waits."""
+        self.record = record
+        self._is_told.set()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until the end is told, or so long."""
+        self._is_told.wait(seconds)
+
+
+@dataclass(frozen=True, slots=True)
+class _Held:
+    """A job that this process waits for or runs."""
+
+    cancel: CancelToken = field(default_factory=CancelToken)
+    ending: Ending = field(default_factory=Ending)
+
+
+class JobBook:
+    """The jobs of a store, as one process sees them.
+
+    Args:
+        store: keeps the jobs.
+        runner: has them run.
+        settings: how many jobs may wait, how long they are kept, and how many bytes their results may take.
+    """
+
+    def __init__(self, *, store: MetadataStore, runner: JobRunner, settings: Settings) -> None:
+        self._store = store
+        self._runner = runner
+        self._settings = settings
+        self._handlers: Mapping[str, JobHandler] = {}
+        self._guard = forkable_lock()
+        self._held: dict[str, _Held] = {}
+        self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here)
+        tell_of_forks(self)
+
+    def start(self, handlers: Mapping[JobKind, JobHandler]) -> None:
+        """Take what runs the jobs of each kind; called once, by the composition root."""
+        self._handlers = {kind.value: handler for kind, handler in handlers.items()}
+        self._runner.start(self.run)
+
+    # ----------------------------------------------------------------------------------------------------- submitting
+    def submit(
+        self,
+        kind: JobKind,
+        payload: str,
+        *,
+        user_id: int,
+        claims: str | None = None,
+        moment: datetime | None = None,
+        queue: str = "",
+    ) -> JobRecord:
+        """Store a job, hand it to the runner and return it.
+
+        Args:
+            kind: what is to be done.
+            payload: of the job, a JSON text.
+            user_id: whose job it is.
+            claims: what a host says of this user beyond the directory, sealed.
+            moment: what counts as now; None: the time at which it runs.
+            queue: names the database that it waits for.
+
+        Raises:
+            JobError: no more work can be taken.
+            StoreUnavailableError: the job cannot be kept.
+        """
+        job_id = secrets.token_urlsafe(24)
+        if self._runner.is_local:
+            self._hold(job_id)
+        try:
+            record = self._store_new(
+                JobRecord(
+                    job_id=job_id,
+                    kind=kind.value,
+                    payload=payload,
+                    user_id=user_id,
+                    claims=claims,
+                    moment=moment,
+                    queue=queue,
+                    worker=self._heartbeat.token if self._runner.is_local else None,
+                )
+            )
+        except BaseException:  # whatever it is goes on upwards; nobody holds what is not stored
+            self._drop(job_id)
+            raise
+        self._hand_over(record)
+        return record
+
+    def _store_new(self, job: JobRecord) -> JobRecord:
+        most = self._settings.max_jobs
+        with self._store.unit_of_work() as unit:
+            if _count_unfinished(unit) >= most:
+                for unfinished in unit.jobs.list(_unfinished(most))[1]:
+                    self._settled(unit, unfinished)
+                if _count_unfinished(unit) >= most:
+                    raise JobError(f"{most} jobs wait or run already (Settings.max_jobs); try again later")
+            lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
+            return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.user_id)
+
+    def _hand_over(self, job: JobRecord) -> None:
+        try:
+            self._runner.submit(job.job_id, queue=job.queue)
+        except JobError as error:
+            self._refused(job, error)
+            raise
+        except Exception as error:  # border to a host's runner: its queue may be away
+            _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
+            refusal = JobError(f"job {job.job_id!r} was not taken: the job runner failed; try again later")
+            self._refused(job, refusal)
+            raise refusal from None
+
+    def _refused(self, job: JobRecord, error: JobError) -> None:
+        self._end(job.job_id, JobState.FAILED, error=error)
+        self._drop(job.job_id)
+
+    # ------------------------------------------------------------------------------------------------------- running
+    def run(self, job_id: str) -> None:
+        """Run a job that waits, and record how it ends; nothing happens when it runs elsewhere or is over.
+
+        Raises nothing but what interrupts the process, so that runners need not care.
+        """
+        try:
+            held = self._hold(job_id)
+            try:
+                job = self._claim(job_id)
+                if job is not None:
+                    self._work(job, held.cancel)
+            finally:
+                self._drop(job_id)
+        except AnalyticsError as error:
+            _LOG.error("job %s could not be run or recorded: %s", job_id, error.message)
+
+    def _claim(self, job_id: str) -> JobRecord | None:
+        """Make a waiting job one that this process runs; None when somebody else has it or it is over."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or job.state is not JobState.PENDING or job.cancel_requested:
+                return None
+            running = replace(
+                job, state=JobState.RUNNING, worker=self._heartbeat.token, lease_until=None, started_on=unit.now()
+            )
+            try:
+                return unit.jobs.update(running, actor_id=job.user_id)
+            except StaleVersionError:  # another process was faster, or somebody cancelled it
+                return None
+
+    def _work(self, job: JobRecord, cancel: CancelToken) -> None:
+        try:
+            outcome = self.handler(job).run(job, cancel)
+        except AnalyticsError as error:
+            self._end(job.job_id, _state_of(error), error=error)
+        except Exception as error:  # the border of a thread: nobody above could be told
+            _LOG.error("job %s ended by an unexpected %s", job.job_id, type(error).__name__)
+            failure = JobError(f"job {job.job_id!r} ended by an unexpected error")
+            self._end(job.job_id, JobState.FAILED, error=failure)
+        except BaseException:  # the process is interrupted, in a job that runs in its caller's thread
+            self._end(job.job_id, JobState.STOPPED, error=StatementStoppedError("the process was interrupted"))
+            raise
+        else:
+            self._end(job.job_id, outcome.state, outcome=outcome)
+
+    def _end(
+        self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
+    ) -> None:
+        """Record the end of a job that this process ran or could not hand over; what others ended stays so."""
+
+        def end() -> JobRecord | None:
+            with self._store.unit_of_work() as unit:
+                job = unit.jobs.find(job_id=job_id)
+                if job is None or state not in NEXT_STATES[job.state]:
+                    return job
+                return self._ended(unit, job, state, outcome=outcome, error=error)
+
+        ended = _repeated(end)
+        if ended is None or ended.state is not state:
+            _LOG.warning("job %s was taken from this process before its end was recorded", job_id)
+        self.ending(job_id).tell(ended)
+
+    # ------------------------------------------------------------------------------------------- finding and stopping
+    def find(self, job_id: object) -> JobRecord:
+        """Return the job as it is now; one whose process died is lost.
+
+        Raises:
+            JobNotFoundError: there is none, or it is expired.
+        """
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id) if isinstance(job_id, str) else None
+            if job is None or (job.expires_on is not None and job.expires_on < unit.now()):
+                raise JobNotFoundError(job_id)
+            return self._settled(unit, job)
+
+    def list(self, query: ListQuery) -> tuple[int, Sequence[JobRecord]]:
+        """Return how many jobs match, and those of the page."""
+        with self._store.unit_of_work() as unit:
+            count, jobs = unit.jobs.list(query)
+            return count, [self._settled(unit, job) for job in jobs]
+
+    def ending(self, job_id: str) -> Ending:
+        """Return what tells in this process that a job is over; it never does for a job of another process."""
+        with self._guard:
+            held = self._held.get(job_id)
+        return Ending() if held is None else held.ending
+
+    def result(self, job: JobRecord) -> Any:
+        """Return what a job that ended well made.
+
+        Raises:
+            JobNotFoundError: it is expired, or made room for others.
+            StoredDataError: the store holds something else.
+        """
+        ofthis = (ListFilter(col="job_record_id", op="eq", val=job.id),)
+        query = ListQuery(filters=ofthis, order_by=(("position", False),), page_size=_MOST_PARTS)
+        with self._store.unit_of_work() as unit:
+            parts = unit.job_results.list(query)[1]
+        data = b"".join(part.data for part in parts)
+        if len(data) != job.result_bytes:
+            raise JobNotFoundError(job.job_id)
+        return self.handler(job).read(job, data)
+
+    def handler(self, job: JobRecord) -> JobHandler:
+        """Return what runs jobs of this kind; JobError where this version of the library has none."""
+        handler = self._handlers.get(job.kind)
+        if handler is None:
+            raise JobError(
+                f"job {job.job_id!r} is of kind {job.kind!r}, which this version of analytics_core cannot run"
+            )
+        return handler
+
+    def cancel(self, job_id: str) -> None:
+        """Stop a job: one that waits never starts, one that runs has its statement stopped, in any process."""
+        with self._guard:
+            held = self._held.get(job_id)
+        if held is not None:
+            held.cancel.cancel()
+        stopped = _repeated(lambda: self._cancelled(job_id))
+        if held is not None and stopped is not None:
+            held.ending.tell(stopped)
+
+    def _cancelled(self, job_id: str) -> JobRecord | None:
+        """Record that a job is to stop; return it if that ended it."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or job.state.is_over:
+                return None
+            if job.state is JobState.PENDING:
+                failure = StatementStoppedError("the job was cancelled before it ran")
+                return self._ended(unit, job, JobState.STOPPED, error=failure)
+            if not job.cancel_requested:
+                unit.jobs.update(replace(job, cancel_requested=True), actor_id=job.user_id)
+            return None
+
+    def _stop_here(self, job_ids: Iterable[str]) -> None:
+        for job_id in job_ids:
+            with self._guard:
+                held = self._held.get(job_id)
+            if held is not None:
+                held.cancel.cancel()
+
+    def close(self) -> None:
+        """Stop the jobs of this process that are not over, then close the runner."""
+        with self._guard:
+            job_ids = tuple(self._held)
+        for job_id in job_ids:
+            try:
+                self.cancel(job_id)
+            except AnalyticsError as error:  # its statement is told to stop all the same
+                _LOG.error("job %s was stopped, which the store was not told: %s", job_id, error.message)
+        self._runner.close()
+        self._heartbeat.close()
+
+    # ------------------------------------------------------------------------------------------------- what is held
+    def before_fork(self) -> None:
+        """Go on: jobs run in the process that took them."""
+
+    def after_fork(self) -> None:
+        """Hold nothing: what the parent holds, the parent ends."""
+        self._held = {}
+
+    def _hold(self, job_id: str) -> _Held:
+        """Hold a job in this process until `_drop`; outside of any unit of work."""
+        with self._guard:
+            held = self._held.get(job_id)
+        if held is None:
+            self._heartbeat.hold()
+            with self._guard:
+                held = self._held.setdefault(job_id, _Held())
+        return held
+
+    def _drop(self, job_id: str) -> None:
+        with self._guard:
+            held = self._held.pop(job_id, None)
+        if held is not None:
+            self._heartbeat.release()
+
+    # ------------------------------------------------------------------------------------------------------ the end
+    def _ended(
+        self,
+        unit: UnitOfWork,
+        job: JobRecord,
+        state: JobState,
+        *,
+        outcome: JobOutcome | None = None,
+        error: AnalyticsError | None = None,
+    ) -> JobRecord:
+        """Store the end of a job with its result, and let what is too old or too much go."""
+        now = unit.now()
+        done = replace(
+            job,
+            state=state,
+            ended_on=now,
+            lease_until=None,
+            bound=None if outcome is None else outcome.bound,
+            error=None if error is None else json.dumps(error_to_json(error)),
+            result_bytes=None if outcome is None else len(outcome.data),
+            expires_on=now + timedelta(seconds=self._settings.job_expiry_s),
+        )
+        stored = unit.jobs.update(done, actor_id=job.user_id)
+        data = b"" if outcome is None else outcome.data
+        for position, start in enumerate(range(0, len(data), _PART_BYTES)):
+            part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
+            unit.job_results.append(part, actor_id=job.user_id)
+        self._make_room(unit, but=job.job_id)
+        return stored
+
+    def _settled(self, unit: UnitOfWork, job: JobRecord) -> JobRecord:
+        """Return the job; one that nobody can end any more is lost."""
+        if job.state.is_over or job.worker == self._heartbeat.token:
+            return job
+        if job.worker is not None:
+            is_lost, why = is_dead(unit, job.worker), "the process that held it ended, or lost the metadata store"
+        else:
+            is_lost = job.lease_until is not None and job.lease_until < unit.now()
+            why = f"nobody began it within {self._settings.job_wait_s:g} seconds (Settings.job_wait_s)"
+        if not is_lost:
+            return job
+        failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again")
+        try:
+            return self._ended(unit, job, JobState.LOST, error=failure)
+        except StaleVersionError:  # it was alive after all, or somebody else settled it
+            return unit.jobs.get(job.id)
+
+    def _make_room(self, unit: UnitOfWork, *, but: str = "") -> None:
+        """Forget jobs that are expired, and the oldest results beyond what all may take; the latest stays."""
+        now = unit.now()
+        unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
+        unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - _WORKERS_KEPT)])
+        finished = (ListFilter(col="result_bytes", op="is_null", val=False),)
+        kept = unit.jobs.newest(
+            ("job_id", "result_bytes"), "ended_on", ListQuery(filters=finished, page_size=_MOST_KEPT)
+        )
+        held, gone = 0, []
+        for (job_id, size), _, record_id in kept:
+            held += size
+            if job_id != but and held > self._settings.jobs_max_bytes:
+                gone.append(record_id)
+        if gone:
+            unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])
+
+
+def _unfinished(most: int) -> ListQuery:
+    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True),), page_size=most)
+
+
+def _count_unfinished(unit: UnitOfWork) -> int:
+    return unit.jobs.list(_unfinished(1))[0]
+
+
+def _repeated(change: Callable[[], _Result]) -> _Result:
+    """Return the result of a change that is repeated where others were faster, or the store is away for a moment."""
+    for attempt in range(1, _ATTEMPTS):
+        try:
+            return change()
+        except (StaleVersionError, StoreUnavailableError):
+            time.sleep(_PAUSE_S * attempt)
+    return change()
+
+
+def _state_of(error: AnalyticsError) -> JobState:
+    if isinstance(error, StatementTimeoutError):
+        return JobState.TIMED_OUT
+    return JobState.STOPPED if isinstance(error, StatementStoppedError) else JobState.FAILED

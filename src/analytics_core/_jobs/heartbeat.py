@@ -1,0 +1,144 @@
+"""The lease of a process on the jobs that it holds: renewed while it lives, and its look-out for what others ask."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from typing import Final
+
+from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._records.job import JobWorker
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core.errors import AnalyticsError, JobError, ThreadLimitError
+from analytics_core.ports import MetadataStore
+
+_LOG = logging.getLogger(__name__)
+LOOK_S: Final = 0.5
+"""How often a process looks whether somebody cancelled one of its jobs."""
+
+_END_S: Final = 2.0
+
+
+class Heartbeat:
+    """Holds a lease in the store while this process holds jobs; a thread renews it and looks for cancelled ones.
+
+    Leases end by the store's own clock. A process that is killed, or cut off from the store, loses its jobs then.
+
+    Args:
+        store: keeps the lease.
+        lease_s: how long it holds without being renewed.
+        stop: is called with the ids of jobs that somebody cancelled.
+    """
+
+    def __init__(self, store: MetadataStore, *, lease_s: float, stop: Callable[[list[str]], None]) -> None:
+        self._store = store
+        self._lease_s = lease_s
+        self._stop = stop
+        self._guard = forkable_lock()
+        self._thread: threading.Thread | None = None
+        self._start_anew()
+        tell_of_forks(self)
+
+    @property
+    def token(self) -> str:
+        """The name under which this process holds jobs."""
+        return self._token
+
+    def hold(self) -> None:
+        """Count a job that this process is about to hold; outside of any unit of work.
+
+        Raises:
+            JobError: the system gives no thread.
+            StoreUnavailableError: the lease cannot be kept.
+        """
+        with self._guard:
+            if self._thread is None:
+                self._renew()
+                thread = threading.Thread(target=self._run, name="analytics-core-heartbeat", daemon=True)
+                try:
+                    thread.start()
+                except RuntimeError:
+                    raise JobError(f"no job can be taken: {ThreadLimitError()}") from None
+                self._thread = thread
+            self._held += 1
+
+    def release(self) -> None:
+        """Count a job that is over; without any, the thread ends."""
+        with self._guard:
+            self._held -= 1
+
+    def close(self) -> None:
+        """End the thread; what this process still holds is lost when the lease ends."""
+        with self._guard:
+            thread, self._held = self._thread, 0
+            self._wake.set()
+        if thread is not None:
+            thread.join(_END_S)
+
+    def before_fork(self) -> None:
+        """Go on: threads are not inherited."""
+
+    def after_fork(self) -> None:
+        """Be another process: jobs of the parent are the parent's."""
+        self._start_anew()
+
+    def _start_anew(self) -> None:
+        self._token = secrets.token_urlsafe(16)
+        self._held = 0
+        self._wake = threading.Event()
+        self._thread = None
+
+    def _run(self) -> None:
+        looks, is_told = 0, False
+        while self._goes_on_after_a_pause():
+            looks += 1
+            try:
+                if looks * LOOK_S >= self._lease_s / 3:
+                    self._renew()
+                    looks = 0
+                self._stop(self._cancelled())
+                is_told = False
+            except AnalyticsError as error:  # the lease may hold until the store is back
+                if not is_told:
+                    _LOG.warning("the lease on the jobs of this process is not renewed: %s", error.message)
+                is_told = True
+
+    def _goes_on_after_a_pause(self) -> bool:
+        self._wake.wait(LOOK_S)
+        with self._guard:
+            if self._held <= 0:
+                self._thread = None
+            return self._held > 0
+
+    def _renew(self) -> None:
+        with self._store.unit_of_work() as unit:
+            until = unit.now() + timedelta(seconds=self._lease_s)
+            known = unit.job_workers.find(token=self._token)
+            if known is None:
+                unit.job_workers.append(JobWorker(token=self._token, lease_until=until), actor_id=None)
+            else:
+                unit.job_workers.update(replace(known, lease_until=until), actor_id=None)
+
+    def _cancelled(self) -> list[str]:
+        with self._store.unit_of_work() as unit:
+            return [job.job_id for job in unit.jobs.list(cancelled_by_others(self._token))[1]]
+
+
+def cancelled_by_others(token: str) -> ListQuery:
+    """Return what lists the jobs of a worker that somebody wants to stop."""
+    filters = (
+        ListFilter(col="worker", op="eq", val=token),
+        ListFilter(col="cancel_requested", op="eq", val=True),
+        ListFilter(col="ended_on", op="is_null", val=True),
+    )
+    return ListQuery(filters=filters, page_size=1_000)
+
+
+def is_dead(unit: UnitOfWork, token: str) -> bool:
+    """Tell whether the lease of a worker is over, by the store's own clock."""
+    worker = unit.job_workers.find(token=token)
+    return worker is None or worker.lease_until < unit.now()

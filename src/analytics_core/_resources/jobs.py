@@ -1,0 +1,109 @@
+"""`core.jobs`: work in the background, whatever its kind."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from typing import Any
+
+from analytics_core._jobs.handlers import JobKind
+from analytics_core._jobs.job import Job
+from analytics_core._records.job import JobRecord
+from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._resources.job_claims import claims_of
+from analytics_core._resources.listing import check_page
+from analytics_core._resources.namespace import Namespace
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core._security.derived_keys import Purpose, derived_key
+from analytics_core.errors import JobNotFoundError
+from analytics_core.models.jobs import JobItem, JobPage
+
+RESULT_URL = "/api/v1/chart/data/{}"
+
+
+class Jobs(Namespace):
+    """The jobs of one actor; administrators list and stop those of everybody."""
+
+    def get(self, job_id: str) -> Job[Any]:
+        """Return a job that the actor submitted, from any process.
+
+        Raises:
+            JobNotFoundError: there is none, or it is somebody else's.
+        """
+        record = self._runtime.job_book.find(job_id)
+        if record.user_id != self._actor.id:
+            raise JobNotFoundError(job_id)
+        return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
+
+    def list(self, *, page: int = 0, page_size: int = 25) -> JobPage:
+        """Return the jobs of the actor, for administrators of everybody, the newest first.
+
+        Args:
+            page: counts from 0.
+            page_size: jobs of a page, at most 100.
+
+        Raises:
+            PayloadError: a page that there cannot be.
+        """
+        check_page(page, page_size, shape="jobs")
+        own = (ListFilter(col="user_id", op="eq", val=self._actor.id),)
+        query = ListQuery(
+            filters=() if self._actor.is_admin else own, order_by=(("id", True),), page=page, page_size=page_size
+        )
+        count, jobs = self._runtime.job_book.list(query)
+        return JobPage(count=count, result=tuple(map(_item, jobs)))
+
+    def cancel(self, job_id: str) -> None:
+        """Stop a job of the actor, for administrators of anybody, wherever it waits or runs.
+
+        It returns at once; a statement that runs is stopped within a second, in any process. One that is over stays.
+
+        Raises:
+            JobNotFoundError: there is none, or it is somebody else's.
+        """
+        record = self._runtime.job_book.find(job_id)
+        if record.user_id != self._actor.id and not self._actor.is_admin:
+            raise JobNotFoundError(job_id)
+        self._runtime.job_book.cancel(job_id)
+
+
+def submit_job(
+    runtime: Runtime, actor: Actor, kind: JobKind, payload: str, *, find_actor: Callable[[], Actor], queue: str = ""
+) -> Job[Any]:
+    """Submit a job of an actor, with the moment that counts as now, and return what they hold of it.
+
+    Raises:
+        ActorRequiredError: the directory does not know the actor.
+        JobError: no more work can be taken.
+    """
+    record = runtime.job_book.submit(
+        kind,
+        payload,
+        user_id=actor.id,
+        claims=claims_of(runtime, actor),
+        moment=runtime.clock.now(),
+        queue=queue,
+    )
+    return job_of(runtime, record, find_actor=find_actor)
+
+
+def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:
+    """Return what an actor holds of a job; `find_actor` tells who reads its result."""
+    key = derived_key(runtime.settings.key, Purpose.JOB_CHANNEL)
+    channel = hashlib.blake2b(str(record.user_id).encode(), key=key, digest_size=16).hexdigest()
+    url = RESULT_URL.format(record.job_id)
+    return Job(runtime.job_book, record, channel_id=channel, result_url=url, find_actor=find_actor)
+
+
+def _item(job: JobRecord) -> JobItem:
+    return JobItem(
+        job_id=job.job_id,
+        kind=job.kind,
+        state=job.state.value,
+        user_id=str(job.user_id),
+        created_on=job.audit.created_on,
+        started_on=job.started_on,
+        ended_on=job.ended_on,
+        expires_on=job.expires_on,
+    )

@@ -1,0 +1,130 @@
+"""Any process of a store finds, runs, reads and stops any job, and one that dies loses its jobs in the end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support import job_worker
+from tests.support.job_worker import LEASE_S, open_core
+from tests.support.shop import ORDERS, context, shop_url
+
+from analytics_core.models.enums import QueryStatus
+
+COUNT = context({"metrics": ["count"]})
+SLOW = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n"
+PATIENCE_S = 30
+
+
+class Process:
+    """A process of the store, told by lines of JSON."""
+
+    def __init__(self, url: str, root: Path) -> None:
+        command = [sys.executable, job_worker.__file__, url, str(root)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def ready(self) -> Process:
+        assert self._answer() == "ready"
+        return self
+
+    def tell(self, *line: Any) -> Any:
+        assert self.process.stdin is not None
+        self.process.stdin.write(json.dumps(line) + "\n")
+        self.process.stdin.flush()
+        return self._answer()
+
+    def wait_for(self, job_id: str, *states: str) -> str:
+        end = time.monotonic() + PATIENCE_S
+        while (state := self.tell("state", job_id)) not in states and time.monotonic() < end:
+            time.sleep(0.05)
+        return str(state)
+
+    def kill(self) -> None:
+        self.process.kill()
+        for pipe in (self.process.stdin, self.process.stdout):
+            assert pipe is not None
+            pipe.close()
+        self.process.wait()
+
+    def _answer(self) -> Any:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        assert line, "the process ended"
+        return json.loads(line)
+
+
+@pytest.fixture(
+    params=[
+        "file",
+        pytest.param("postgres", marks=pytest.mark.server),
+        pytest.param("mariadb", marks=pytest.mark.server),
+    ]
+)
+def three(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Process, Process, Process]]:
+    """Three processes on one store."""
+    kind = request.param
+    url = f"sqlite:///{tmp_path}/meta.db" if kind == "file" else request.getfixturevalue(f"make_{kind}_database")()
+    with open_core(url, str(tmp_path)) as core:
+        core.create_first_administrator("admin")
+        acting = core.as_user(1)
+        acting.databases.create({"database_name": "shop", "orm_uri": shop_url(tmp_path)})
+        acting.datasets.create({"database": 1, "table_name": "orders"})
+        acting.datasets.create({"database": 1, "table_name": "slow", "sql": SLOW})
+    processes = tuple(Process(url, tmp_path) for _ in range(3))
+    with ExitStack() as stack:
+        for process in processes:
+            stack.callback(process.kill)
+        yield tuple(process.ready() for process in processes)  # type: ignore[misc]
+
+
+def slow() -> dict[str, Any]:
+    return context({"metrics": ["count"]}, dataset=2)
+
+
+def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tuple[Process, ...]) -> None:
+    host = three[0]
+    job = host.tell("submit", COUNT)
+    assert [process.tell("state", job) for process in three] == ["pending"] * 3
+    for process in three:  # a queue may hand an id out more than once
+        process.tell("run", job)
+    assert [process.tell("result", job) for process in three] == [[{"count": len(ORDERS)}]] * 3
+    payloads = [process.tell("payload", job) for process in three]
+    assert payloads[0] == payloads[1] == payloads[2]
+    assert payloads[0]["status"] == QueryStatus.SUCCESS
+
+
+def test_a_job_is_stopped_from_another_process(three: tuple[Process, ...]) -> None:
+    host, worker, other = three
+    job = host.tell("submit", slow())
+    worker.tell("run", job)
+    assert other.wait_for(job, "running") == "running"
+    began = time.monotonic()
+    other.tell("cancel", job)
+    assert host.wait_for(job, "stopped") == "stopped"
+    assert time.monotonic() - began < PATIENCE_S / 2
+    assert worker.tell("result", job)[0] == "StatementStoppedError"
+    assert worker.tell("run", job) is None  # it is over
+    assert host.tell("state", job) == "stopped"
+
+
+@pytest.mark.parametrize("how", ["runs elsewhere", "runs where it was submitted"])
+def test_a_job_whose_process_is_killed_is_lost_after_its_lease(three: tuple[Process, ...], how: str) -> None:
+    host, worker, reader = three
+    job = worker.tell("submit_here", slow()) if how.endswith("submitted") else host.tell("submit", slow())
+    if how == "runs elsewhere":
+        worker.tell("run", job)
+    assert reader.wait_for(job, "running") == "running"
+    time.sleep(LEASE_S * 1.5)
+    assert reader.tell("state", job) == "running"  # its lease is renewed
+    worker.kill()
+    assert reader.wait_for(job, "lost") == "lost"
+    assert reader.tell("result", job)[0] == "JobError"
+    assert "lost" in host.tell("result", job)[1]
+    assert host.tell("payload", job)["status"] == QueryStatus.FAILED
