@@ -166,7 +166,11 @@ class Number(int):
     """A type that may compare as it likes."""
 
 
-@pytest.mark.parametrize("value", [object(), Loose(), Nobody(), Number(1), len, {"a": 1}, {1}, iter(())], ids=repr)
+@pytest.mark.parametrize(
+    "value",
+    [object(), Loose(), Nobody(), Number(1), len, {"a": 1}, {1}, iter(())],
+    ids=lambda value: type(value).__name__,
+)
 def test_values_of_other_types_have_none(value: Any) -> None:
     for held in (value, (1, value), Point(value)):
         with pytest.raises(TypeError, match="there is no digest of a"):

@@ -21,6 +21,11 @@ from analytics_core.models.enums import QueryStatus
 COUNT = context({"metrics": ["count"]})
 SLOW = "WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n WHERE x < 2000000000) SELECT x FROM n"
 PATIENCE_S = 30
+STORES = (
+    "file",
+    pytest.param("postgres", marks=pytest.mark.server),
+    pytest.param("mariadb", marks=pytest.mark.server),
+)
 
 
 class Process:
@@ -60,13 +65,7 @@ class Process:
         return json.loads(line)
 
 
-@pytest.fixture(
-    params=[
-        "file",
-        pytest.param("postgres", marks=pytest.mark.server),
-        pytest.param("mariadb", marks=pytest.mark.server),
-    ]
-)
+@pytest.fixture(params=["file"])
 def three(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Process, Process, Process]]:
     """Three processes on one store."""
     kind = request.param
@@ -88,6 +87,7 @@ def slow() -> dict[str, Any]:
     return context({"metrics": ["count"]}, dataset=2)
 
 
+@pytest.mark.parametrize("three", STORES, indirect=True)
 def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tuple[Process, ...]) -> None:
     host = three[0]
     job = host.tell("submit", COUNT)
@@ -100,6 +100,7 @@ def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tupl
     assert payloads[0]["status"] == QueryStatus.SUCCESS
 
 
+@pytest.mark.parametrize("three", STORES, indirect=True)
 def test_a_job_is_stopped_from_another_process(three: tuple[Process, ...]) -> None:
     host, worker, other = three
     job = host.tell("submit", slow())

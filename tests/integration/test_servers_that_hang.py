@@ -6,6 +6,7 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -69,6 +70,12 @@ def failure_of(work: Callable[[], object], *, most_s: float = LIMIT_S + BEYOND_S
         work()
     assert time.monotonic() - started < most_s
     return caught.value
+
+
+def failures_of(*works: Callable[[], object]) -> list[AnalyticsError]:
+    """Return the typed errors of works that are done at the same time, each of which must come in time."""
+    with ThreadPoolExecutor(len(works)) as threads:
+        return list(threads.map(failure_of, works))
 
 
 def run(behind: Behind, sql: str = "SELECT 1", **options: object) -> Callable[[], object]:
@@ -174,11 +181,11 @@ def test_a_store_that_hangs_is_given_up_and_asked_again(
     core = host.as_user("admin")
     for _ in range(2):
         proxy.stall()
-        failures = [
-            failure_of(lambda: core.datasets.get(1)),
-            failure_of(lambda: core.datasets.update(1, {"description": "new"})),
-            failure_of(lambda: core.charts.data(context({"metrics": ["count"]}))),
-        ]
+        failures = failures_of(
+            lambda: core.datasets.get(1),
+            lambda: core.datasets.update(1, {"description": "new"}),
+            lambda: core.charts.data(context({"metrics": ["count"]})),
+        )
         assert {type(failure) for failure in failures} == {StoreUnavailableError}
         proxy.resume()
         assert core.datasets.get(1).description is None
@@ -241,11 +248,11 @@ def test_columns_of_virtual_datasets_are_asked_no_longer_than_the_limit(
         core._runtime.connector.dispose(database)
     new = {"database": database, "table_name": "w", "sql": "SELECT 2 AS two"}
     behind.proxy.stall()
-    failures = [
-        failure_of(lambda: core.datasets.create(new)),
-        failure_of(lambda: core.datasets.update(made, {"sql": "SELECT 3 AS three"})),
-        failure_of(lambda: core.datasets.refresh(made)),
-    ]
+    failures = failures_of(
+        lambda: core.datasets.create(new),
+        lambda: core.datasets.update(made, {"sql": "SELECT 3 AS three"}),
+        lambda: core.datasets.refresh(made),
+    )
     assert all(isinstance(failure, DatabaseError) for failure in failures)
     behind.proxy.resume()
     assert [column.column_name for column in core.datasets.get(made).columns or ()] == ["one"]
