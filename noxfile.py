@@ -59,7 +59,7 @@ def docs(session: nox.Session) -> None:
     _install(session, ENGINES, "-e.[docs]")
     calm = {"NO_MKDOCS_2_WARNING": "1"}
     session.run("python", "-m", "mkdocs", "build", "--strict", "--site-dir", "site", env=calm)
-    session.run("python", "-m", "pytest", "-q", "tests/docs")
+    session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/docs")
 
 
 @nox.session
