@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,6 +11,7 @@ import pytest
 from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, errors
+from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
 from analytics_core.testing.sample_data import make_shop
 
@@ -100,12 +102,71 @@ def test_a_payload_that_cannot_be_read_is_refused_at_once(core: Any) -> None:
 
 
 def test_a_saved_chart_can_run_in_the_background(core: Any) -> None:
-    import json
-
     chart = core.charts.create(
         {"slice_name": "c", "datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(context(FAST))}
     )
     assert core.charts.submit(chart.id).result(timeout_s=HARD_STOP_S).results[0].data == [{"count": len(ORDERS)}]
+
+
+def test_charts_are_warmed_up_in_a_job(core: Any) -> None:
+    stored = {
+        "datasource_id": 1,
+        "datasource_type": "table",
+        "query_context": json.dumps(context(FAST, {**FAST, "row_limit": 3})),
+    }
+    good = core.charts.create({"slice_name": "good", **stored})
+    bad = core.charts.create({"slice_name": "bad", "datasource_id": 1, "datasource_type": "table"})
+    job = core.cache.submit_warm_up([good.id, bad.id])
+    warmed, failed = job.result(timeout_s=HARD_STOP_S)
+    assert (warmed.chart_id, warmed.viz_error) == (good.id, None)
+    assert "query_context" in str(failed.viz_error)
+    assert all(result.is_cached for result in core.charts.data(good.id).results)
+    assert core.jobs.get(job.job_id).result() == (warmed, failed)
+    with pytest.raises(errors.JobNotFoundError):  # it is no chart query
+        core.charts.job(job.job_id)
+    with pytest.raises(errors.PayloadError):
+        core.cache.submit_warm_up("all")
+
+
+def test_jobs_are_found_listed_and_stopped_by_their_owner_and_administrators(host: Any, core: Any) -> None:
+    owner, other = add_reader(host, "owns a job"), add_reader(host, "owns none")
+    job = owner.charts.submit(context(FAST))
+    assert job.wait(HARD_STOP_S)
+    assert owner.jobs.get(job.job_id).result().results[0].data == [{"count": len(ORDERS)}]
+    (listed,) = owner.jobs.list().result
+    assert (listed.job_id, listed.kind, listed.state, listed.user_id) == (
+        job.job_id,
+        "chart-data",
+        "success",
+        job.user_id,
+    )
+    assert listed.created_on <= listed.started_on <= listed.ended_on < listed.expires_on
+    assert other.jobs.list().count == 0
+    assert job.job_id in {item.job_id for item in core.jobs.list(page_size=100).result}
+    core.jobs.cancel(job.job_id)  # it is over
+    assert job.state == "success"
+    for asking in (lambda: other.jobs.get(job.job_id), lambda: other.jobs.cancel(job.job_id)):
+        with pytest.raises(errors.JobNotFoundError):
+            asking()
+    with pytest.raises(errors.PayloadError):
+        owner.jobs.list(page_size=0)
+
+
+def test_running_a_job_takes_no_actor_or_an_administrator(host: Any, core: Any) -> None:
+    job = core.charts.submit(context(FAST))
+    assert job.wait(HARD_STOP_S)
+    for allowed in (host, core):
+        allowed.run_job(job.job_id)
+        allowed.run_job("no such job")
+    with pytest.raises(errors.AccessError, match="administrator"):
+        add_reader(host, "runs jobs").run_job(job.job_id)
+
+
+def test_a_person_whom_no_worker_could_find_is_refused_a_job(host: Any) -> None:
+    ghost = host.as_user(User(id=9_999, username="ghost", role_names=("Administrators",)))
+    assert ghost.charts.data(context(FAST)).results[0].error is None
+    with pytest.raises(errors.ActorRequiredError, match="in no directory"):
+        ghost.charts.submit(context(FAST))
 
 
 def test_cancel_stops_the_statement(core: Any, slow: dict[str, Any]) -> None:

@@ -324,6 +324,57 @@ def test_the_lease_of_a_process_is_renewed_while_it_holds_jobs(desk: Any, store:
     at.book.close()
 
 
+def test_a_job_that_its_process_is_handed_twice_is_held_until_it_ends(desk: Any) -> None:
+    running, runner = threading.Event(), HoldingRunner(is_local=False)
+    at = desk(waiting(running), runner)
+    job = at.submit()
+    thread = threading.Thread(target=runner.run, args=(job.job_id,))
+    thread.start()
+    assert running.wait(30)
+    runner.run(job.job_id)
+    job.cancel()
+    thread.join(30)
+    assert (job.state, at.handler.begun) == (JobState.STOPPED, [job.job_id])
+
+
+def test_a_job_whose_end_was_not_recorded_is_lost_while_its_process_lives(desk: Any) -> None:
+    at = desk(runner=HoldingRunner())
+    job, other = at.submit(), at.submit()
+    at.book._drop(job.job_id)
+    at.book._settle_own()
+    assert (at.stored(job).state, at.stored(other).state) == (JobState.LOST, JobState.PENDING)
+    with pytest.raises(JobError, match="could not be recorded"):
+        job.result()
+
+
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_process_that_comes_back_stops_what_was_taken_from_it(desk: Any, is_gone: bool) -> None:
+    running = threading.Event()
+    at = desk(waiting(running), ThreadJobRunner(workers=1))
+    job = at.submit()
+    assert running.wait(30)
+    if is_gone:
+        with at.store.unit_of_work() as unit:
+            unit.jobs.delete(at.stored(job).id)
+    else:
+        at.change(job, state=JobState.LOST, ended_on=START, error=json.dumps({"message": "lost"}))
+    at.book._settle_own()
+    at.book._runner.close()  # waits until it stopped
+    assert at.book._held == {}
+
+
+def test_a_submission_that_is_interrupted_leaves_nothing_behind(desk: Any) -> None:
+    class Interrupted(HoldingRunner):
+        def submit(self, job_id: str, *, queue: str = "") -> None:
+            raise KeyboardInterrupt
+
+    at = desk(runner=Interrupted())
+    with pytest.raises(KeyboardInterrupt):
+        at.submit()
+    assert [job.state for job in at.book.list(ListQuery())[1]] == [JobState.FAILED]
+    assert at.book._held == {}
+
+
 # -------------------------------------------------------------------------------------------------------------- room
 def kept(at: Desk, jobs: list[Job[str]]) -> list[bool]:
     with at.store.unit_of_work() as unit:

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import secrets
-import threading
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any, Final, TypeVar
 
-from analytics_core._error_json import error_to_json
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._forks import forkable_lock, tell_of_forks
+from analytics_core._jobs.endings import Ending, JobEnds
 from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
-from analytics_core._jobs.heartbeat import Heartbeat, is_dead
-from analytics_core._records.job import NEXT_STATES, JobRecord, JobResultPart, JobState
+from analytics_core._jobs.heartbeat import Heartbeat
+from analytics_core._records.job import NEXT_STATES, JobRecord, JobState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._settings import Settings
 from analytics_core.errors import (
@@ -33,37 +31,19 @@ from analytics_core.ports import JobRunner, MetadataStore
 
 _LOG = logging.getLogger(__name__)
 _Result = TypeVar("_Result")
-_PART_BYTES: Final = 4 * 1024 * 1024
 _MOST_PARTS: Final = 10_000
-_MOST_KEPT: Final = 10_000
-_WORKERS_KEPT: Final = timedelta(days=1)
+_MOST_HELD: Final = 10_000
 _ATTEMPTS: Final = 10
 _PAUSE_S: Final = 0.2
 
 
-class Ending:
-    """Tells in one process that a job is over, and how."""
-
-    def __init__(self) -> None:
-        self._is_told = threading.Event()
-        self.record: JobRecord | None = None
-
-    def tell(self, record: JobRecord | None) -> None:
-        """Let go on who waits."""
-        self.record = record
-        self._is_told.set()
-
-    def wait(self, seconds: float) -> None:
-        """Wait until the end is told, or so long."""
-        self._is_told.wait(seconds)
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Held:
-    """A job that this process waits for or runs."""
+    """A job that this process waits for or runs; `is_claimed`: the store says that this process runs it."""
 
     cancel: CancelToken = field(default_factory=CancelToken)
     ending: Ending = field(default_factory=Ending)
+    is_claimed: bool = False
 
 
 class JobBook:
@@ -79,10 +59,12 @@ class JobBook:
         self._store = store
         self._runner = runner
         self._settings = settings
+        self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
         self._guard = forkable_lock()
         self._held: dict[str, _Held] = {}
-        self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here)
+        self._taken: set[str] = set()
+        self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
         tell_of_forks(self)
 
     def start(self, handlers: Mapping[JobKind, JobHandler]) -> None:
@@ -142,7 +124,7 @@ class JobBook:
         with self._store.unit_of_work() as unit:
             if _count_unfinished(unit) >= most:
                 for unfinished in unit.jobs.list(_unfinished(most))[1]:
-                    self._settled(unit, unfinished)
+                    self._ends.settled(unit, unfinished, own=self._heartbeat.token)
                 if _count_unfinished(unit) >= most:
                     raise JobError(f"{most} jobs wait or run already (Settings.max_jobs); try again later")
             lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
@@ -159,10 +141,19 @@ class JobBook:
             refusal = JobError(f"job {job.job_id!r} was not taken: the job runner failed; try again later")
             self._refused(job, refusal)
             raise refusal from None
+        except BaseException:  # the caller is interrupted; the job may have run, in their own thread
+            self._refused(job, JobError(f"job {job.job_id!r} was interrupted before it was handed over"))
+            raise
 
     def _refused(self, job: JobRecord, error: JobError) -> None:
-        self._end(job.job_id, JobState.FAILED, error=error)
-        self._drop(job.job_id)
+        """Record that a job is not handed over; where the store cannot be told, it is lost with its lease."""
+        try:
+            ended = _repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))
+            self.ending(job.job_id).tell(ended)
+        except StoreUnavailableError as away:
+            _LOG.error("job %s was not taken, which the store was not told: %s", job.job_id, away.message)
+        finally:
+            self._drop(job.job_id)
 
     # ------------------------------------------------------------------------------------------------------- running
     def run(self, job_id: str) -> None:
@@ -170,16 +161,22 @@ class JobBook:
 
         Raises nothing but what interrupts the process, so that runners need not care.
         """
+        with self._guard:
+            if job_id in self._taken:  # a queue may hand out an id more than once
+                return
+            self._taken.add(job_id)
         try:
             held = self._hold(job_id)
-            try:
-                job = self._claim(job_id)
-                if job is not None:
-                    self._work(job, held.cancel)
-            finally:
-                self._drop(job_id)
+            job = self._claim(job_id)
+            if job is not None:
+                held.is_claimed = True
+                self._work(job, held.cancel)
         except AnalyticsError as error:
             _LOG.error("job %s could not be run or recorded: %s", job_id, error.message)
+        finally:
+            self._drop(job_id)
+            with self._guard:
+                self._taken.discard(job_id)
 
     def _claim(self, job_id: str) -> JobRecord | None:
         """Make a waiting job one that this process runs; None when somebody else has it or it is over."""
@@ -213,19 +210,23 @@ class JobBook:
     def _end(
         self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
     ) -> None:
-        """Record the end of a job that this process ran or could not hand over; what others ended stays so."""
-
-        def end() -> JobRecord | None:
-            with self._store.unit_of_work() as unit:
-                job = unit.jobs.find(job_id=job_id)
-                if job is None or state not in NEXT_STATES[job.state]:
-                    return job
-                return self._ended(unit, job, state, outcome=outcome, error=error)
-
-        ended = _repeated(end)
+        """Record the end of a job that this process ran, also where the store is away for a while."""
+        ended = _repeated(
+            lambda: self._end_once(job_id, state, outcome=outcome, error=error), also=StoreUnavailableError
+        )
         if ended is None or ended.state is not state:
             _LOG.warning("job %s was taken from this process before its end was recorded", job_id)
         self.ending(job_id).tell(ended)
+
+    def _end_once(
+        self, job_id: str, state: JobState, *, outcome: JobOutcome | None = None, error: AnalyticsError | None = None
+    ) -> JobRecord | None:
+        """Record the end of a job and return it; what others ended stays as it is, None: it is gone."""
+        with self._store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id=job_id)
+            if job is None or state not in NEXT_STATES[job.state]:
+                return job
+            return self._ends.record(unit, job, state, outcome=outcome, error=error)
 
     # ------------------------------------------------------------------------------------------- finding and stopping
     def find(self, job_id: object) -> JobRecord:
@@ -234,17 +235,25 @@ class JobBook:
         Raises:
             JobNotFoundError: there is none, or it is expired.
         """
-        with self._store.unit_of_work() as unit:
-            job = unit.jobs.find(job_id=job_id) if isinstance(job_id, str) else None
-            if job is None or (job.expires_on is not None and job.expires_on < unit.now()):
-                raise JobNotFoundError(job_id)
-            return self._settled(unit, job)
+
+        def find() -> JobRecord:
+            with self._store.unit_of_work() as unit:
+                job = unit.jobs.find(job_id=job_id) if isinstance(job_id, str) else None
+                if job is None or (job.expires_on is not None and job.expires_on < unit.now()):
+                    raise JobNotFoundError(job_id)
+                return self._ends.settled(unit, job, own=self._heartbeat.token)
+
+        return _repeated(find)
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[JobRecord]]:
         """Return how many jobs match, and those of the page."""
-        with self._store.unit_of_work() as unit:
-            count, jobs = unit.jobs.list(query)
-            return count, [self._settled(unit, job) for job in jobs]
+
+        def read() -> tuple[int, Sequence[JobRecord]]:
+            with self._store.unit_of_work() as unit:
+                count, jobs = unit.jobs.list(query)
+                return count, [self._ends.settled(unit, job, own=self._heartbeat.token) for job in jobs]
+
+        return _repeated(read)
 
     def ending(self, job_id: str) -> Ending:
         """Return what tells in this process that a job is over; it never does for a job of another process."""
@@ -295,10 +304,30 @@ class JobBook:
                 return None
             if job.state is JobState.PENDING:
                 failure = StatementStoppedError("the job was cancelled before it ran")
-                return self._ended(unit, job, JobState.STOPPED, error=failure)
+                return self._ends.record(unit, job, JobState.STOPPED, error=failure)
             if not job.cancel_requested:
                 unit.jobs.update(replace(job, cancel_requested=True), actor_id=job.user_id)
             return None
+
+    def _settle_own(self) -> None:
+        """End as lost what the store says that this process holds, and does not; stop what it runs, and should not.
+
+        The first could not be recorded when it ended. The second was lost, or deleted, while this process was not
+        heard of.
+        """
+        with self._guard:
+            held = dict(self._held)
+        mine = (
+            ListFilter(col="worker", op="eq", val=self._heartbeat.token),
+            ListFilter(col="ended_on", op="is_null", val=True),
+        )
+        with self._store.unit_of_work() as unit:
+            _, jobs = unit.jobs.list(ListQuery(filters=mine, page_size=_MOST_HELD))
+            for job in jobs:
+                if job.job_id not in held:
+                    self._ends.lose(unit, job, "its end could not be recorded")
+        alive = {job.job_id for job in jobs}
+        self._stop_here(job_id for job_id, one in held.items() if one.is_claimed and job_id not in alive)
 
     def _stop_here(self, job_ids: Iterable[str]) -> None:
         for job_id in job_ids:
@@ -325,7 +354,7 @@ class JobBook:
 
     def after_fork(self) -> None:
         """Hold nothing: what the parent holds, the parent ends."""
-        self._held = {}
+        self._held, self._taken = {}, set()
 
     def _hold(self, job_id: str) -> _Held:
         """Hold a job in this process until `_drop`; outside of any unit of work."""
@@ -343,70 +372,6 @@ class JobBook:
         if held is not None:
             self._heartbeat.release()
 
-    # ------------------------------------------------------------------------------------------------------ the end
-    def _ended(
-        self,
-        unit: UnitOfWork,
-        job: JobRecord,
-        state: JobState,
-        *,
-        outcome: JobOutcome | None = None,
-        error: AnalyticsError | None = None,
-    ) -> JobRecord:
-        """Store the end of a job with its result, and let what is too old or too much go."""
-        now = unit.now()
-        done = replace(
-            job,
-            state=state,
-            ended_on=now,
-            lease_until=None,
-            bound=None if outcome is None else outcome.bound,
-            error=None if error is None else json.dumps(error_to_json(error)),
-            result_bytes=None if outcome is None else len(outcome.data),
-            expires_on=now + timedelta(seconds=self._settings.job_expiry_s),
-        )
-        stored = unit.jobs.update(done, actor_id=job.user_id)
-        data = b"" if outcome is None else outcome.data
-        for position, start in enumerate(range(0, len(data), _PART_BYTES)):
-            part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
-            unit.job_results.append(part, actor_id=job.user_id)
-        self._make_room(unit, but=job.job_id)
-        return stored
-
-    def _settled(self, unit: UnitOfWork, job: JobRecord) -> JobRecord:
-        """Return the job; one that nobody can end any more is lost."""
-        if job.state.is_over or job.worker == self._heartbeat.token:
-            return job
-        if job.worker is not None:
-            is_lost, why = is_dead(unit, job.worker), "the process that held it ended, or lost the metadata store"
-        else:
-            is_lost = job.lease_until is not None and job.lease_until < unit.now()
-            why = f"nobody began it within {self._settings.job_wait_s:g} seconds (Settings.job_wait_s)"
-        if not is_lost:
-            return job
-        failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again")
-        try:
-            return self._ended(unit, job, JobState.LOST, error=failure)
-        except StaleVersionError:  # it was alive after all, or somebody else settled it
-            return unit.jobs.get(job.id)
-
-    def _make_room(self, unit: UnitOfWork, *, but: str = "") -> None:
-        """Forget jobs that are expired, and the oldest results beyond what all may take; the latest stays."""
-        now = unit.now()
-        unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
-        unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - _WORKERS_KEPT)])
-        finished = (ListFilter(col="result_bytes", op="is_null", val=False),)
-        kept = unit.jobs.newest(
-            ("job_id", "result_bytes"), "ended_on", ListQuery(filters=finished, page_size=_MOST_KEPT)
-        )
-        held, gone = 0, []
-        for (job_id, size), _, record_id in kept:
-            held += size
-            if job_id != but and held > self._settings.jobs_max_bytes:
-                gone.append(record_id)
-        if gone:
-            unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])
-
 
 def _unfinished(most: int) -> ListQuery:
     return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True),), page_size=most)
@@ -416,12 +381,12 @@ def _count_unfinished(unit: UnitOfWork) -> int:
     return unit.jobs.list(_unfinished(1))[0]
 
 
-def _repeated(change: Callable[[], _Result]) -> _Result:
-    """Return the result of a change that is repeated where others were faster, or the store is away for a moment."""
+def _repeated(change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:
+    """Return the result of a change that is repeated where others were faster, or it raised the other error."""
     for attempt in range(1, _ATTEMPTS):
         try:
             return change()
-        except (StaleVersionError, StoreUnavailableError):
+        except (StaleVersionError, also):
             time.sleep(_PAUSE_S * attempt)
     return change()
 

@@ -32,12 +32,16 @@ class Heartbeat:
         store: keeps the lease.
         lease_s: how long it holds without being renewed.
         stop: is called with the ids of jobs that somebody cancelled.
+        settle: is called at each renewal, to compare what is held with what the store says.
     """
 
-    def __init__(self, store: MetadataStore, *, lease_s: float, stop: Callable[[list[str]], None]) -> None:
+    def __init__(
+        self, store: MetadataStore, *, lease_s: float, stop: Callable[[list[str]], None], settle: Callable[[], None]
+    ) -> None:
         self._store = store
         self._lease_s = lease_s
         self._stop = stop
+        self._settle = settle
         self._guard = forkable_lock()
         self._thread: threading.Thread | None = None
         self._start_anew()
@@ -99,6 +103,7 @@ class Heartbeat:
             try:
                 if looks * LOOK_S >= self._lease_s / 3:
                     self._renew()
+                    self._settle()
                     looks = 0
                 self._stop(self._cancelled())
                 is_told = False
