@@ -83,6 +83,7 @@ CALLS: dict[str, Call] = {
     "cache.warm_up_chart": lambda core, _kept: core.cache.warm_up_chart({"chart_id": 1}),
     "cache.warm_up_dataset": lambda core, _kept: core.cache.warm_up_dataset({"db_name": "shop", "table_name": "sales"}),
     "cache.warm_up_many": lambda core, _kept: core.cache.warm_up_many([1]),
+    "cache.submit_warm_up": lambda core, _kept: core.cache.submit_warm_up([1]).result(30),
 }
 
 
