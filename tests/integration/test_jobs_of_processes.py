@@ -100,7 +100,6 @@ def test_three_processes_find_and_read_one_job_that_one_of_them_runs(three: tupl
     assert payloads[0]["status"] == QueryStatus.SUCCESS
 
 
-@pytest.mark.parametrize("three", STORES, indirect=True)
 def test_a_job_is_stopped_from_another_process(three: tuple[Process, ...]) -> None:
     host, worker, other = three
     job = host.tell("submit", slow())
