@@ -14,12 +14,13 @@ import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
+from tests.support.newest_tables import newest_tables
 from tests.support.stores import open_store
 
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.tag import Tag
 from analytics_core._security.row_rules import TableName, table_key
-from analytics_core._storage.migrate import HEAD, MIGRATIONS, VERSION_TABLE, migrate
+from analytics_core._storage.migrate import HEAD, MIGRATIONS, NEWEST_TABLES, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core._storage.tables import METADATA
 from analytics_core.errors import SettingsError, StoreUnavailableError
@@ -82,6 +83,10 @@ def test_migrations_make_exactly_the_tables_of_the_code(engine):
     with engine.connect() as connection:
         context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
         assert compare_metadata(context, METADATA) == []
+
+
+def test_a_store_in_memory_has_exactly_the_tables_of_the_code():
+    assert NEWEST_TABLES.read_text(encoding="utf-8") == newest_tables(), "run python -m tests.support.newest_tables"
 
 
 def test_four_processes_that_start_together_migrate_once(url, engine):

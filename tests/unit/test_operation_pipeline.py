@@ -165,7 +165,12 @@ def test_an_installed_package_adds_an_operation(tmp_path: Path) -> None:
         "from analytics_core._frames.operations.base import Operation, OperationOptions\n"
         "TWICE = Operation(name='twice', options=OperationOptions, apply=lambda frame, options: frame * 2)\n"
     )
-    code = "from analytics_core._frames.registry import installed_operations as i; print(i()['twice'].name, len(i()))"
+    code = """
+from importlib.metadata import entry_points
+from analytics_core._frames.registry import installed_operations
+found = installed_operations(entry_points())
+print(found['twice'].name, len(found))
+"""
     done = _python(code, tmp_path)
     assert done.stdout.split() == ["twice", str(len(Operations()) + 1)]
 

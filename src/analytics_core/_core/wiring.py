@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib.metadata import entry_points
 from pathlib import Path
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
@@ -71,7 +72,8 @@ class Parts:
 def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types()
+    installed = entry_points()
+    statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types(installed)
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
@@ -88,7 +90,7 @@ def build_runtime(parts: Parts) -> Runtime:
         templates=templates,
         results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations=installed_operations(),
+        operations=installed_operations(installed),
         annotator=_annotator(parts),
     )
     return Runtime(

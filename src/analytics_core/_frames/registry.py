@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoints
 from types import MappingProxyType
 from typing import Final
 
@@ -73,13 +73,16 @@ class Operations(Mapping[str, Operation]):
         return len({*_NAMES, *self._added})
 
 
-def installed_operations() -> Operations:
+def installed_operations(entries: EntryPoints) -> Operations:
     """Return the operations of this package and those that installed packages add.
+
+    Args:
+        entries: of all installed packages, which take long to find.
 
     Raises:
         SettingsError: an entry point cannot be loaded or names something else than an `Operation`.
     """
-    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entry_points(group=ENTRY_POINTS)})
+    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entries.select(group=ENTRY_POINTS)})
 
 
 def _loaded(load: object, name: str) -> Operation:
