@@ -12,7 +12,7 @@ import pytest
 from tests.support.servers import MariadbServer, PostgresServer, PrivateServers, ServerMissingError, make_server_folder
 from tests.support.stores import empty_store
 
-pytest_plugins = ["tests.support.secret_watch"]
+pytest_plugins = ["tests.support.secret_watch", "tests.support.lean_run"]
 
 Server = TypeVar("Server")
 SERVERS = pytest.StashKey[PrivateServers]()
