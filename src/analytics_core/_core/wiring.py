@@ -8,6 +8,7 @@ from importlib.metadata import entry_points
 from pathlib import Path
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.scope import PlanLimits
@@ -15,6 +16,7 @@ from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.kept_names import KeptNames
@@ -72,8 +74,9 @@ class Parts:
 def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    installed = entry_points()
-    statements, advanced_types = StatementRunner(parts.connector), installed_advanced_types(installed)
+    added = entry_points()  # of all groups: to find them takes long
+    statements = StatementRunner(parts.connector)
+    advanced_types = installed_advanced_types(added.select(group=ADVANCED_DATA_TYPES))
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
@@ -90,7 +93,7 @@ def build_runtime(parts: Parts) -> Runtime:
         templates=templates,
         results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations=installed_operations(installed),
+        operations=installed_operations(added.select(group=OPERATIONS)),
         annotator=_annotator(parts),
     )
     return Runtime(

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib import import_module
-from importlib.metadata import EntryPoints
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 from typing import Final
 
@@ -73,16 +73,16 @@ class Operations(Mapping[str, Operation]):
         return len({*_NAMES, *self._added})
 
 
-def installed_operations(entries: EntryPoints) -> Operations:
+def installed_operations(entries: Iterable[EntryPoint]) -> Operations:
     """Return the operations of this package and those that installed packages add.
 
     Args:
-        entries: of all installed packages, which take long to find.
+        entries: the entry points of the group.
 
     Raises:
         SettingsError: an entry point cannot be loaded or names something else than an `Operation`.
     """
-    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entries.select(group=ENTRY_POINTS)})
+    return Operations({entry.name: _loaded(entry.load, entry.name) for entry in entries})
 
 
 def _loaded(load: object, name: str) -> Operation:

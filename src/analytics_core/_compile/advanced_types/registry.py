@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from importlib.metadata import EntryPoint, EntryPoints
+from collections.abc import Iterable, Mapping
+from importlib.metadata import EntryPoint
 from types import MappingProxyType
 
 from analytics_core._compile.advanced_types.base import AdvancedDataType
@@ -15,16 +15,16 @@ ENTRY_POINTS = "analytics_core.advanced_data_types"
 """The group of entry points by which a package adds types: each names one `AdvancedDataType`."""
 
 
-def installed_advanced_types(entries: EntryPoints) -> Mapping[str, AdvancedDataType]:
+def installed_advanced_types(entries: Iterable[EntryPoint]) -> Mapping[str, AdvancedDataType]:
     """Return all types by name; a package's own goes before the built-in one of the same name.
 
     Args:
-        entries: of all installed packages, which take long to find.
+        entries: the entry points of the group.
 
     Raises:
         SettingsError: an entry point cannot be loaded or names something else than an `AdvancedDataType`.
     """
-    added = (_loaded(entry) for entry in entries.select(group=ENTRY_POINTS))
+    added = (_loaded(entry) for entry in entries)
     return MappingProxyType({kind.name: kind for kind in (INTERNET_ADDRESS, PORT, *added)})
 
 
