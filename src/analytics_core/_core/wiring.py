@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.metadata import entry_points
 from pathlib import Path
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
@@ -17,7 +18,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
-from analytics_core._frames.registry import installed_operations
+from analytics_core._frames.registry import Operations, installed_operations
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.partitions import Partitions
@@ -74,9 +75,7 @@ class Parts:
 def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    added = entry_points()  # of all groups: to find them takes long
-    statements = StatementRunner(parts.connector)
-    advanced_types = installed_advanced_types(added.select(group=ADVANCED_DATA_TYPES))
+    statements, (advanced_types, operations) = StatementRunner(parts.connector), _installed()
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
@@ -93,7 +92,7 @@ def build_runtime(parts: Parts) -> Runtime:
         templates=templates,
         results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations=installed_operations(added.select(group=OPERATIONS)),
+        operations=operations,
         annotator=_annotator(parts),
     )
     return Runtime(
@@ -123,6 +122,13 @@ def build_runtime(parts: Parts) -> Runtime:
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )
+
+
+def _installed() -> tuple[Mapping[str, AdvancedDataType], Operations]:
+    """Return the advanced data types and the operations; what packages add is looked for once, which takes long."""
+    added = entry_points()
+    types = installed_advanced_types(added.select(group=ADVANCED_DATA_TYPES))
+    return types, installed_operations(added.select(group=OPERATIONS))
 
 
 def _contexts(settings: Settings) -> ContextReader:

@@ -79,9 +79,6 @@ CREATE TABLE ac_charts (
     version INTEGER NOT NULL,
     CONSTRAINT uq_ac_charts_uuid UNIQUE (uuid)
 );
-CREATE INDEX ix_ac_charts_name ON ac_charts (slice_name);
-CREATE INDEX ix_ac_charts_changed ON ac_charts (changed_on);
-CREATE INDEX ix_ac_charts_datasource ON ac_charts (datasource_id);
 CREATE TABLE ac_annotation_layers (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name VARCHAR(250) NOT NULL,
@@ -136,8 +133,6 @@ CREATE TABLE ac_dashboards (
     CONSTRAINT uq_ac_dashboards_uuid UNIQUE (uuid),
     CONSTRAINT uq_ac_dashboards_slug UNIQUE (slug)
 );
-CREATE INDEX ix_ac_dashboards_changed ON ac_dashboards (changed_on);
-CREATE INDEX ix_ac_dashboards_title ON ac_dashboards (dashboard_title);
 CREATE TABLE ac_favourites (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     user_id INTEGER NOT NULL,
@@ -150,7 +145,6 @@ CREATE TABLE ac_favourites (
     version INTEGER NOT NULL,
     CONSTRAINT uq_ac_favourites_target UNIQUE (user_id, target, target_id)
 );
-CREATE INDEX ix_ac_favourites_target ON ac_favourites (target, target_id);
 CREATE TABLE ac_row_rules (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     name VARCHAR(255) NOT NULL,
@@ -181,8 +175,6 @@ CREATE TABLE ac_logs (
     changed_by INTEGER,
     version INTEGER NOT NULL
 );
-CREATE INDEX ix_ac_logs_user ON ac_logs (user_id, dttm);
-CREATE INDEX ix_ac_logs_dttm ON ac_logs (dttm);
 CREATE TABLE ac_key_values (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     kind VARCHAR(32) NOT NULL,
@@ -196,7 +188,6 @@ CREATE TABLE ac_key_values (
     version INTEGER NOT NULL,
     CONSTRAINT uq_ac_key_values_key UNIQUE (kind, "key")
 );
-CREATE INDEX ix_ac_key_values_expiry ON ac_key_values (kind, expires_on);
 CREATE TABLE ac_jobs (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     job_id VARCHAR(64) NOT NULL,
@@ -223,10 +214,6 @@ CREATE TABLE ac_jobs (
     version INTEGER NOT NULL,
     CONSTRAINT uq_ac_jobs_job_id UNIQUE (job_id)
 );
-CREATE INDEX ix_ac_jobs_end ON ac_jobs (ended_on);
-CREATE INDEX ix_ac_jobs_expiry ON ac_jobs (expires_on);
-CREATE INDEX ix_ac_jobs_worker ON ac_jobs (worker);
-CREATE INDEX ix_ac_jobs_user ON ac_jobs (user_id, id);
 CREATE TABLE ac_job_workers (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     token VARCHAR(64) NOT NULL,
@@ -245,7 +232,6 @@ CREATE TABLE ac_user_roles (
     CONSTRAINT fk_ac_user_roles_user FOREIGN KEY(user_id) REFERENCES ac_users (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_user_roles_role FOREIGN KEY(role_id) REFERENCES ac_roles (id)
 );
-CREATE INDEX ix_ac_user_roles_role ON ac_user_roles (role_id);
 CREATE TABLE ac_role_grants (
     role_id INTEGER NOT NULL,
     target VARCHAR(20) NOT NULL,
@@ -254,7 +240,6 @@ CREATE TABLE ac_role_grants (
     PRIMARY KEY (role_id, target, target_id, schema),
     CONSTRAINT fk_ac_role_grants_role FOREIGN KEY(role_id) REFERENCES ac_roles (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE TABLE ac_datasets (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     uuid VARCHAR(36) NOT NULL,
@@ -287,16 +272,12 @@ CREATE TABLE ac_datasets (
     CONSTRAINT uq_ac_datasets_table_name UNIQUE (database_id, catalog, schema, table_name),
     CONSTRAINT fk_ac_datasets_database FOREIGN KEY(database_id) REFERENCES ac_databases (id)
 );
-CREATE INDEX ix_ac_datasets_key ON ac_datasets (database_id, table_key);
-CREATE INDEX ix_ac_datasets_table ON ac_datasets (table_name);
-CREATE INDEX ix_ac_datasets_changed ON ac_datasets (changed_on);
 CREATE TABLE ac_chart_owners (
     chart_id INTEGER NOT NULL,
     user_id INTEGER NOT NULL,
     PRIMARY KEY (chart_id, user_id),
     CONSTRAINT fk_ac_chart_owners_chart_id FOREIGN KEY(chart_id) REFERENCES ac_charts (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_chart_owners_user ON ac_chart_owners (user_id);
 CREATE TABLE ac_annotations (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     layer_id INTEGER NOT NULL,
@@ -312,7 +293,6 @@ CREATE TABLE ac_annotations (
     version INTEGER NOT NULL,
     CONSTRAINT fk_ac_annotations_layer FOREIGN KEY(layer_id) REFERENCES ac_annotation_layers (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_annotations_layer ON ac_annotations (layer_id, start_dttm);
 CREATE TABLE ac_chart_tags (
     chart_id INTEGER NOT NULL,
     tag_id INTEGER NOT NULL,
@@ -320,14 +300,12 @@ CREATE TABLE ac_chart_tags (
     CONSTRAINT fk_ac_chart_tags_chart FOREIGN KEY(chart_id) REFERENCES ac_charts (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_chart_tags_tag FOREIGN KEY(tag_id) REFERENCES ac_tags (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_chart_tags_tag ON ac_chart_tags (tag_id);
 CREATE TABLE ac_dashboard_owners (
     dashboard_id INTEGER NOT NULL,
     user_id INTEGER NOT NULL,
     PRIMARY KEY (dashboard_id, user_id),
     CONSTRAINT fk_ac_dashboard_owners_dashboard_id FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dashboard_owners_user ON ac_dashboard_owners (user_id);
 CREATE TABLE ac_dashboard_roles (
     dashboard_id INTEGER NOT NULL,
     role_id INTEGER NOT NULL,
@@ -335,7 +313,6 @@ CREATE TABLE ac_dashboard_roles (
     CONSTRAINT fk_ac_dashboard_roles_dashboard FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_dashboard_roles_role FOREIGN KEY(role_id) REFERENCES ac_roles (id)
 );
-CREATE INDEX ix_ac_dashboard_roles_role ON ac_dashboard_roles (role_id);
 CREATE TABLE ac_dashboard_charts (
     dashboard_id INTEGER NOT NULL,
     chart_id INTEGER NOT NULL,
@@ -343,7 +320,6 @@ CREATE TABLE ac_dashboard_charts (
     CONSTRAINT fk_ac_dashboard_charts_dashboard FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_dashboard_charts_chart FOREIGN KEY(chart_id) REFERENCES ac_charts (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dashboard_charts_chart ON ac_dashboard_charts (chart_id);
 CREATE TABLE ac_dashboard_tags (
     dashboard_id INTEGER NOT NULL,
     tag_id INTEGER NOT NULL,
@@ -351,7 +327,6 @@ CREATE TABLE ac_dashboard_tags (
     CONSTRAINT fk_ac_dashboard_tags_dashboard FOREIGN KEY(dashboard_id) REFERENCES ac_dashboards (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_dashboard_tags_tag FOREIGN KEY(tag_id) REFERENCES ac_tags (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dashboard_tags_tag ON ac_dashboard_tags (tag_id);
 CREATE TABLE ac_embedded_dashboards (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     uuid VARCHAR(36) NOT NULL,
@@ -373,7 +348,6 @@ CREATE TABLE ac_row_rule_roles (
     CONSTRAINT fk_ac_row_rule_roles_row_rule FOREIGN KEY(row_rule_id) REFERENCES ac_row_rules (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_row_rule_roles_role FOREIGN KEY(role_id) REFERENCES ac_roles (id)
 );
-CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);
 CREATE TABLE ac_job_results (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     job_record_id INTEGER NOT NULL,
@@ -412,7 +386,6 @@ CREATE TABLE ac_dataset_columns (
     changed_on DATETIME NOT NULL,
     CONSTRAINT fk_ac_dataset_columns_dataset FOREIGN KEY(dataset_id) REFERENCES ac_datasets (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dataset_columns_dataset ON ac_dataset_columns (dataset_id);
 CREATE TABLE ac_dataset_metrics (
     id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
     dataset_id INTEGER NOT NULL,
@@ -431,14 +404,12 @@ CREATE TABLE ac_dataset_metrics (
     changed_on DATETIME NOT NULL,
     CONSTRAINT fk_ac_dataset_metrics_dataset FOREIGN KEY(dataset_id) REFERENCES ac_datasets (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dataset_metrics_dataset ON ac_dataset_metrics (dataset_id);
 CREATE TABLE ac_dataset_owners (
     dataset_id INTEGER NOT NULL,
     user_id INTEGER NOT NULL,
     PRIMARY KEY (dataset_id, user_id),
     CONSTRAINT fk_ac_dataset_owners_dataset_id FOREIGN KEY(dataset_id) REFERENCES ac_datasets (id) ON DELETE CASCADE
 );
-CREATE INDEX ix_ac_dataset_owners_user ON ac_dataset_owners (user_id);
 CREATE TABLE ac_row_rule_datasets (
     row_rule_id INTEGER NOT NULL,
     dataset_id INTEGER NOT NULL,
@@ -446,4 +417,33 @@ CREATE TABLE ac_row_rule_datasets (
     CONSTRAINT fk_ac_row_rule_datasets_row_rule FOREIGN KEY(row_rule_id) REFERENCES ac_row_rules (id) ON DELETE CASCADE,
     CONSTRAINT fk_ac_row_rule_datasets_dataset FOREIGN KEY(dataset_id) REFERENCES ac_datasets (id)
 );
+CREATE INDEX ix_ac_annotations_layer ON ac_annotations (layer_id, start_dttm);
+CREATE INDEX ix_ac_chart_owners_user ON ac_chart_owners (user_id);
+CREATE INDEX ix_ac_chart_tags_tag ON ac_chart_tags (tag_id);
+CREATE INDEX ix_ac_charts_changed ON ac_charts (changed_on);
+CREATE INDEX ix_ac_charts_datasource ON ac_charts (datasource_id);
+CREATE INDEX ix_ac_charts_name ON ac_charts (slice_name);
+CREATE INDEX ix_ac_dashboard_charts_chart ON ac_dashboard_charts (chart_id);
+CREATE INDEX ix_ac_dashboard_owners_user ON ac_dashboard_owners (user_id);
+CREATE INDEX ix_ac_dashboard_roles_role ON ac_dashboard_roles (role_id);
+CREATE INDEX ix_ac_dashboard_tags_tag ON ac_dashboard_tags (tag_id);
+CREATE INDEX ix_ac_dashboards_changed ON ac_dashboards (changed_on);
+CREATE INDEX ix_ac_dashboards_title ON ac_dashboards (dashboard_title);
+CREATE INDEX ix_ac_dataset_columns_dataset ON ac_dataset_columns (dataset_id);
+CREATE INDEX ix_ac_dataset_metrics_dataset ON ac_dataset_metrics (dataset_id);
+CREATE INDEX ix_ac_dataset_owners_user ON ac_dataset_owners (user_id);
+CREATE INDEX ix_ac_datasets_changed ON ac_datasets (changed_on);
+CREATE INDEX ix_ac_datasets_key ON ac_datasets (database_id, table_key);
+CREATE INDEX ix_ac_datasets_table ON ac_datasets (table_name);
+CREATE INDEX ix_ac_favourites_target ON ac_favourites (target, target_id);
+CREATE INDEX ix_ac_jobs_end ON ac_jobs (ended_on);
+CREATE INDEX ix_ac_jobs_expiry ON ac_jobs (expires_on);
+CREATE INDEX ix_ac_jobs_user ON ac_jobs (user_id, id);
+CREATE INDEX ix_ac_jobs_worker ON ac_jobs (worker);
+CREATE INDEX ix_ac_key_values_expiry ON ac_key_values (kind, expires_on);
+CREATE INDEX ix_ac_logs_dttm ON ac_logs (dttm);
+CREATE INDEX ix_ac_logs_user ON ac_logs (user_id, dttm);
+CREATE INDEX ix_ac_role_grants_target ON ac_role_grants (target, target_id);
 CREATE INDEX ix_ac_row_rule_datasets_dataset ON ac_row_rule_datasets (dataset_id);
+CREATE INDEX ix_ac_row_rule_roles_role ON ac_row_rule_roles (role_id);
+CREATE INDEX ix_ac_user_roles_role ON ac_user_roles (role_id);
