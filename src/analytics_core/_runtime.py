@@ -9,7 +9,7 @@ from pathlib import Path
 from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.uri_policy import CheckedUri, check_uri
-from analytics_core._gate.probes import Probes
+from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
 from analytics_core._querying.fresh import Fresh
@@ -51,7 +51,7 @@ class Runtime:
     known_users: Fresh[int, User | None]
     actors: Fresh[Hashable, Actor]
     guests: Guests
-    probes: Probes
+    metadata: MetadataReader
     row_security: RowSecurity
     simulations: Simulations
     templates: QueryTemplates

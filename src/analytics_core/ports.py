@@ -11,12 +11,14 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from analytics_core._records.identity import Access
 from analytics_core._records.people import User
 from analytics_core._records.row_filter import RowFilter
 
 if TYPE_CHECKING:
     from analytics_core._records.database import Database
     from analytics_core._records.dataset import Dataset
+    from analytics_core._records.identity import Identity
     from analytics_core._records.repositories import UnitOfWork
 
 __all__ = [
@@ -136,8 +138,12 @@ class MetadataStore(Protocol):
 class Connector(Protocol):
     """Reaches users' databases: SQLAlchemy engines, pooled per database and identity."""
 
-    def engine(self, database: Database, *, identity: str | None = None) -> Any:
-        """Return the pooled, read-only SQLAlchemy engine of this version of `database`; the same one each time."""
+    def engine(self, database: Database, *, identity: Identity | None = None, access: Access = Access.READ) -> Any:
+        """Return the pooled SQLAlchemy engine of this version of `database`; the same one each time.
+
+        It is read-only unless write access is asked for by name. `identity` is whom the database sees, where it
+        impersonates its users.
+        """
 
     def dispose(self, database_id: int) -> None:
         """Close the pools of this database."""

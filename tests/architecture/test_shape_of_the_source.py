@@ -208,3 +208,32 @@ def test_every_module_says_what_it_is() -> None:
 
 def test_the_package_ships_its_types() -> None:
     assert (PACKAGE / "py.typed").exists()
+
+
+MAKERS = {
+    "Admission": "analytics_core._gate.gate",
+    "DatasetAdmission": "analytics_core._gate.gate",
+    "AdmittedStatement": "analytics_core._execution.admission",
+}
+ROADS_TO_DATABASES = {"engine": "analytics_core._execution.connections"}
+"""Methods of a connector that give connections, and the module that may call them."""
+
+
+def test_nothing_reaches_a_database_without_an_admission_of_the_gate() -> None:
+    elsewhere = [
+        file.at(node)
+        for file in source_files()
+        if ".testing." not in file.module
+        for node in ast.walk(file.tree)
+        if isinstance(node, ast.Call) and _may_be_called_in(node.func) not in (None, file.module)
+    ]
+    assert elsewhere == []
+
+
+def _may_be_called_in(called: ast.expr) -> str | None:
+    """Return the module that alone may make this call; None: any may."""
+    if isinstance(called, ast.Attribute):
+        held = called.value
+        name = held.attr if isinstance(held, ast.Attribute) else getattr(held, "id", "")
+        return ROADS_TO_DATABASES.get(called.attr) if name.endswith("connector") else MAKERS.get(called.attr)
+    return MAKERS.get(called.id) if isinstance(called, ast.Name) else None

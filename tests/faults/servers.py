@@ -77,7 +77,7 @@ def hung_databases(kind: str) -> Tally:
                     shop.rows("SELECT 1", limits=limits(timeout_s=20))
                     proxy.stall()
                     tally.attempt(ask, limit_s=limit_s)
-                    tally.attempt(lambda: reflector.tables(shop.record), limit_s=limit_s)  # noqa: B023
+                    tally.attempt(lambda: reflector.tables(shop.admission), limit_s=limit_s)  # noqa: B023
                     proxy.resume()
                     shop.rows("SELECT 1", limits=limits(timeout_s=20))
                     threading.Timer(0.3, proxy.stall).start()

@@ -121,12 +121,12 @@ def test_foreign_tables_at_any_depth_of_partitions_count_as_computed(request: py
     )
     with target(url, engine="postgresql") as shop:
         stores = Reflector(shop.connector).stores
-        assert stores(shop.record, [("parted", None), ("half", "public"), ("of_its_own", None)])
-        assert not stores(shop.record, [("of_its_own", None), ("far", None)])
-        assert not stores(shop.record, [("not_there", None)])
+        assert stores(shop.admission, [("parted", None), ("half", "public"), ("of_its_own", None)])
+        assert not stores(shop.admission, [("of_its_own", None), ("far", None)])
+        assert not stores(shop.admission, [("not_there", None)])
         _execute(url, "CREATE FOREIGN TABLE far_quarter PARTITION OF half FOR VALUES FROM (25) TO (50) SERVER away")
-        assert not stores(shop.record, [("half", None)])
-        assert not stores(shop.record, [("parted", None)])
+        assert not stores(shop.admission, [("half", None)])
+        assert not stores(shop.admission, [("parted", None)])
 
 
 def _execute(url: str, *statements: str) -> None:

@@ -507,7 +507,7 @@ def test_tables_and_columns_are_reflected(server: Server) -> None:
     with server.admin.begin() as connection:
         connection.exec_driver_sql("DROP VIEW IF EXISTS latest")
         connection.exec_driver_sql("CREATE VIEW latest AS SELECT id, day FROM orders")
-    reflector, record = Reflector(server.shop.connector), server.shop.record
+    reflector, record = Reflector(server.shop.connector), server.shop.admission
     assert {("orders", False), ("latest", True)} <= {(table.name, table.is_view) for table in reflector.tables(record)}
     columns = reflector.columns(record, table="orders")
     assert [(column.name, column.nullable) for column in columns] == [
@@ -523,14 +523,14 @@ def test_tables_and_columns_are_reflected(server: Server) -> None:
 
 
 def test_the_functions_that_a_server_knows_are_told(server: Server) -> None:
-    names = Reflector(server.shop.connector).functions(server.shop.record)
+    names = Reflector(server.shop.connector).functions(server.shop.admission)
     assert {"concat", "date_format" if server.name == "mysql" else "date_trunc"} <= set(names)
     assert list(names) == sorted(set(names))
 
 
 def test_a_missing_table_is_an_error_that_names_the_nearest(server: Server) -> None:
     with pytest.raises(DatabaseError, match="did you mean 'orders'") as caught:
-        Reflector(server.shop.connector).columns(server.shop.record, table="order")
+        Reflector(server.shop.connector).columns(server.shop.admission, table="order")
     assert caught.value.error_type is ErrorType.TABLE_DOES_NOT_EXIST_ERROR
 
 
@@ -539,6 +539,6 @@ def test_the_columns_of_a_query_are_told_with_their_types(server: Server) -> Non
 
     spec = REGISTRY.get(server.name)
     sql = "SELECT id, name, price, day, '50%' AS label FROM orders -- the end"
-    columns = Reflector(server.shop.connector).columns_of_select(server.shop.record, spec, sql)
+    columns = Reflector(server.shop.connector).columns_of_select(server.shop.admission, sql)
     kinds = {column.name: spec.value_kind(column.type_text) for column in columns}
     assert kinds == {"id": K.INTEGER, "name": K.TEXT, "price": K.DECIMAL, "day": K.DATE, "label": K.TEXT}

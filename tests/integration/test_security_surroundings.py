@@ -1,4 +1,4 @@
-"""What lies around the statements: logs, files, cached bytes, probes, and what a connection may ask for."""
+"""What lies around the statements: logs, files, cached bytes, metadata, and what a connection may ask for."""
 
 from __future__ import annotations
 
@@ -36,10 +36,12 @@ from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
-from analytics_core._gate.kept_names import KeptNames
-from analytics_core._gate.probes import Probes
+from analytics_core._gate.cached_names import CachedNames
+from analytics_core._gate.gate import Gate
+from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.identity import Access, Identity
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.entry_seal import EntrySeal
@@ -297,7 +299,7 @@ def test_stored_columns_that_point_outside_their_bytes_are_a_typed_error() -> No
         frame_from_bytes(stored.replace(offsets, struct.pack("<3q", 0, 5_000, 90_000)))
 
 
-# ------------------------------------------------------------------------------------------------------------- probes
+# ------------------------------------------------------------------------------------------------------------- metadata
 class SeenIdentities:
     """A connector that remembers who connects, in front of the real one."""
 
@@ -305,9 +307,10 @@ class SeenIdentities:
         self._connector = connector
         self.seen: list[str | None] = []
 
-    def engine(self, record: Any, *, identity: str | None = None) -> sa.Engine:
+    def engine(self, record: Any, *, identity: Identity | None = None, access: Access = Access.READ) -> sa.Engine:
         """Return the engine, for anybody."""
-        self.seen.append(identity)
+        assert access is Access.READ
+        self.seen.append(identity and identity.username)
         return self._connector.engine(record)
 
     def dispose(self, database_id: int) -> None:
@@ -328,37 +331,43 @@ class NoRules:
 
 
 @pytest.mark.parametrize("impersonates", [True, False])
-def test_probes_ask_as_the_user_where_the_database_impersonates(tmp_path: Path, impersonates: bool) -> None:
+def test_metadata_is_read_as_the_user_where_the_database_impersonates(tmp_path: Path, impersonates: bool) -> None:
     make_sqlite_file(tmp_path / "shop.db", "CREATE TABLE orders (id INTEGER)")
     real = SqlAlchemyConnector(settings=settings(tmp_path), specs=REGISTRY.get)
     connector = SeenIdentities(real)
     reflector = Reflector(connector)
-    probes = Probes(
+    row_security = RowSecurity(
+        books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)
+    )
+    metadata = MetadataReader(
+        gate=Gate(
+            policy=Policy(),
+            registry=REGISTRY,
+            runner=StatementRunner(connector),
+            row_security=row_security,
+            books=NoRules(),
+        ),
         policy=Policy(),
-        registry=REGISTRY,
         reflector=reflector,
-        names=KeptNames(
+        names=CachedNames(
             reflector, MemoryCache(max_bytes=1_000_000, clock=SystemClock()), EntrySeal(settings(tmp_path).key)
         ),
-        runner=StatementRunner(connector),
-        row_security=RowSecurity(
-            books=NoRules(), sources=(), renderer=TemplateRenderer(), parser=FragmentParser(max_length=100)
-        ),
+        row_security=row_security,
         timeout_s=30.0,
     )
     anna = Actor(user=User(id=7, username="anna"), roles=(Role(id=1, name="all", is_admin=True),))
     record = database(f"sqlite:///{tmp_path}/shop.db", impersonate_user=impersonates)
     orders = Dataset(id=1, uuid="u", table_name="orders", database_id=1)
-    probes.columns_of(anna, orders, record, sql=None)
-    probes.columns_of(anna, orders, record, sql="SELECT id FROM orders")
-    probes.try_connection(anna, record)
+    metadata.columns_of(anna, orders, record, sql=None)
+    metadata.columns_of(anna, orders, record, sql="SELECT id FROM orders")
+    metadata.try_connection(anna, record)
     with suppress(errors.DatabaseError):
-        probes.columns_of(anna, Dataset(id=1, uuid="u", table_name="nosuch", database_id=1), record, sql=None)
+        metadata.columns_of(anna, Dataset(id=1, uuid="u", table_name="nosuch", database_id=1), record, sql=None)
     real.close()
     assert set(connector.seen) == ({"anna"} if impersonates else {None})
 
 
-def test_probes_need_a_grant(tmp_path: Path) -> None:
+def test_metadata_needs_a_grant(tmp_path: Path) -> None:
     with hosted_core(shop_url(tmp_path)) as host:
         stranger = add_reader(host, "stranger", on=None)
         narrow = add_reader(host, "narrow", on=("dataset", 1))

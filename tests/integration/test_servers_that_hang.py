@@ -112,9 +112,9 @@ def test_cancelling_is_answered_although_the_server_hangs(behind: Behind) -> Non
 @pytest.mark.parametrize("question", ["schemas", "tables", "functions"])
 def test_reflection_ends_too(behind: Behind, question: str) -> None:
     reflector = Reflector(behind.shop.connector, timeout_s=LIMIT_S)
-    assert getattr(reflector, question)(behind.shop.record) is not None
+    assert getattr(reflector, question)(behind.shop.admission) is not None
     behind.proxy.stall()
-    assert isinstance(failure_of(lambda: getattr(reflector, question)(behind.shop.record)), DatabaseError)
+    assert isinstance(failure_of(lambda: getattr(reflector, question)(behind.shop.admission)), DatabaseError)
 
 
 def test_many_callers_are_all_answered_in_time(behind: Behind) -> None:

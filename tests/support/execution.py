@@ -14,9 +14,12 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import ValueKind
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._records.database import Database
+from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
+from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 
 KEY = "a-key-for-tests-0123456789"
@@ -42,6 +45,13 @@ def database(uri: str, *, record_id: int = 1, engine: str | None = None, **field
     )
 
 
+def admission(record: Database, **fields: Any) -> Admission:
+    """Return an admission of an administrator to a database."""
+    actor = Actor(user=User(id=1, username="admin"), roles=())
+    identity = fields.pop("identity", None)
+    return Admission(actor=actor, database=record, spec=REGISTRY.get(record.engine), identity=identity, **fields)
+
+
 def settings(*roots: Path, **fields: Any) -> Settings:
     """Return settings that open files below `roots`."""
     return Settings(secret_key=KEY, data_roots=roots, **fields)
@@ -54,6 +64,11 @@ class Target:
     connector: SqlAlchemyConnector
     runner: StatementRunner
     record: Database
+
+    @property
+    def admission(self) -> Admission:
+        """What nobody but the gate makes outside of tests."""
+        return admission(self.record)
 
     def run(
         self,
@@ -74,7 +89,7 @@ class Target:
             labels=tuple(columns or ()),
             kinds=tuple((columns or {}).values()),
         )
-        return self.runner.run(self.record, spec, statement, limits=limits, cancel=cancel)
+        return self.runner.run(self.admission.to_run(statement), limits=limits, cancel=cancel)
 
     def rows(self, sql: str, parameters: tuple[Any, ...] | Mapping[str, Any] = (), **options: Any) -> list[Any]:
         """Return the rows of a statement."""

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import duckdb
 import pytest
-from tests.support.execution import REGISTRY, Target, fingerprint, make_sqlite_file, target
+from tests.support.execution import Target, fingerprint, make_sqlite_file, target
 
 from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
@@ -49,37 +49,37 @@ def shop(request: pytest.FixtureRequest) -> Target:
 
 
 def reflector(shop: Target) -> Reflector:
-    return Reflector(shop.connector, specs=REGISTRY.get)
+    return Reflector(shop.connector)
 
 
 def test_the_functions_of_an_engine_are_told_by_name(shop: Target) -> None:
-    names = reflector(shop).functions(shop.record)
+    names = reflector(shop).functions(shop.admission)
     assert {"count", "lower", "sum", "coalesce" if shop.record.engine == "sqlite" else "date_trunc"} <= set(names)
     assert list(names) == sorted(set(names))
     assert all(name.isidentifier() for name in names)
 
 
 def test_tables_and_views_are_listed(shop: Target) -> None:
-    found = reflector(shop).tables(shop.record)
+    found = reflector(shop).tables(shop.admission)
     assert ReflectedTable(name="orders") in found
     assert ReflectedTable(name="latest", is_view=True) in found
     assert [table.name for table in found] == sorted(table.name for table in found)
 
 
 def test_schemas_are_listed(sqlite_shop: Target, tmp_path: Path) -> None:
-    assert reflector(sqlite_shop).schemas(sqlite_shop.record) == ("main",)
+    assert reflector(sqlite_shop).schemas(sqlite_shop.admission) == ("main",)
 
 
 def test_schemas_of_duckdb_leave_out_the_systems_own(duckdb_shop: Target) -> None:
     found = reflector(duckdb_shop)
-    assert found.schemas(duckdb_shop.record) == ("archive", "main")
-    assert found.tables(duckdb_shop.record, "archive") == (ReflectedTable(name="old"),)
+    assert found.schemas(duckdb_shop.admission) == ("archive", "main")
+    assert found.tables(duckdb_shop.admission, "archive") == (ReflectedTable(name="old"),)
     for place in ({"schema": "archive"}, {"schema": "archive", "catalog": "shop"}):
-        assert [column.name for column in found.columns(duckdb_shop.record, table="old", **place)] == ["i"]
+        assert [column.name for column in found.columns(duckdb_shop.admission, table="old", **place)] == ["i"]
 
 
 def test_columns_of_sqlite_keep_their_declared_types(sqlite_shop: Target) -> None:
-    columns = reflector(sqlite_shop).columns(sqlite_shop.record, table="orders")
+    columns = reflector(sqlite_shop).columns(sqlite_shop.admission, table="orders")
     assert [(column.name, column.type_text, column.nullable) for column in columns] == [
         ("id", "INTEGER", False),
         ("name", "VARCHAR(20)", False),
@@ -95,7 +95,7 @@ def test_columns_of_sqlite_keep_their_declared_types(sqlite_shop: Target) -> Non
 
 
 def test_columns_of_duckdb_have_its_own_type_texts(duckdb_shop: Target) -> None:
-    columns = reflector(duckdb_shop).columns(duckdb_shop.record, table="orders")
+    columns = reflector(duckdb_shop).columns(duckdb_shop.admission, table="orders")
     assert [(column.type_text, column.nullable) for column in columns] == [
         ("INTEGER", False),
         ("VARCHAR", False),
@@ -109,12 +109,12 @@ def test_columns_of_duckdb_have_its_own_type_texts(duckdb_shop: Target) -> None:
 
 
 def test_whether_columns_of_a_view_may_be_null_is_not_known(shop: Target) -> None:
-    columns = reflector(shop).columns(shop.record, table="latest")
+    columns = reflector(shop).columns(shop.admission, table="latest")
     assert [(column.name, column.nullable) for column in columns] == [("id", None), ("ts", None)]
 
 
 def test_a_name_with_quotes_is_found(sqlite_shop: Target) -> None:
-    columns = reflector(sqlite_shop).columns(sqlite_shop.record, table='it\'s "odd"')
+    columns = reflector(sqlite_shop).columns(sqlite_shop.admission, table='it\'s "odd"')
     assert columns == (
         ReflectedColumn(name="i", type_text="", nullable=True, leads_index=False, is_stored=True, collation="BINARY"),
     )
@@ -123,7 +123,7 @@ def test_a_name_with_quotes_is_found(sqlite_shop: Target) -> None:
 @pytest.mark.parametrize("table", ["order", "x'); DROP TABLE orders; --", 'orders"; DROP TABLE orders; --', ""])
 def test_a_missing_table_is_a_typed_error(shop: Target, table: str) -> None:
     with pytest.raises(DatabaseError) as caught:
-        reflector(shop).columns(shop.record, table=table)
+        reflector(shop).columns(shop.admission, table=table)
     assert caught.value.error_type is ErrorType.TABLE_DOES_NOT_EXIST_ERROR
     assert (caught.value.__cause__, caught.value.__context__) == (None, None)
     assert shop.rows("SELECT count(*) FROM orders")
@@ -131,12 +131,12 @@ def test_a_missing_table_is_a_typed_error(shop: Target, table: str) -> None:
 
 def test_the_nearest_names_are_offered(shop: Target) -> None:
     with pytest.raises(DatabaseError, match="did you mean 'orders'"):
-        reflector(shop).columns(shop.record, table="Order")
+        reflector(shop).columns(shop.admission, table="Order")
 
 
 def test_a_missing_schema_is_a_missing_table(shop: Target) -> None:
     with pytest.raises(DatabaseError, match="schema 'nosuch'"):
-        reflector(shop).columns(shop.record, table="orders", schema="nosuch")
+        reflector(shop).columns(shop.admission, table="orders", schema="nosuch")
 
 
 SELECT = "SELECT o.*, id * 2 AS twice, 'x' AS label, '2024-01-31' AS day2 FROM orders AS o -- the end"
@@ -144,7 +144,7 @@ SELECT = "SELECT o.*, id * 2 AS twice, 'x' AS label, '2024-01-31' AS day2 FROM o
 
 def test_columns_of_a_query_on_sqlite_are_declared_or_read_off_its_rows(sqlite_shop: Target, tmp_path: Path) -> None:
     before = fingerprint(tmp_path)
-    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.record, REGISTRY.get("sqlite"), SELECT)
+    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.admission, SELECT)
     found = {column.name: column.type_text for column in columns}
     assert found["price"] == "DECIMAL(10,2)"
     assert found["paid"] == "BOOLEAN"
@@ -153,7 +153,7 @@ def test_columns_of_a_query_on_sqlite_are_declared_or_read_off_its_rows(sqlite_s
 
 
 def test_columns_of_a_query_on_duckdb(duckdb_shop: Target) -> None:
-    columns = reflector(duckdb_shop).columns_of_select(duckdb_shop.record, REGISTRY.get("duckdb"), SELECT)
+    columns = reflector(duckdb_shop).columns_of_select(duckdb_shop.admission, SELECT)
     found = {column.name: column.type_text for column in columns}
     assert (found["price"], found["twice"], found["label"]) == ("DECIMAL(10,2)", "INTEGER", "VARCHAR")
 
@@ -162,7 +162,7 @@ def test_columns_of_a_query_in_a_database_in_memory() -> None:
     with target("sqlite://") as found:
         with found.connector.memory_connection(found.record) as writer:
             writer.execute("CREATE TABLE t (paid BOOLEAN)")
-        columns = reflector(found).columns_of_select(found.record, REGISTRY.get("sqlite"), "SELECT paid FROM t")
+        columns = reflector(found).columns_of_select(found.admission, "SELECT paid FROM t")
         assert columns == (ReflectedColumn(name="paid", type_text="BOOLEAN"),)
         with pytest.raises(AnalyticsError):
             found.run("DROP TABLE t")
@@ -182,7 +182,7 @@ def test_columns_of_a_query_in_a_database_in_memory() -> None:
 def test_reflection_is_no_way_around_the_walls(shop: Target, tmp_path: Path, sql: str) -> None:
     before = fingerprint(tmp_path)
     with pytest.raises(DatabaseError):
-        reflector(shop).columns_of_select(shop.record, REGISTRY.get(shop.record.engine), sql)
+        reflector(shop).columns_of_select(shop.admission, sql)
     with pytest.raises(AnalyticsError):
         shop.run("CREATE TEMP TABLE t (i INTEGER)")
     assert fingerprint(tmp_path) == before
@@ -190,5 +190,5 @@ def test_reflection_is_no_way_around_the_walls(shop: Target, tmp_path: Path, sql
 
 def test_a_query_over_a_table_function_has_columns(sqlite_shop: Target) -> None:
     sql = "SELECT o.id, count(*) AS n FROM orders AS o, json_each('[1,2,3]') GROUP BY o.id"
-    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.record, REGISTRY.get("sqlite"), sql)
+    columns = reflector(sqlite_shop).columns_of_select(sqlite_shop.admission, sql)
     assert [column.type_text for column in columns] == ["INTEGER", "INTEGER"]

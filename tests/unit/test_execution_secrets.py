@@ -88,7 +88,7 @@ def test_logs_at_debug_level_hold_no_secret(shop: Target, nowhere: Target, caplo
     error_of(shop, "SELECT ? FROM nosuch", (WORD,))
     error_of(nowhere, "SELECT 1")
     with suppress(AnalyticsError):
-        Reflector(nowhere.connector).tables(nowhere.record)
+        Reflector(nowhere.connector).tables(nowhere.admission)
     assert not [record for record in caplog.records if any(form in record.getMessage() for form in FORMS)]
     assert not [form for form in FORMS if form in caplog.text]
 

@@ -15,7 +15,6 @@ from urllib.parse import quote
 
 import pytest
 from tests.support.execution import (
-    REGISTRY,
     SQLITE_ENDLESS,
     Target,
     database,
@@ -274,9 +273,9 @@ def test_columns_of_a_query_are_told_without_holding_many_long_values(shop: Targ
     numbers = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 200)"
     tracemalloc.start()
     try:
-        reflector = Reflector(shop.connector, specs=REGISTRY.get)
+        reflector = Reflector(shop.connector)
         found = reflector.columns_of_select(
-            shop.record, REGISTRY.get("sqlite"), f"{numbers} SELECT i + 0 AS i, zeroblob(1000000) AS b FROM n"
+            shop.admission, f"{numbers} SELECT i + 0 AS i, zeroblob(1000000) AS b FROM n"
         )
         _, peak = tracemalloc.get_traced_memory()
     finally:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._gate.probes import FoundColumn
+from analytics_core._gate.metadata import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
 from analytics_core._resources.dataset_columns import (

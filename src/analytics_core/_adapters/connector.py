@@ -1,4 +1,4 @@
-"""The default `Connector`: one pooled, read-only SQLAlchemy engine per database, record version and identity."""
+"""The default `Connector`: one pooled SQLAlchemy engine per database, record version, identity and access."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ from analytics_core._execution.sessions.choice import SESSION_OPTION, make_sessi
 from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.database import Database
+from analytics_core._records.identity import Access, Identity
 from analytics_core._settings import Settings
-from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseError, MissingExtraError, SettingsError
+from analytics_core.errors import (
+    AnalyticsError,
+    ConnectionUriError,
+    DatabaseAccessError,
+    DatabaseError,
+    MissingExtraError,
+    SettingsError,
+)
 
 _POOL_TIMEOUT_S = 30
 _POOL_RECYCLE_S = 1_800
@@ -35,7 +43,8 @@ class _Key:
     database_id: int
     uuid: str
     version: int
-    identity: str | None
+    identity: Identity | None
+    access: Access
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +86,20 @@ class SqlAlchemyConnector:
         self._of_the_parent: list[object] = []
         tell_of_forks(self)
 
-    def engine(self, database: Database, *, identity: str | None = None) -> sa.Engine:
-        """Return the pooled, read-only engine of this version of `database`; the same one each time.
+    def engine(
+        self, database: Database, *, identity: Identity | None = None, access: Access = Access.READ
+    ) -> sa.Engine:
+        """Return the pooled engine of this version of `database`, read-only by default; the same one each time.
 
         With `identity`, on a database that impersonates, connections are made as that user.
 
         Raises:
             ConnectionUriError: the stored URI or its options are not allowed.
+            DatabaseAccessError: write access, where the database allows neither SQL that writes nor uploads.
             MissingExtraError: the driver is not installed.
             DatabaseError: the database was in the memory of the process that this one is a fork of.
         """
-        return self._open(database, identity).engine
+        return self._open(database, identity, access).engine
 
     def dispose(self, database_id: int) -> None:
         """Close the pools of this database, and what it alone holds open: its file, or its memory with all in it."""
@@ -107,7 +119,7 @@ class SqlAlchemyConnector:
         Raises:
             ConnectionUriError: the database is not in memory.
         """
-        opened = self._open(database, None)
+        opened = self._open(database, None, Access.READ)
         if opened.request.memory_name is None:
             raise ConnectionUriError("only a database in memory is filled this way; write to the file or server itself")
         with opened.session.writer(opened.request) as connection:
@@ -132,14 +144,18 @@ class SqlAlchemyConnector:
             opened.engine.dispose(close=False)
         self._opened, self._sessions = {}, {}
 
-    def _open(self, database: Database, identity: str | None) -> _Opened:
+    def _open(self, database: Database, identity: Identity | None, access: Access) -> _Opened:
+        if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
+            raise DatabaseAccessError(
+                f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
+            )
         acting = identity if database.impersonate_user else None
-        key = _Key(database.id, database.uuid, database.audit.version, acting)
+        key = _Key(database.id, database.uuid, database.audit.version, acting, access)
         with self._lock:
             if key in self._opened:
                 self._drop_replaced(self._opened[key])
             if key not in self._opened:
-                self._opened[key] = self._make(database, acting)
+                self._opened[key] = self._make(database, key)
                 self._drop([older for older in self._opened if _is_older(older, key)], release=False)
             return self._opened[key]
 
@@ -154,9 +170,9 @@ class SqlAlchemyConnector:
         if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
             self._drop(list(on_it), release=True)
 
-    def _make(self, database: Database, identity: str | None) -> _Opened:
+    def _make(self, database: Database, key: _Key) -> _Opened:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
-        request = self._request(database, checked, identity)
+        request = self._request(database, checked, key)
         if request.memory_name in self._lost_memories:
             raise DatabaseError(
                 f"database {database.database_name!r} is in the memory of the process that this one was forked from; "
@@ -177,7 +193,7 @@ class SqlAlchemyConnector:
             raise failure
         return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
 
-    def _request(self, database: Database, checked: CheckedUri, identity: str | None) -> OpenRequest:
+    def _request(self, database: Database, checked: CheckedUri, key: _Key) -> OpenRequest:
         options = check_engine_params(database.extra, checked.spec)
         pool: dict[str, Any] = {
             "pool_size": self._settings.pool_size,
@@ -191,9 +207,10 @@ class SqlAlchemyConnector:
         if checked.file is not None or memory_name is not None:
             pool["pool_recycle"] = -1
         return OpenRequest(
-            url=checked.engine_url.set(username=identity) if identity else checked.engine_url,
+            url=checked.engine_url.set(username=key.identity.username) if key.identity else checked.engine_url,
             file=checked.file,
             memory_name=memory_name,
+            access=key.access,
             connect_args=options.connect_args,
             pool_options={**pool, **options.pool},
             answer_s=self._settings.statement_timeout_s + ANSWER_GRACE_S,
@@ -235,6 +252,5 @@ def _file_id(request: OpenRequest) -> tuple[int, int] | None:
 
 def _is_older(key: _Key, than: _Key) -> bool:
     """Whether `key` is an earlier version of the same database for the same identity."""
-    return (key.database_id, key.uuid, key.identity) == (than.database_id, than.uuid, than.identity) and (
-        key.version < than.version
-    )
+    same = (than.database_id, than.uuid, than.identity, than.access)
+    return (key.database_id, key.uuid, key.identity, key.access) == same and (key.version < than.version)

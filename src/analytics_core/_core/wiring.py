@@ -19,10 +19,10 @@ from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import Operations, installed_operations
+from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.kept_names import KeptNames
+from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.partitions import Partitions
-from analytics_core._gate.probes import Probes
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
 from analytics_core._querying.annotation_reader import AnnotationReader
@@ -75,13 +75,13 @@ class Parts:
 def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    statements, (advanced_types, operations) = StatementRunner(parts.connector), _installed()
+    advanced_types, operations = _installed()
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
-    gate = Gate(policy=policy, runner=statements, row_security=row_security)
-    partitions = _partitions(parts, statements, row_security)
+    gate = _gate(parts, row_security)
+    partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
@@ -105,7 +105,7 @@ def build_runtime(parts: Parts) -> Runtime:
         connector=parts.connector,
         registry=parts.registry,
         policy=policy,
-        probes=_probes(parts, statements, row_security),
+        metadata=_metadata(parts, gate, row_security),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
@@ -139,27 +139,26 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _probes(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Probes:
-    limit_s = parts.settings.statement_timeout_s
-    reflector = Reflector(parts.connector, specs=parts.registry.get, timeout_s=limit_s)
-    return Probes(
+def _gate(parts: Parts, row_security: RowSecurity) -> Gate:
+    return Gate(
         policy=parts.policy,
         registry=parts.registry,
-        reflector=reflector,
-        names=KeptNames(reflector, parts.cache, EntrySeal(parts.settings.key)),
-        runner=statements,
+        runner=StatementRunner(parts.connector),
         row_security=row_security,
-        timeout_s=limit_s,
+        books=StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s),
     )
 
 
-def _partitions(parts: Parts, statements: StatementRunner, row_security: RowSecurity) -> Partitions:
-    return Partitions(
+def _metadata(parts: Parts, gate: Gate, row_security: RowSecurity) -> MetadataReader:
+    limit_s = parts.settings.statement_timeout_s
+    reflector = Reflector(parts.connector, timeout_s=limit_s)
+    return MetadataReader(
+        gate=gate,
         policy=parts.policy,
-        runner=statements,
-        books=StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s),
+        reflector=reflector,
+        names=CachedNames(reflector, parts.cache, EntrySeal(parts.settings.key)),
         row_security=row_security,
-        timeout_s=parts.settings.statement_timeout_s,
+        timeout_s=limit_s,
     )
 
 

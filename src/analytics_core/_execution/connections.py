@@ -13,11 +13,11 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import Sent, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
-from analytics_core._records.database import Database
 from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
 from analytics_core.ports import Connector
 
@@ -53,12 +53,10 @@ class Connections:
 
     def use(
         self,
-        database: Database,
-        spec: EngineSpec,
+        admission: Admission,
         work: Callable[[OpenConnection], Result],
         *,
         timeout_s: float,
-        identity: str | None = None,
         cancel: CancelToken | None = None,
         sql: str = "",
         names: Sequence[str] = (),
@@ -73,7 +71,8 @@ class Connections:
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
             AnalyticsError: what `work` raises of its own.
         """
-        engine: sa.Engine = self._connector.engine(database, identity=identity)
+        database, spec = admission.database, admission.spec
+        engine: sa.Engine = self._connector.engine(database, identity=admission.identity, access=admission.access)
         sent = Sent(sql=sql, names=tuple(names), url=engine.url)
         loan = _Loan(engine=engine, spec=spec, work=work, timeout_s=timeout_s, sent=sent)
         token = CancelToken() if cancel is None else cancel

@@ -12,17 +12,17 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchTableError
 
-from analytics_core._engines.registry import default_registry
-from analytics_core._engines.spec import EngineSpec, ParamStyle
+from analytics_core._engines.spec import ParamStyle
 from analytics_core._engines.specs.postgresql import NOT_DETERMINISTIC
 from analytics_core._error_texts import short_repr
 from analytics_core._execution import sqlite_reflection
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery, describe_columns
 from analytics_core._execution.sessions.postgresql import reading_json
 from analytics_core._execution.sessions.sqlite import without_authoriser
 from analytics_core._execution.stored_relations import computed_columns
-from analytics_core._records.database import Database
+from analytics_core._records.identity import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
 
@@ -58,59 +58,52 @@ class ReflectedColumn:
 class Reflector:
     """Asks databases what they hold, on their read-only connections; any thread may use it.
 
-    `identity` is the user name to ask as, where a database impersonates.
+    Each question takes the admission of who asks.
 
     Args:
         connector: gives the engines.
-        specs: finds the spec of a database's engine, for its error patterns; None: the built-in engines.
         timeout_s: seconds that one question may take.
     """
 
-    def __init__(
-        self, connector: Connector, *, specs: Callable[[str], EngineSpec] | None = None, timeout_s: float = 60.0
-    ) -> None:
+    def __init__(self, connector: Connector, *, timeout_s: float = 60.0) -> None:
         self._connections = Connections(connector)
-        self._specs = default_registry().get if specs is None else specs
         self._timeout_s = timeout_s
 
-    def schemas(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
+    def schemas(self, admission: Admission) -> tuple[str, ...]:
         """Return the schema names, sorted."""
-        return self._ask(database, _schemas, identity)
+        return self._ask(admission, _schemas)
 
-    def tables(
-        self, database: Database, schema: str | None = None, *, identity: str | None = None
-    ) -> tuple[ReflectedTable, ...]:
+    def tables(self, admission: Admission, schema: str | None = None) -> tuple[ReflectedTable, ...]:
         """Return tables and views of a schema (None: the default one), sorted by name.
 
         Raises:
             DatabaseError: the database does not answer, or there is no such schema.
         """
         try:
-            found = self._ask(database, lambda connection: _tables(connection, schema), identity, names=(schema,))
+            found = self._ask(admission, lambda connection: _tables(connection, schema), names=(schema,))
         except DatabaseError as error:
             if schema and error.error_type in _NOT_THERE:
-                self._check_schema(database, schema, identity=identity)
+                self._check_schema(admission, schema)
             raise
         if not found and schema:
-            self._check_schema(database, schema, identity=identity)
+            self._check_schema(admission, schema)
         return found
 
-    def default_schema(self, database: Database, *, identity: str | None = None) -> str | None:
+    def default_schema(self, admission: Admission) -> str | None:
         """Return the schema that a name without one means; None on engines without any."""
-        return self._ask(database, _default_schema, identity)
+        return self._ask(admission, _default_schema)
 
-    def functions(self, database: Database, *, identity: str | None = None) -> tuple[str, ...]:
+    def functions(self, admission: Admission) -> tuple[str, ...]:
         """Return the names of the functions that the database knows, sorted; none where it does not tell."""
-        return self._ask(database, _functions, identity)
+        return self._ask(admission, _functions)
 
     def columns(
         self,
-        database: Database,
+        admission: Admission,
         *,
         table: str,
         schema: str | None = None,
         catalog: str | None = None,
-        identity: str | None = None,
     ) -> tuple[ReflectedColumn, ...]:
         """Return the columns of a table or view, in their order.
 
@@ -120,57 +113,44 @@ class Reflector:
         """
         full_schema = f"{catalog}.{schema}" if catalog and schema else schema
         names = (table, schema, catalog)
-        columns = self._ask(
-            database, lambda connection: _with_storage(connection, table, full_schema), identity, names=names
-        )
+        columns = self._ask(admission, lambda connection: _with_storage(connection, table, full_schema), names=names)
         if not columns:
             if schema and not catalog:
-                self._check_schema(database, schema, identity=identity)
-            raise self._no_table(database, table=table, schema=schema, identity=identity)
+                self._check_schema(admission, schema)
+            raise self._no_table(admission, table=table, schema=schema)
         return columns
 
-    def stores(
-        self, database: Database, relations: Iterable[tuple[str, str | None]], *, identity: str | None = None
-    ) -> bool:
+    def stores(self, admission: Admission, relations: Iterable[tuple[str, str | None]]) -> bool:
         """Tell whether relations (name and schema) are stored tables without columns that are computed."""
 
         def question(connection: sa.Connection) -> bool:
             return all(computed_columns(connection, *relation) == frozenset() for relation in relations)
 
-        return self._ask(database, question, identity)
+        return self._ask(admission, question)
 
     def columns_of_select(
-        self,
-        database: Database,
-        spec: EngineSpec,
-        sql: str,
-        *,
-        permitted: BoundQuery | None = None,
-        identity: str | None = None,
+        self, admission: Admission, sql: str, *, permitted: BoundQuery | None = None
     ) -> tuple[ReflectedColumn, ...]:
         """Return the columns of one checked SELECT, without reading more than a few rows.
 
         Types come from the engine; what SQLite does not know of an expression is read off the first rows.
 
         Args:
-            database: where it runs.
-            spec: its engine.
+            admission: where it runs, and as whom.
             sql: the SELECT.
             permitted: the SELECT over the rows that may be read, as the driver takes it; None: over all rows.
-            identity: the user name to ask as.
 
         Raises:
             DatabaseError: the statement fails.
         """
-        query = permitted or (sql.replace("%", "%%") if spec.paramstyle is ParamStyle.PYFORMAT else sql, None)
-        pairs = self._ask(database, lambda connection: _query_columns(connection, sql, query), identity, sql=sql)
+        query = permitted or (sql.replace("%", "%%") if admission.spec.paramstyle is ParamStyle.PYFORMAT else sql, None)
+        pairs = self._ask(admission, lambda connection: _query_columns(connection, sql, query), sql=sql)
         return tuple(ReflectedColumn(name=name, type_text=type_text) for name, type_text in pairs)
 
     def _ask(
         self,
-        database: Database,
+        admission: Admission,
         question: Callable[[sa.Connection], Result],
-        identity: str | None,
         *,
         names: Sequence[str | None] = (),
         sql: str = "",
@@ -185,21 +165,20 @@ class Reflector:
             ):
                 return question(connection)
 
-        spec, sent = self._specs(database.engine), tuple(filter(None, names))
-        return self._connections.use(
-            database, spec, ask, timeout_s=self._timeout_s, identity=identity, sql=sql, names=sent
-        )
+        sent, reading = tuple(filter(None, names)), replace(admission, access=Access.READ)
+        return self._connections.use(reading, ask, timeout_s=self._timeout_s, sql=sql, names=sent)
 
-    def _check_schema(self, database: Database, schema: str, *, identity: str | None) -> None:
+    def _check_schema(self, admission: Admission, schema: str) -> None:
         """Raise DatabaseError with the nearest names when there is no such schema; what cannot be listed may be one."""
         try:
-            known = self._ask(database, _every_schema, identity)
+            known = self._ask(admission, _every_schema)
         except AnalyticsError:
             return
         if not known or schema.casefold() in (name.casefold() for name in known):
             return
         near = nearest(schema, known, most=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
+        database = admission.database
         raise DatabaseError(
             f"database {database.database_name!r} has no schema {short_repr(schema)}{hint}",
             error_type=ErrorType.SCHEMA_DOES_NOT_EXIST_ERROR,
@@ -207,14 +186,14 @@ class Reflector:
             extra={"schema": schema, "suggestions": list(near)},
         )
 
-    def _no_table(self, database: Database, *, table: str, schema: str | None, identity: str | None) -> DatabaseError:
+    def _no_table(self, admission: Admission, *, table: str, schema: str | None) -> DatabaseError:
         try:
-            known = [found.name for found in self.tables(database, schema, identity=identity)]
+            known = [found.name for found in self.tables(admission, schema)]
         except AnalyticsError:  # the list is only a help; without it the error is still right
             known = []
         near = nearest(table, known, most=3)
         hint = f"; did you mean {' or '.join(map(repr, near))}?" if near else ""
-        place = f"schema {schema!r} of " if schema else ""
+        place, database = f"schema {schema!r} of " if schema else "", admission.database
         return DatabaseError(
             f"{place}database {database.database_name!r} has no table {table!r}{hint}",
             error_type=ErrorType.TABLE_DOES_NOT_EXIST_ERROR,

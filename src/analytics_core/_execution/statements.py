@@ -5,15 +5,13 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass, replace
 
-from analytics_core._compile.plan import Statement
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.admission import AdmittedStatement
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.fetching import Fetched, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest
 from analytics_core._frames.frame import Frame
-from analytics_core._records.database import Database
 from analytics_core.errors import StatementTimeoutError
 from analytics_core.ports import Connector
 
@@ -44,23 +42,17 @@ class StatementRunner:
 
     def run(
         self,
-        database: Database,
-        spec: EngineSpec,
-        statement: Statement,
+        admitted: AdmittedStatement,
         *,
         limits: FetchLimits,
-        identity: str | None = None,
         cancel: CancelToken | None = None,
         budget: RequestBudget | None = None,
     ) -> Executed:
         """Run a statement and return its rows; the transaction is rolled back whatever happens.
 
         Args:
-            database: where to run.
-            spec: the facts of its engine.
-            statement: text and bound values in the driver's own style.
+            admitted: where to run and as whom; text and bound values in the driver's own style.
             limits: rows, bytes and seconds.
-            identity: the user name to connect as, where the database impersonates.
             cancel: stops the run from another thread.
             budget: what is left of the request that the statement belongs to; None: it stands alone.
 
@@ -72,7 +64,7 @@ class StatementRunner:
             StatementRefusedError: it is no query.
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
         """
-        started = time.perf_counter()
+        started, statement = time.perf_counter(), admitted.statement
         timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
 
         def run(lent: OpenConnection) -> Fetched:
@@ -83,7 +75,7 @@ class StatementRunner:
 
         try:
             fetched = self._connections.use(
-                database, spec, run, timeout_s=timeout_s, sql=statement.sql, identity=identity, cancel=cancel
+                admitted.admission, run, timeout_s=timeout_s, sql=statement.sql, cancel=cancel
             )
         except StatementTimeoutError:
             if budget and timeout_s < limits.timeout_s:

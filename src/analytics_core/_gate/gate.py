@@ -4,18 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import overload
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
-from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
+from analytics_core._gate.row_security import RowSecurity, RuleBooks, RuledActor, table_name
 from analytics_core._memo import Memo
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.identity import Access
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -23,49 +28,114 @@ from analytics_core._security.row_rules import TableName
 from analytics_core.errors import DatabaseAccessError
 
 
+class DatabaseUse(StrEnum):
+    """What an actor wants of a whole database: to list what is in it, to run SQL of their own, or to manage it."""
+
+    LIST = "list"
+    QUERY = "query"
+    MANAGE = "manage"
+
+
+@dataclass(frozen=True, slots=True)
+class SchemaTables:
+    """The tables of a schema (None: the default one)."""
+
+    schema: str | None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Admission:
-    """Proof that an actor may read a dataset: the row filters that bind them there, and the identity to connect with.
+class DatasetAdmission(Admission):
+    """Proof that an actor may read a dataset, with the row filters that bind them there.
 
     `ruled` knows the rules on the relations that the dataset's SQL may read; `writes_sql` says whether the actor may
-    run SQL of their own on the database. Only `Gate.admit` makes one, and `Gate.run` takes nothing without it.
+    run SQL of their own on the database.
     """
 
-    actor: Actor
-    database: Database
     dataset: Dataset
-    spec: EngineSpec
     row_filters: tuple[RowFilter, ...]
     ruled: RuledActor
-    identity: str | None
     writes_sql: bool
 
 
 class Gate:
-    """Admits actors to datasets and runs their statements."""
+    """Admits actors to databases and what is in them, and runs their statements."""
 
-    def __init__(self, *, policy: Policy, runner: StatementRunner, row_security: RowSecurity) -> None:
+    def __init__(
+        self,
+        *,
+        policy: Policy,
+        registry: EngineRegistry,
+        runner: StatementRunner,
+        row_security: RowSecurity,
+        books: RuleBooks,
+    ) -> None:
         self._policy = policy
+        self._registry = registry
         self._runner = runner
         self._row_security = row_security
+        self._books = books
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
 
-    def admit(self, actor: Actor, dataset: Dataset, database: Database, spec: EngineSpec) -> Admission:
-        """Return the actor's admission to the dataset.
+    @overload
+    def admit(self, actor: Actor, database: Database, *, on: Dataset) -> DatasetAdmission: ...
+
+    @overload
+    def admit(
+        self,
+        actor: Actor,
+        database: Database,
+        *,
+        on: SchemaTables | TableName | DatabaseUse,
+        access: Access = Access.READ,
+    ) -> Admission: ...
+
+    def admit(
+        self,
+        actor: Actor,
+        database: Database,
+        *,
+        on: Dataset | SchemaTables | TableName | DatabaseUse,
+        access: Access = Access.READ,
+    ) -> Admission:
+        """Return the actor's admission to a dataset, the tables of a schema, one table, or a whole database.
+
+        One table is for those who may read its schema, or a dataset over it.
 
         Raises:
-            DatasetAccessError: no grant.
-            DatabaseAccessError: a guest on a database that impersonates its users.
+            DatasetAccessError, DatabaseAccessError: no grant; a guest on a database that impersonates its users; or
+                write access to a database that does not allow it.
             TemplateError: a row rule names an attribute that the actor does not have.
         """
+        if isinstance(on, Dataset):
+            return self._admit_to_dataset(actor, on, database)
+        match on:
+            case SchemaTables(schema):
+                self._policy.require_read_table(actor, database, schema=schema)
+            case TableName():
+                self._require_table(actor, database, on)
+            case DatabaseUse.LIST:
+                self._policy.require_read_database(actor, database)
+            case DatabaseUse.QUERY:
+                self._policy.require_query_database(actor, database)
+            case DatabaseUse.MANAGE:
+                self._policy.require_manage_databases(actor)
+        if access is Access.WRITE and not (on is DatabaseUse.QUERY and database.allow_dml):
+            raise DatabaseAccessError(
+                f"database {database.id} does not let SQL change its data; an administrator may set allow_dml"
+            )
+        spec, identity = self._registry.get(database.engine), actor.identity_on(database)
+        return Admission(actor=actor, database=database, spec=spec, identity=identity, access=access)
+
+    def _admit_to_dataset(self, actor: Actor, dataset: Dataset, database: Database) -> DatasetAdmission:
         self._policy.require_read_dataset(actor, dataset)
         if actor.guest is not None and database.impersonate_user:
             raise DatabaseAccessError(
                 f"database {database.id} is asked in the name of its users, and guests are none; "
                 "embed charts of another connection"
             )
+        spec = self._registry.get(database.engine)
         ruled = self._row_security.ruled(actor, dataset, spec)
-        return Admission(
+        return DatasetAdmission(
             actor=actor,
             database=database,
             dataset=dataset,
@@ -76,7 +146,16 @@ class Gate:
             writes_sql=self._policy.can_query_database(actor, database),
         )
 
-    def source(self, admission: Admission, sql: str | None) -> TableSource | SqlSource:
+    def _require_table(self, actor: Actor, database: Database, name: TableName) -> None:
+        """Let pass who may read the tables of the schema, or a dataset over this one."""
+        if self._policy.can_read_tables(actor, database, schema=name.schema):
+            return
+        over = self._books.tables(database.id, name)
+        if any(dataset.schema == name.schema and self._policy.can_read_dataset(actor, dataset) for dataset in over):
+            return
+        self._policy.require_read_table(actor, database, schema=name.schema)
+
+    def source(self, admission: DatasetAdmission, sql: str | None) -> TableSource | SqlSource:
         """Return what the dataset reads: its table, or `sql` (its own, rendered) as one checked SELECT.
 
         Each relation in the SQL carries the row rules that bind the actor on its table.
@@ -96,7 +175,7 @@ class Gate:
             self._checked.put(key, checked)
         return checked
 
-    def recall_key(self, admission: Admission) -> Hashable | None:
+    def recall_key(self, admission: DatasetAdmission) -> Hashable | None:
         """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query.
 
         What binds on the tables inside the SQL of a virtual dataset is told by `rules_on`.
@@ -106,16 +185,18 @@ class Gate:
             return None
         return admission.row_filters, admission.ruled.book.digest
 
-    def tables_in(self, admission: Admission, sources: Iterable[TableSource | SqlSource]) -> frozenset[TableName]:
+    def tables_in(
+        self, admission: DatasetAdmission, sources: Iterable[TableSource | SqlSource]
+    ) -> frozenset[TableName]:
         """Return the tables that statements of a virtual dataset read inside its SQL."""
         trees = (source.tree for source in sources if isinstance(source, SqlSource) and source.tree is not None)
         return frozenset(table_name(table) for tree in trees for table in tables_of(tree, admission.spec))
 
-    def rules_on(self, admission: Admission, tables: frozenset[TableName]) -> str:
+    def rules_on(self, admission: DatasetAdmission, tables: frozenset[TableName]) -> str:
         """Return a digest of the stored rules on tables for the actor; another one tells that they changed."""
         return self._row_security.digest(admission.ruled, tables)
 
-    def still_ruled(self, admission: Admission, sources: Iterable[TableSource | SqlSource]) -> bool:
+    def still_ruled(self, admission: DatasetAdmission, sources: Iterable[TableSource | SqlSource]) -> bool:
         """Tell whether the SQL of a virtual dataset has the rules that are stored now, and not older ones."""
         return all(
             self._row_security.in_source(admission.ruled, replace(source, rules=())) == source
@@ -133,12 +214,4 @@ class Gate:
         budget: RequestBudget | None = None,
     ) -> Executed:
         """Run a statement that was compiled for this admission, within the limits and what is left of the request."""
-        return self._runner.run(
-            admission.database,
-            admission.spec,
-            statement,
-            limits=limits,
-            identity=admission.identity,
-            cancel=cancel,
-            budget=budget,
-        )
+        return self._runner.run(admission.to_run(statement), limits=limits, cancel=cancel, budget=budget)

@@ -18,15 +18,16 @@ from analytics_core._engines.partitions import Partition, PartitionReader, in_or
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_texts import short_repr
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import FetchLimits, StatementRunner
+from analytics_core._execution.statements import FetchLimits
+from analytics_core._gate.gate import Gate
 from analytics_core._gate.relations import TableRef
 from analytics_core._gate.revealing import refuse_revealing
-from analytics_core._gate.row_security import RowSecurity, RuleBooks
+from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import TableName
 from analytics_core.errors import QueryError, UnsupportedByEngineError
 
@@ -38,18 +39,8 @@ _TRIED: Final = 200
 class Partitions:
     """Asks databases for the partitions of tables that an actor may read."""
 
-    def __init__(
-        self,
-        *,
-        policy: Policy,
-        runner: StatementRunner,
-        books: RuleBooks,
-        row_security: RowSecurity,
-        timeout_s: float,
-    ) -> None:
-        self._policy = policy
-        self._runner = runner
-        self._books = books
+    def __init__(self, *, gate: Gate, row_security: RowSecurity, timeout_s: float) -> None:
+        self._gate = gate
         self._row_security = row_security
         self._limits = FetchLimits(max_rows=_MOST, max_bytes=4_000_000, timeout_s=timeout_s)
 
@@ -58,7 +49,6 @@ class Partitions:
         actor: Actor,
         dataset: Dataset,
         database: Database,
-        spec: EngineSpec,
         name: str,
         *,
         budget: RequestBudget | None = None,
@@ -73,14 +63,15 @@ class Partitions:
             QueryError: no such partitioned table, no order of its partitions, or no rows in it.
         """
         schema, _, table = name.rpartition(".")
-        self._require_read(actor, database, TableName(table=table, schema=schema or None))
+        admission = self._gate.admit(actor, database, on=TableName(table=table, schema=schema or None))
+        spec = admission.spec
         reader = spec.partitions
         if reader is None:
             raise UnsupportedByEngineError(f"latest_partition: partitions of {spec.label} are not known; write a MAX")
         refuse_revealing(table, spec, schema=schema)
         ruled = self._row_security.ruled(actor, dataset, spec)
         rules = self._row_security.on_table(ruled, TableRef(table=table, schema=schema or None))
-        run = partial(self._run, actor, database, spec, budget)
+        run = partial(self._run, admission, budget)
         node = exp.Table(this=_quoted(table), db=_quoted(schema) if schema else None)
         partitions = in_order(reader.read(node, run(_listing(reader, spec, table, schema))))
         if not partitions:
@@ -92,25 +83,10 @@ class Partitions:
                 return tried[int(place)].value
         raise QueryError(f"latest_partition: no partition of {short_repr(name)} has rows")
 
-    def _require_read(self, actor: Actor, database: Database, name: TableName) -> None:
-        """Let pass who may read the tables of the schema, or a dataset over this one."""
-        if self._policy.can_read_tables(actor, database, schema=name.schema):
-            return
-        over = self._books.tables(database.id, name)
-        if any(dataset.schema == name.schema and self._policy.can_read_dataset(actor, dataset) for dataset in over):
-            return
-        self._policy.require_read_table(actor, database, schema=name.schema)
-
     def _run(
-        self,
-        actor: Actor,
-        database: Database,
-        spec: EngineSpec,
-        budget: RequestBudget | None,
-        statement: Statement,
+        self, admission: Admission, budget: RequestBudget | None, statement: Statement
     ) -> list[tuple[str | None, ...]]:
-        identity = actor.identity_on(database)
-        done = self._runner.run(database, spec, statement, limits=self._limits, identity=identity, budget=budget)
+        done = self._gate.run(admission, statement, limits=self._limits, budget=budget)
         return [tuple(row) for row in done.frame.rows()]
 
 

@@ -12,6 +12,7 @@ from analytics_core._compile.plan import QueryPlan
 from analytics_core._querying.loading import LoadedDataset
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.identity import Identity
 
 NEVER_EXPIRES = 0
 NO_CACHE = -1
@@ -64,7 +65,7 @@ class CacheKey:
 
 
 def cache_key(
-    plans: Sequence[QueryPlan], loaded: LoadedDataset, *, identity: str | None, options: Mapping[str, str]
+    plans: Sequence[QueryPlan], loaded: LoadedDataset, *, identity: Identity | None, options: Mapping[str, str]
 ) -> CacheKey:
     """Return the key of a result: its plans (rules, resolved bounds and limits are in them), versions and options."""
     parts = {
@@ -73,7 +74,7 @@ def cache_key(
         "dataset": _version(loaded.dataset),
         "generation": loaded.generation,
         "database": _version(loaded.database),
-        "identity": identity,
+        "identity": None if identity is None else identity.username,
         "rules": [str(clause.origin) for clause in plans[0].row_rules],
         **options,
     }

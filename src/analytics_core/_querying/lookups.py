@@ -9,7 +9,7 @@ from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import relation_sql
 from analytics_core._compile.templates import written_clause
-from analytics_core._gate.gate import Admission, Gate
+from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._gate.partitions import Partitions
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.preparing import Preparer
@@ -121,9 +121,7 @@ class QueryLookups:
         request = self.request
         database = self.parts.loader.database(request.dataset.database_id)
         call = request.call
-        return self.parts.partitions.latest(
-            call.actor, request.dataset, database, request.spec, table, budget=call.budget
-        )
+        return self.parts.partitions.latest(call.actor, request.dataset, database, table, budget=call.budget)
 
     def _once(self, key: Hashable, look_up: Callable[[], str]) -> str:
         """Return what a template looks up: once in a query, for loops of templates inside templates multiply."""
@@ -140,8 +138,8 @@ class QueryLookups:
         self.request.taken_in.append(loaded.versions)
         return loaded
 
-    def _admit(self, loaded: LoadedDataset) -> Admission:
-        return self.parts.gate.admit(self.request.call.actor, loaded.dataset, loaded.database, loaded.spec)
+    def _admit(self, loaded: LoadedDataset) -> DatasetAdmission:
+        return self.parts.gate.admit(self.request.call.actor, loaded.database, on=loaded.dataset)
 
     def _path(self, name: str) -> tuple[str, ...]:
         path = self.request.path

@@ -14,7 +14,7 @@ from analytics_core._execution.statements import Executed, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.pipeline import Step, read_steps, run_steps
-from analytics_core._gate.gate import Admission, Gate
+from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._memo import Memo
 from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
 from analytics_core._querying.answer import ChartData, QueryResult, failed_result
@@ -56,7 +56,7 @@ class Admitted:
     """A dataset, and the actor's admission to it."""
 
     loaded: LoadedDataset
-    admission: Admission
+    admission: DatasetAdmission
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +67,7 @@ class Ready:
     """
 
     loaded: LoadedDataset
-    admission: Admission
+    admission: DatasetAdmission
     view: DatasetView
     main: PreparedQuery
     shifted: tuple[tuple[Comparison, PreparedQuery], ...]
@@ -167,7 +167,7 @@ class QueryRunner:
             problem = Problem(path="datasource", message='name what is queried: {"id": 1, "type": "table"}')
             raise PayloadSchemaError(shape="ChartDataQueryContextSchema", problems=[problem])
         loaded = self._loader.load(datasource)
-        admission = self._gate.admit(call.actor, loaded.dataset, loaded.database, loaded.spec)
+        admission = self._gate.admit(call.actor, loaded.database, on=loaded.dataset)
         return Admitted(loaded=loaded, admission=admission)
 
     def _bound(self, read: ReadContext, asked: AskedQuery, call: Call) -> Hashable:
@@ -419,7 +419,7 @@ def _sources(ready: Ready) -> tuple[TableSource | SqlSource, ...]:
     return tuple(prepared.plan.source for prepared in (ready.main, *(other for _, other in ready.shifted)))
 
 
-def _inside(admission: Admission) -> Hashable:
+def _inside(admission: DatasetAdmission) -> Hashable:
     """Return what the rules inside the SQL of a virtual dataset depend on, beyond the SQL with its rules."""
     return (admission.actor.role_ids, admission.actor.user.attributes) if admission.dataset.sql else None
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._execution.connection_uri import mask_options, merge_masked
 from analytics_core._execution.uri_policy import CheckedUri, check_engine_params
-from analytics_core._gate.kept_names import timeout_problems
+from analytics_core._gate.cached_names import timeout_problems
 from analytics_core._records.database import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem

@@ -8,7 +8,7 @@ from dataclasses import replace
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.uri_policy import check_engine_params
-from analytics_core._gate.kept_names import timeout_problems
+from analytics_core._gate.cached_names import timeout_problems
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, Problem, UnknownEngineError
 from analytics_core.models.database_answers import DatabaseValidateParameters

@@ -183,7 +183,7 @@ class Databases(Namespace):
         They are kept for `metadata_cache_timeout.schema_cache_timeout` seconds of the database's `extra` (unset: not at
         all, 0: for ever), until the database is changed, or asked with `force`.
         """
-        return self._runtime.probes.schemas_of(self._actor, self._stored(database_id), force=force)
+        return self._runtime.metadata.schemas_of(self._actor, self._stored(database_id), force=force)
 
     def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
         """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
@@ -200,7 +200,7 @@ class Databases(Namespace):
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
         _check_schema(schema)
-        found = self._runtime.probes.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
+        found = self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
         return tuple(
             DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
         )
@@ -210,7 +210,7 @@ class Databases(Namespace):
 
         Empty for engines that do not tell; functions that no user's SQL may call are left out.
         """
-        names = self._runtime.probes.functions_of(self._actor, self._stored(database_id))
+        names = self._runtime.metadata.functions_of(self._actor, self._stored(database_id))
         return DatabaseFunctionNames(function_names=names)
 
     def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
@@ -272,7 +272,7 @@ class Databases(Namespace):
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         try:
-            self._runtime.probes.try_connection(self._actor, record)
+            self._runtime.metadata.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
 
@@ -292,7 +292,7 @@ class Databases(Namespace):
         return self._choices.distinct(field, filter, page, page_size)
 
     def _stored(self, database_id: int) -> Database:
-        """Return a database; the probes check what the actor may do there."""
+        """Return a database; the gate checks what the actor may do there."""
         with self._runtime.store.unit_of_work() as unit:
             return self._readable(unit, database_id)
 

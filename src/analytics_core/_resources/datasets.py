@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from analytics_core._gate.probes import FoundColumn
+from analytics_core._gate.metadata import FoundColumn
 from analytics_core._querying.call import Call
 from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
@@ -368,7 +368,7 @@ class Datasets(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(asked.database_id)
         schema = asked.schema_name or None
-        default = self._runtime.probes.default_schema_of(self._actor, database)
+        default = self._runtime.metadata.default_schema_of(self._actor, database)
         if default is None or schema not in (None, default):
             return (schema,)
         return (schema, default if schema is None else None)
@@ -410,7 +410,7 @@ class Datasets(Namespace):
         call = self._call()
         spec = self._runtime.registry.get(database.engine)
         sql = self._runtime.templates.sample_source(dataset, spec, call)
-        return self._runtime.probes.columns_of(self._actor, dataset, database, sql=sql)
+        return self._runtime.metadata.columns_of(self._actor, dataset, database, sql=sql)
 
     def _call(self) -> Call:
         return self._runtime.queries.begun(Call(actor=self._actor, now=self._runtime.clock.now()))

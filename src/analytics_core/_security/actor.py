@@ -7,6 +7,7 @@ from typing import Final
 
 from analytics_core._records.database import Database
 from analytics_core._records.guest import GuestPass
+from analytics_core._records.identity import Identity
 from analytics_core._records.people import Grant, Role, User
 
 EXTERNAL_MANAGER: Final = ("manages_externally", "true")
@@ -40,9 +41,9 @@ class Actor:
         """The user's name, which databases see where they impersonate."""
         return self.user.username
 
-    def identity_on(self, database: Database) -> str | None:
-        """The name to connect with where the database impersonates, else None."""
-        return self.username if database.impersonate_user else None
+    def identity_on(self, database: Database) -> Identity | None:
+        """Whom the database sees where it impersonates its users, else None."""
+        return Identity(username=self.username) if database.impersonate_user else None
 
     @property
     def is_admin(self) -> bool:

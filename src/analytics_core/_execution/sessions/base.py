@@ -17,6 +17,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
+from analytics_core._records.identity import Access
 from analytics_core.errors import (
     ConnectionUriError,
     DatabaseError,
@@ -66,6 +67,7 @@ class OpenRequest:
     url: sa.URL
     file: Path | None = None
     memory_name: str | None = None
+    access: Access = Access.READ
     connect_args: Mapping[str, Any] = field(default_factory=dict)
     pool_options: Mapping[str, Any] = field(default_factory=dict)
     answer_s: float = 60.0
@@ -92,7 +94,7 @@ class Session:
     repeat_s: ClassVar[float] = 0.25
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return a pooled engine whose connections can only read."""
+        """Return a pooled engine; with `Access.READ` its connections can only read, by a wall of the engine's own."""
         return sa.create_engine(
             request.url, connect_args=dict(request.connect_args), hide_parameters=True, **request.pool_options
         )

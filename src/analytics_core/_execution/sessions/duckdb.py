@@ -30,6 +30,8 @@ from analytics_core._execution.sessions.base import (
     refuse_plan_that_runs,
 )
 from analytics_core._forks import forkable_lock
+from analytics_core._records.identity import Access
+from analytics_core.errors import UnsupportedByEngineError
 
 _CONFIG: dict[str, Any] = {
     "enable_external_access": False,
@@ -61,16 +63,17 @@ def _open_root(request: OpenRequest) -> duckdb.DuckDBPyConnection:
 class PooledCursor(ConnectionWrapper):
     """A cursor of the root as SQLAlchemy's dialect wants it; `native` is the driver's own connection.
 
-    Its transactions are read-only, which is the second wall of databases in memory.
+    Its transactions are read-only unless write access was asked for: the second wall of databases in memory.
     """
 
-    def __init__(self, native: duckdb.DuckDBPyConnection) -> None:
+    def __init__(self, native: duckdb.DuckDBPyConnection, access: Access = Access.READ) -> None:
         super().__init__(native)
         self.native = native
+        self._access = access
 
     def begin(self) -> None:
-        """Begin a read-only transaction; SQLAlchemy calls this before its first statement."""
-        self.native.execute("BEGIN TRANSACTION READ ONLY")
+        """Begin a transaction; SQLAlchemy calls this before its first statement."""
+        self.native.execute(f"BEGIN TRANSACTION READ {'ONLY' if self._access is Access.READ else 'WRITE'}")
 
 
 class DuckdbSession(Session):
@@ -83,11 +86,19 @@ class DuckdbSession(Session):
         self._roots: dict[str, duckdb.DuckDBPyConnection] = {}
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return an engine over cursors of the shared root, which the first connection opens."""
+        """Return an engine over cursors of the shared root, which the first connection opens.
+
+        Raises:
+            UnsupportedByEngineError: write access to a file, which a process opens in one way only.
+        """
+        if request.access is Access.WRITE and request.file is not None:
+            raise UnsupportedByEngineError("a DuckDB file is opened for reading here; write to it in another process")
+
+        def open_connection() -> PooledCursor:
+            return PooledCursor(self._cursor(request), request.access)
+
         options = {"poolclass": sa.QueuePool, **request.pool_options}
-        return sa.create_engine(
-            "duckdb://", creator=lambda: PooledCursor(self._cursor(request)), hide_parameters=True, **options
-        )
+        return sa.create_engine("duckdb://", creator=open_connection, hide_parameters=True, **options)
 
     def run(self, request: RunRequest) -> Fetched:
         """Run in a read-only transaction; the time limit is an interrupt from a timer thread."""

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from typing import Any
 
@@ -32,6 +33,7 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
     start_statement,
 )
+from analytics_core._records.identity import Access
 from analytics_core.errors import ResultTooLargeError, StatementRefusedError
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"
@@ -43,6 +45,7 @@ _LITERALS_AND_COMMENTS = re.compile(
 _RESET_CONNECTION = 0x1F
 """The command of the protocol (COM_RESET_CONNECTION) that makes a session new without a new log-in."""
 
+_ACCESS_OPTION = "analytics_core_access"
 _KILL_TIMEOUT_S = 2
 """What each wait of the second connection may take that stops a statement."""
 
@@ -56,7 +59,7 @@ class MysqlSession(Session):
     """MySQL and MariaDB."""
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return an engine of read-only sessions in UTC; local files are never sent."""
+        """Return an engine of sessions in UTC, read-only unless write access was asked for; it sends no local files."""
         patience = dict.fromkeys(("connect_timeout", "read_timeout", "write_timeout"), CONNECT_TIMEOUT_S)
         arguments = {**patience, "charset": "utf8mb4", **request.connect_args, "local_infile": False}
         if request.url.get_driver_name() == "pymysql":
@@ -69,13 +72,14 @@ class MysqlSession(Session):
             pool_reset_on_return=None,
             **request.pool_options,
         )
-        event.listen(engine, "connect", _pin_session)
-        event.listen(engine.pool, "reset", _discard_session)
+        pin = partial(_pin_session, access=request.access)
+        event.listen(engine, "connect", pin)
+        event.listen(engine.pool, "reset", partial(_discard_session, pin))
         bound_waits(engine, answer_s=request.answer_s)
         positional, named = engine.dialect.create_connect_args(request.url)
         short = dict.fromkeys(patience, _KILL_TIMEOUT_S)
         open_connection = _opener(engine, positional, {**named, **arguments, **short})
-        return engine.execution_options(**{STREAM_OPTION: open_connection})
+        return engine.execution_options(**{STREAM_OPTION: open_connection, _ACCESS_OPTION: request.access})
 
     def run(self, request: RunRequest) -> Fetched:
         """Pin the session again (a statement may have changed it), then stream the rows."""
@@ -122,13 +126,13 @@ def refuse_file_writing(sql: str) -> None:
         raise StatementRefusedError("INTO OUTFILE, INTO DUMPFILE and executable comments may not run on this database")
 
 
-def _pin_session(raw: Any, _record: Any) -> None:
+def _pin_session(raw: Any, _record: Any, *, access: Access) -> None:
     with closing(raw.cursor()) as cursor:
-        cursor.execute("SET SESSION TRANSACTION READ ONLY")
+        cursor.execute(f"SET SESSION TRANSACTION READ {'ONLY' if access is Access.READ else 'WRITE'}")
         cursor.execute(f"SET autocommit = 0, {_PINNED}")
 
 
-def _discard_session(raw: Any, record: Any, state: Any) -> None:
+def _discard_session(pin: Callable[[Any, Any], None], raw: Any, record: Any, state: Any) -> None:
     """Give a connection back as it came: no transaction, variables, temporary tables or locks of a user.
 
     A server that does not know how to forget them gets a fresh connection in its place.
@@ -141,16 +145,17 @@ def _discard_session(raw: Any, record: Any, state: Any) -> None:
         raw._execute_command(_RESET_CONNECTION, "")  # the driver has no method of its own for it
         raw._read_ok_packet()
         raw.set_character_set(raw.charset, raw.collation)
-        _pin_session(raw, record)
+        pin(raw, record)
     except (MySQLError, OSError):
         record.invalidate()
 
 
 def _session_settings(connection: sa.Connection, timeout_s: float) -> str:
     """Return one SET of all that a session must hold, in the words of MariaDB or of MySQL."""
+    only = int(connection.get_execution_options().get(_ACCESS_OPTION) is not Access.WRITE)
     if getattr(connection.dialect, "is_mariadb", False):
-        return f"SET tx_read_only = 1, max_statement_time = {timeout_s:.3f}, {_PINNED}"
-    return f"SET transaction_read_only = 1, max_execution_time = {timeout_s * 1000:.0f}, {_PINNED}"
+        return f"SET tx_read_only = {only}, max_statement_time = {timeout_s:.3f}, {_PINNED}"
+    return f"SET transaction_read_only = {only}, max_execution_time = {timeout_s * 1000:.0f}, {_PINNED}"
 
 
 def _opener(engine: sa.Engine, positional: Any, named: dict[str, Any]) -> Callable[[], Any]:

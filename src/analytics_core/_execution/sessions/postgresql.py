@@ -27,9 +27,11 @@ from analytics_core._execution.sessions.base import (
     columns_of,
     refuse_unless_reading,
 )
+from analytics_core._records.identity import Access
 
+_READ_ONLY = "-c default_transaction_read_only=on "
 _SESSION_OPTIONS = (
-    "-c default_transaction_read_only=on -c TimeZone=UTC -c standard_conforming_strings=on "
+    "-c TimeZone=UTC -c standard_conforming_strings=on "
     "-c DateStyle=ISO -c IntervalStyle=postgres -c extra_float_digits=1"
 )
 _AS_TEXT = (
@@ -62,9 +64,10 @@ class PostgresqlSession(Session):
     """PostgreSQL, and servers that speak its protocol, through psycopg 3."""
 
     def make_engine(self, request: OpenRequest) -> sa.Engine:
-        """Return an engine of read-only sessions in UTC."""
+        """Return an engine of sessions in UTC, read-only unless write access was asked for."""
         arguments = {**_patience(request), "application_name": "analytics_core", **request.connect_args}
-        arguments |= {"options": _SESSION_OPTIONS, "prepare_threshold": None}
+        wall = _READ_ONLY if request.access is Access.READ else ""
+        arguments |= {"options": wall + _SESSION_OPTIONS, "prepare_threshold": None}
         engine = sa.create_engine(
             request.url,
             connect_args=arguments,

@@ -29,6 +29,7 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
     start_statement,
 )
+from analytics_core._records.identity import Access
 from analytics_core.errors import StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000
@@ -66,12 +67,12 @@ class SqliteSession(Session):
         def open_connection() -> sqlite3.Connection:
             refuse_missing_file(request, engine="sqlite")
             raw = _connect(target, lock_wait_s=lock_wait_s)
-            if request.file is None:
-                raw.execute("PRAGMA query_only = ON")
-            else:
+            if request.file is not None:
                 _read_header(raw)
+            elif request.access is Access.READ:
+                raw.execute("PRAGMA query_only = ON")
             _furnish(raw)
-            raw.set_authorizer(authorise_reading)
+            raw.set_authorizer(_AUTHORISERS[request.access])
             return raw
 
         options = {"poolclass": sa.QueuePool, **request.pool_options}
@@ -150,7 +151,8 @@ def sqlite_target(request: OpenRequest) -> str:
     immutable = request.url.query.get("immutable")
     # Quoted: a value may hold an `&` that would start an option of its own (`vfs`, `mode`).
     flag = f"&immutable={quote(str(immutable), safe='')}" if immutable is not None else ""
-    return f"{request.file.as_uri()}?mode=ro{flag}"
+    mode = "ro" if request.access is Access.READ else "rw"
+    return f"{request.file.as_uri()}?mode={mode}{flag}"
 
 
 def authorise_reading(action: int, first: str | None, second: str | None, _database: Any, _trigger: Any) -> int:
@@ -165,6 +167,18 @@ def authorise_reading(action: int, first: str | None, second: str | None, _datab
     if action == sqlite3.SQLITE_UPDATE and first == "sqlite_master":
         return sqlite3.SQLITE_OK
     return sqlite3.SQLITE_DENY
+
+
+def authorise_writing(action: int, first: str | None, second: str | None, _database: Any, _trigger: Any) -> int:
+    """Allow all that stays inside the database: no other file, no dangerous function, no setting."""
+    if action in (sqlite3.SQLITE_ATTACH, sqlite3.SQLITE_DETACH):
+        return sqlite3.SQLITE_DENY
+    if action in (sqlite3.SQLITE_FUNCTION, sqlite3.SQLITE_PRAGMA):
+        return authorise_reading(action, first, second, _database, _trigger)
+    return sqlite3.SQLITE_OK
+
+
+_AUTHORISERS = {Access.READ: authorise_reading, Access.WRITE: authorise_writing}
 
 
 @contextmanager

@@ -12,8 +12,9 @@ from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
 from analytics_core._records.database import Database
+from analytics_core._records.identity import Access, Identity
 from analytics_core._records.secret import Secret
-from analytics_core.errors import AnalyticsError, ConnectionUriError
+from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseAccessError, UnsupportedByEngineError
 from analytics_core.ports import Connector
 
 Contents = Callable[[], Any]
@@ -56,10 +57,11 @@ class ConnectorConformance:
     ) -> None:
         """And only there."""
         impersonating = replace(database, impersonate_user=True, id=database.id + 1)
-        engines = [connector.engine(impersonating, identity=name) for name in ("ann", "bob", "ann")]
+        ann, bob = Identity(username="ann"), Identity(username="bob")
+        engines = [connector.engine(impersonating, identity=who) for who in (ann, bob, replace(ann))]
         assert engines[0] is engines[2]
         assert engines[0] is not engines[1]
-        assert connector.engine(database, identity="ann") is connector.engine(database, identity="bob")
+        assert connector.engine(database, identity=ann) is connector.engine(database, identity=bob)
 
     def test_many_threads_get_one_engine(self, connector: Connector, database: Database) -> None:
         """Nobody makes a second pool in a race."""
@@ -98,6 +100,29 @@ class ConnectorConformance:
                 self._fail_to_write(connection)
         connector.dispose(database.id)
         assert contents() == before
+
+    def test_write_access_is_asked_for_by_name_where_the_database_allows_it(
+        self, connector: Connector, database: Database, contents: Contents
+    ) -> None:
+        """The other connections of the same database go on reading only; an engine that cannot write says so."""
+        with pytest.raises(DatabaseAccessError):
+            connector.engine(database, access=Access.WRITE)
+        open_to_sql = replace(database, allow_dml=True, id=database.id + 4)
+        try:
+            writing = connector.engine(open_to_sql, access=Access.WRITE)
+        except UnsupportedByEngineError:
+            return
+        assert writing is connector.engine(open_to_sql, access=Access.WRITE)
+        assert writing is not connector.engine(open_to_sql)
+        with writing.begin() as connection:
+            connection.exec_driver_sql("INSERT INTO items VALUES (3)")
+        with connector.engine(open_to_sql).connect() as connection:
+            self._fail_to_write(connection)
+            assert connection.exec_driver_sql("SELECT count(*) FROM items").scalar_one() == 3
+        with writing.begin() as connection:
+            connection.exec_driver_sql("DELETE FROM items WHERE n = 3")
+        connector.dispose(open_to_sql.id)
+        assert [tuple(row) for row in contents()] == [(1,), (2,)]
 
     def _fail_to_write(self, connection: Connection) -> None:
         with pytest.raises(SQLAlchemyError):

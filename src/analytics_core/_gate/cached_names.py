@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable
 from typing import Any, Final
 
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.connection_uri import masked
 from analytics_core._execution.reflection import ReflectedTable, Reflector
 from analytics_core._records.database import Database
@@ -20,11 +21,11 @@ _TIMEOUTS: Final = ("schema_cache_timeout", "table_cache_timeout")
 _LONGEST_S: Final = 2**31 - 1
 
 
-class KeptNames:
+class CachedNames:
     """Asks databases for their schemas and tables, or the cache where `extra` of the database lets it keep them.
 
     A list belongs to one version of a database, one schema and, where the database impersonates, one user: a changed
-    database is asked anew. Errors are never kept. Whether somebody may see the names is for the caller to decide.
+    database is asked anew. Errors are never kept. Which of the names somebody may see is for the caller to decide.
     Entries are sealed: a cache that others can write to gives no names of theirs.
     """
 
@@ -33,27 +34,24 @@ class KeptNames:
         self._cache = cache
         self._seal = seal
 
-    def schemas(self, database: Database, *, identity: str | None, force: bool) -> tuple[str, ...]:
+    def schemas(self, admission: Admission, *, force: bool) -> tuple[str, ...]:
         """Return the schema names, sorted; `force` asks the database and keeps its answer."""
 
         def ask() -> Rows:
-            return [[name] for name in self._reflector.schemas(database, identity=identity)]
+            return [[name] for name in self._reflector.schemas(admission)]
 
-        key = _key("schemas", database, identity)
-        rows = self._rows(key, _timeout(database, "schema_cache_timeout"), ask, force=force)
+        timeout_s = _timeout(admission.database, "schema_cache_timeout")
+        rows = self._rows(_key("schemas", admission), timeout_s, ask, force=force)
         return tuple(row[0] for row in rows)
 
-    def tables(
-        self, database: Database, schema: str | None, *, identity: str | None, force: bool
-    ) -> tuple[ReflectedTable, ...]:
+    def tables(self, admission: Admission, schema: str | None, *, force: bool) -> tuple[ReflectedTable, ...]:
         """Return tables and views of a schema, sorted by name; `force` asks the database and keeps its answer."""
 
         def ask() -> Rows:
-            found = self._reflector.tables(database, schema, identity=identity)
-            return [[table.name, table.is_view] for table in found]
+            return [[table.name, table.is_view] for table in self._reflector.tables(admission, schema)]
 
-        key = _key("tables", database, identity, schema)
-        rows = self._rows(key, _timeout(database, "table_cache_timeout"), ask, force=force)
+        timeout_s = _timeout(admission.database, "table_cache_timeout")
+        rows = self._rows(_key("tables", admission, schema), timeout_s, ask, force=force)
         return tuple(ReflectedTable(name=name, is_view=is_view) for name, is_view in rows)
 
     def _rows(self, key: str, timeout_s: int | None, ask: Callable[[], Rows], *, force: bool) -> Rows:
@@ -109,8 +107,9 @@ def _seconds(value: Any) -> int | None:
     return value if type(value) is int and 0 <= value <= _LONGEST_S else None
 
 
-def _key(kind: str, database: Database, identity: str | None, schema: str | None = None) -> str:
+def _key(kind: str, admission: Admission, schema: str | None = None) -> str:
     """Return the key of a list; the address, without its secrets, keeps stores apart that share uuids and a cache."""
-    acting = identity if database.impersonate_user else None
+    database, identity = admission.database, admission.identity
+    acting = None if identity is None else identity.username
     parts = (kind, database.id, database.uuid, database.audit.version, masked(database.uri), acting, schema)
     return f"database-names-{hashlib.sha256(repr(parts).encode()).hexdigest()}"

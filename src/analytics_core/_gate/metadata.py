@@ -1,4 +1,4 @@
-"""What the library itself asks users' databases: which columns a source has, and whether a connection works."""
+"""What databases tell of themselves: schemas, tables, functions, columns of a source, and whether they answer."""
 
 from __future__ import annotations
 
@@ -9,13 +9,14 @@ from sqlglot import exp
 
 from analytics_core._compile.plan import SqlSource, Statement
 from analytics_core._compile.render import render_source
-from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
+from analytics_core._execution.admission import Admission
 from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
-from analytics_core._execution.statements import FetchLimits, StatementRunner
+from analytics_core._execution.statements import FetchLimits
+from analytics_core._gate.cached_names import CachedNames
+from analytics_core._gate.gate import DatabaseUse, Gate, SchemaTables
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.kept_names import KeptNames
 from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity
@@ -23,7 +24,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core.errors import DatabaseError, VirtualDatasetError
+from analytics_core.errors import DatabaseAccessError, DatabaseError, VirtualDatasetError
 
 _LONGEST_TRIAL_S = 15.0
 
@@ -50,25 +51,23 @@ class FoundColumn:
         return self.type if self.is_stored else None
 
 
-class Probes:
-    """Asks databases about themselves, once the policy lets the actor."""
+class MetadataReader:
+    """Asks databases about themselves, through the gate."""
 
     def __init__(
         self,
         *,
+        gate: Gate,
         policy: Policy,
-        registry: EngineRegistry,
         reflector: Reflector,
-        names: KeptNames,
-        runner: StatementRunner,
+        names: CachedNames,
         row_security: RowSecurity,
         timeout_s: float,
     ) -> None:
+        self._gate = gate
         self._policy = policy
-        self._registry = registry
         self._reflector = reflector
         self._names = names
-        self._runner = runner
         self._row_security = row_security
         self._trial = FetchLimits(max_rows=1, max_bytes=1_000_000, timeout_s=min(timeout_s, _LONGEST_TRIAL_S))
 
@@ -87,38 +86,36 @@ class Probes:
             DatabaseError: there is no such table, or the database cannot be reached.
             TemplateError, RowRuleError: a row rule that binds the actor on a relation in `sql` cannot be evaluated.
         """
-        spec = self._registry.get(database.engine)
         if sql is None:
-            self._policy.require_read_table(actor, database, schema=dataset.schema)
-            refuse_revealing_table(dataset, spec)
-            found = self._reflector.columns(
-                database,
-                table=dataset.table_name,
-                schema=dataset.schema,
-                catalog=dataset.catalog,
-                identity=actor.identity_on(database),
-            )
-            return _with_kinds(found, spec)
-        self._policy.require_query_database(actor, database)
-        place = f"dataset {dataset.table_name!r}"
-        identity = actor.identity_on(database)
+            return self._columns_of_table(actor, dataset, database)
+        admission = self._gate.admit(actor, database, on=DatabaseUse.QUERY)
+        spec, place = admission.spec, f"dataset {dataset.table_name!r}"
         checked = check_select(sql, spec=spec, place=place)
         source = self._row_security.in_source(self._row_security.ruled(actor, dataset, spec), checked)
         if isinstance(source.tree, exp.Query):
             _refuse_twins(source.tree.named_selects, place, spec)
         permitted = render_source(source, spec) if source.rules else None
-        found = self._reflector.columns_of_select(database, spec, source.sql, permitted=permitted, identity=identity)
-        if self._are_stored(checked, database, spec, identity):
+        found = self._reflector.columns_of_select(admission, source.sql, permitted=permitted)
+        if self._are_stored(checked, admission):
             found = tuple(replace(column, is_stored=True) for column in found)
         columns = _with_kinds(found, spec)
         _refuse_twins((column.name for column in columns), place, spec)
         return columns
 
-    def _are_stored(self, source: SqlSource, database: Database, spec: EngineSpec, identity: str | None) -> bool:
+    def _columns_of_table(self, actor: Actor, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
+        admission = self._gate.admit(actor, database, on=SchemaTables(dataset.schema))
+        refuse_revealing_table(dataset, admission.spec)
+        found = self._reflector.columns(
+            admission, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog
+        )
+        return _with_kinds(found, admission.spec)
+
+    def _are_stored(self, source: SqlSource, admission: Admission) -> bool:
         """Tell whether all that the SQL of a virtual dataset reads are stored tables."""
         assert source.tree is not None  # noqa: S101 - the guard gives a source with its tree; tells the type checker
-        read = [(t.table, ".".join(filter(None, (t.catalog, t.schema))) or None) for t in tables_of(source.tree, spec)]
-        return self._reflector.stores(database, read, identity=identity)
+        tables = tables_of(source.tree, admission.spec)
+        read = [(t.table, ".".join(filter(None, (t.catalog, t.schema))) or None) for t in tables]
+        return self._reflector.stores(admission, read)
 
     def schemas_of(self, actor: Actor, database: Database, *, force: bool = False) -> tuple[str, ...]:
         """Return the schemas of a database whose tables the actor may read; `force` passes the cache over.
@@ -127,8 +124,7 @@ class Probes:
             DatabaseAccessError: the actor may not see the database.
             DatabaseError: the database cannot be reached.
         """
-        self._policy.require_read_database(actor, database)
-        found = self._names.schemas(database, identity=actor.identity_on(database), force=force)
+        found = self._names.schemas(self._gate.admit(actor, database, on=DatabaseUse.LIST), force=force)
         return tuple(name for name in found if self._policy.can_read_tables(actor, database, schema=name))
 
     def tables_of(
@@ -140,16 +136,13 @@ class Probes:
             DatabaseAccessError: the actor may not read this schema.
             DatabaseError: there is no such schema, or the database cannot be reached.
         """
-        self._policy.require_read_table(actor, database, schema=schema)
-        return self._names.tables(database, schema, identity=actor.identity_on(database), force=force)
+        return self._names.tables(self._gate.admit(actor, database, on=SchemaTables(schema)), schema, force=force)
 
     def default_schema_of(self, actor: Actor, database: Database) -> str | None:
         """Return the schema that a name without one means; None where the database does not tell the actor."""
-        if not self._policy.can_read_tables(actor, database, schema=None):
-            return None
         try:
-            return self._reflector.default_schema(database, identity=actor.identity_on(database))
-        except DatabaseError:  # what is asked for may be known without it
+            return self._reflector.default_schema(self._gate.admit(actor, database, on=SchemaTables(None)))
+        except (DatabaseAccessError, DatabaseError):  # what is asked for may be known without it
             return None
 
     def functions_of(self, actor: Actor, database: Database) -> tuple[str, ...]:
@@ -159,19 +152,17 @@ class Probes:
             DatabaseAccessError: the actor may not see the database.
             DatabaseError: the database cannot be reached.
         """
-        self._policy.require_read_database(actor, database)
-        denied = self._registry.get(database.engine).denied_functions
-        found = self._reflector.functions(database, identity=actor.identity_on(database))
-        return tuple(name for name in found if name.casefold() not in denied)
+        admission = self._gate.admit(actor, database, on=DatabaseUse.LIST)
+        denied = admission.spec.denied_functions
+        return tuple(name for name in self._reflector.functions(admission) if name.casefold() not in denied)
 
     def try_connection(self, actor: Actor, database: Database) -> None:
         """Connect and run the smallest statement; a DatabaseError says what went wrong."""
-        self._policy.require_manage_databases(actor)
+        admission = self._gate.admit(actor, database, on=DatabaseUse.MANAGE)
         statement = Statement(
             sql="SELECT 1", parameters=(), display_sql="SELECT 1", labels=("one",), kinds=(ValueKind.INTEGER,)
         )
-        spec, identity = self._registry.get(database.engine), actor.identity_on(database)
-        self._runner.run(database, spec, statement, limits=self._trial, identity=identity)
+        self._gate.run(admission, statement, limits=self._trial)
 
 
 def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[FoundColumn, ...]:

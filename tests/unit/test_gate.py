@@ -1,0 +1,113 @@
+"""Who is admitted to what: the one door to users' databases."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.support.execution import REGISTRY, database, settings
+
+from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._compile.fragments.parser import FragmentParser
+from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._execution.statements import StatementRunner
+from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
+from analytics_core._gate.row_security import RowSecurity
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.identity import Access, Identity
+from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
+from analytics_core._security.row_rules import RuleBook, TableName
+from analytics_core.errors import AccessError, DatabaseAccessError
+
+SHOP = database("sqlite://")
+ORDERS = Dataset(id=3, uuid="u", table_name="orders", schema="main", database_id=SHOP.id)
+ON_ORDERS = TableName(table="orders", schema="main")
+ON_OTHERS = TableName(table="others", schema="main")
+
+
+class Books:
+    """Knows no rule, and that one dataset stands over `main.orders`."""
+
+    def book(self, *_where: object, **_who: object) -> RuleBook:
+        """Return an empty book."""
+        return RuleBook()
+
+    def tables(self, _database_id: int, table: TableName) -> tuple[Dataset, ...]:
+        """Return the dataset over a table."""
+        return (ORDERS,) if table == ON_ORDERS else ()
+
+
+@pytest.fixture(scope="module")
+def gate() -> Gate:
+    connector = SqlAlchemyConnector(settings=settings(), specs=REGISTRY.get)
+    parser = FragmentParser(max_length=100)
+    row_security = RowSecurity(books=Books(), sources=(), renderer=TemplateRenderer(), parser=parser)
+    runner = StatementRunner(connector)
+    return Gate(policy=Policy(), registry=REGISTRY, runner=runner, row_security=row_security, books=Books())
+
+
+def actor(*grants: Grant, is_admin: bool = False) -> Actor:
+    role = Role(id=1, name="role", is_admin=is_admin, grants=frozenset(grants))
+    return Actor(user=User(id=5, username="ann"), roles=(role,))
+
+
+NOBODY = actor()
+OF_DATASET = actor(Grant(target=GrantTarget.DATASET, target_id=ORDERS.id))
+OF_SCHEMA = actor(Grant(target=GrantTarget.SCHEMA, target_id=SHOP.id, schema="main"))
+OF_DATABASE = actor(Grant(target=GrantTarget.DATABASE, target_id=SHOP.id))
+ADMIN = actor(is_admin=True)
+EVERYBODY = (NOBODY, OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)
+
+
+@pytest.mark.parametrize(
+    ("on", "admitted"),
+    [
+        (ORDERS, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (ON_ORDERS, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (ON_OTHERS, (OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (SchemaTables("main"), (OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (SchemaTables("other"), (OF_DATABASE, ADMIN)),
+        (SchemaTables(None), (OF_DATABASE, ADMIN)),
+        (DatabaseUse.LIST, (OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (DatabaseUse.QUERY, (OF_DATABASE, ADMIN)),
+        (DatabaseUse.MANAGE, (ADMIN,)),
+    ],
+)
+def test_who_is_admitted_to_what(gate: Gate, on: Any, admitted: tuple[Actor, ...]) -> None:
+    for who in EVERYBODY:
+        if who in admitted:
+            admission = gate.admit(who, SHOP, on=on)
+            assert (admission.actor, admission.database, admission.access) == (who, SHOP, Access.READ)
+            assert admission.spec is REGISTRY.get("sqlite")
+        else:
+            with pytest.raises(AccessError):
+                gate.admit(who, SHOP, on=on)
+
+
+def test_the_admission_to_a_dataset_tells_what_binds_its_actor(gate: Gate) -> None:
+    admission = gate.admit(OF_DATASET, SHOP, on=ORDERS)
+    assert isinstance(admission, DatasetAdmission)
+    assert (admission.dataset, admission.row_filters, admission.writes_sql) == (ORDERS, (), False)
+    assert gate.admit(OF_DATABASE, SHOP, on=ORDERS).writes_sql
+
+
+@pytest.mark.parametrize("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])
+def test_write_access_is_for_sql_on_a_database_that_allows_it(gate: Gate, on: Any) -> None:
+    for record in (SHOP, replace(SHOP, allow_dml=True)):
+        if record.allow_dml and on is DatabaseUse.QUERY:
+            assert gate.admit(ADMIN, record, on=on, access=Access.WRITE).access is Access.WRITE
+            with pytest.raises(AccessError):
+                gate.admit(OF_SCHEMA, record, on=on, access=Access.WRITE)
+        else:
+            with pytest.raises(DatabaseAccessError, match="allow_dml"):
+                gate.admit(ADMIN, record, on=on, access=Access.WRITE)
+
+
+def test_the_identity_is_the_users_where_the_database_impersonates(gate: Gate) -> None:
+    impersonating = replace(SHOP, impersonate_user=True)
+    for on in (ORDERS, DatabaseUse.LIST):
+        assert gate.admit(OF_DATABASE, impersonating, on=on).identity == Identity(username="ann")
+        assert gate.admit(OF_DATABASE, SHOP, on=on).identity is None
