@@ -19,7 +19,7 @@ from analytics_core._records.guest import GuestPass, GuestRule
 from analytics_core._records.row_filter import RowFilter
 from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleBook, RuleUnit, TableName, ruled_dataset
+from analytics_core._security.row_rules import RuleBook, RuledDataset, RuleUnit, TableName, ruled_dataset
 from analytics_core.errors import DatasetAccessError, TemplateError
 from analytics_core.ports import RowFilterSource
 
@@ -53,10 +53,14 @@ class RuleBooks(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RuledActor:
-    """Somebody on one dataset, with the rules on it and on its table that counted when they were admitted."""
+    """Somebody on one dataset, with the rules on it and on its table that counted when they were admitted.
+
+    `own` is what rules need to know of the dataset.
+    """
 
     actor: Actor
     dataset: Dataset
+    own: RuledDataset
     spec: EngineSpec
     book: RuleBook
 
@@ -87,7 +91,7 @@ class RowSecurity:
         own = ruled_dataset(dataset)
         tables = frozenset(() if own.name is None else (own.name,))
         book = self._books.book(own.database_id, own.id, tables, role_ids=actor.role_ids)
-        return RuledActor(actor=actor, dataset=dataset, spec=spec, book=book)
+        return RuledActor(actor=actor, dataset=dataset, own=own, spec=spec, book=book)
 
     def digest(self, ruled: RuledActor, tables: frozenset[TableName]) -> str:
         """Return what the stored rules on tables say to the actor, in short: equal as long as nothing changed."""
@@ -103,7 +107,7 @@ class RowSecurity:
             TemplateError: a rule names an attribute that the actor does not have; the query must not run.
             DatasetAccessError: no rule of a guest's token binds here, and it was not minted for all rows.
         """
-        own = ruled_dataset(ruled.dataset)
+        own = ruled.own
         units = ruled.book.on_dataset(ruled.actor.role_ids, own)
         asked = [item for source in self._sources for item in _said(source, ruled.actor, ruled.dataset)]
         if own.name is not None:
@@ -160,7 +164,7 @@ class RowSecurity:
 
     def concerning(self, ruled: RuledActor, tables: Sequence[TableRef]) -> Iterator[tuple[RowRule, str]]:
         """Yield every stored rule on the dataset or on the tables that its SQL reads, and on what it is a rule."""
-        own = ruled_dataset(ruled.dataset)
+        own = ruled.own
         names = {table_name(table) for table in tables} | ({own.name} if own.name else set())
         book = self._books.book(own.database_id, own.id, frozenset(names), role_ids=None)
         yield from book.concerning(own)
@@ -204,7 +208,7 @@ class RowSecurity:
 
     def _of_guest(self, ruled: RuledActor) -> tuple[RowFilter, ...]:
         """Return the rules of a guest's token that bind on the dataset: its own, those for all, those on its table."""
-        guest, own = ruled.actor.guest, ruled_dataset(ruled.dataset)
+        guest, own = ruled.actor.guest, ruled.own
         if guest is None:
             return ()
         found: list[_BoundRule] = [(n, rule, None) for n, rule in _numbered(guest) if rule.dataset_id in (None, own.id)]

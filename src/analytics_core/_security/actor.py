@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import Final
 
 from analytics_core._records.database import Database
@@ -20,11 +21,29 @@ class Actor:
 
     A guest is nobody whom the store knows: `guest` says what they may read, their id is 0, and their roles count for
     row rules only.
+
+    Attributes:
+        is_admin: whether one of the roles may do everything.
+        role_ids: the ids of the roles.
+        role_names: the names of the roles, for the standings that a host's table gives by role; none for a guest.
+        grants: what the roles give access to, together; nothing for a guest.
     """
 
     user: User
     roles: tuple[Role, ...] = ()
     guest: GuestPass | None = None
+    # What every decision asks for is put together once.
+    is_admin: bool = field(init=False, repr=False, compare=False)
+    role_ids: frozenset[int] = field(init=False, repr=False, compare=False)
+    role_names: frozenset[str] = field(init=False, repr=False, compare=False)
+    grants: frozenset[Grant] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        counting = self.roles if self.guest is None else ()
+        object.__setattr__(self, "is_admin", any(map(attrgetter("is_admin"), counting)))
+        object.__setattr__(self, "role_ids", frozenset(map(attrgetter("id"), self.roles)))
+        object.__setattr__(self, "role_names", frozenset(map(attrgetter("name"), counting)))
+        object.__setattr__(self, "grants", frozenset().union(*map(attrgetter("grants"), counting)))
 
     @property
     def id(self) -> int:
@@ -46,30 +65,6 @@ class Actor:
         return Identity(username=self.username) if database.impersonate_user else None
 
     @property
-    def is_admin(self) -> bool:
-        """Whether one of the roles may do everything."""
-        return self.guest is None and any(role.is_admin for role in self.roles)
-
-    @property
     def manages_externally(self) -> bool:
         """Whether the user acts for a system that manages records from outside."""
         return self.guest is None and EXTERNAL_MANAGER in self.user.attributes
-
-    @property
-    def role_ids(self) -> frozenset[int]:
-        """The ids of the roles."""
-        return frozenset(role.id for role in self.roles)
-
-    @property
-    def role_names(self) -> frozenset[str]:
-        """The names of the roles, for the standings that a host's table gives by role; none for a guest."""
-        if self.guest is not None:
-            return frozenset()
-        return frozenset(role.name for role in self.roles)
-
-    @property
-    def grants(self) -> frozenset[Grant]:
-        """What the roles give access to, together; nothing for a guest."""
-        if self.guest is not None:
-            return frozenset()
-        return frozenset().union(*(role.grants for role in self.roles))

@@ -57,7 +57,7 @@ def ruled_dataset(dataset: Dataset) -> RuledDataset:
         id=dataset.id,
         database_id=dataset.database_id,
         name=None if dataset.sql else name,
-        columns=tuple((c.column_name, c.type) for c in dataset.columns if not c.expression),
+        columns=tuple([(c.column_name, c.type) for c in dataset.columns if not c.expression]),
     )
 
 

@@ -11,7 +11,7 @@ from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select, Table
 
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
-from analytics_core._storage.column_types import FoldedText, LongBytes, LongText, Name, UtcMoment
+from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.parts import ValueParts, among
 from analytics_core._storage.record_kinds import RecordKind
@@ -60,7 +60,7 @@ def distinct_statements(
     Parts that are ids, such as `owner_ids`, have the ids that any of the records holds.
     """
     _check_page(query)
-    links, where = _links(kind), conditions(kind, query, kept)
+    links, where = kind.links, conditions(kind, query, kept)
     column: ColumnElement[Any]
     if link := links.get(name):
         column, source = link.value_column, link.table
@@ -122,15 +122,8 @@ def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> lis
     return [*keys, kind.table.c.id.asc()]
 
 
-def _listed_columns(kind: RecordKind[Any]) -> Mapping[str, ColumnElement[Any]]:
-    """Return what lists filter and order by; secrets, lists as JSON and bytes are none of it."""
-    hidden = kind.sealed | kind.pairs | kind.texts
-    shown = (one for one in kind.table.columns if one.name not in hidden and not isinstance(one.type, LongBytes))
-    return {**{column.name: column for column in shown}, **kind.computed}
-
-
 def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:
-    columns = _listed_columns(kind)
+    columns = kind.listed_columns
     if name not in columns:
         raise UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*columns, *also))
     return columns[name]
@@ -149,7 +142,7 @@ def _listed(
 
 
 def _condition(kind: RecordKind[Any], item: ListFilter, query: ListQuery, kept: KeptStatements) -> ColumnElement[bool]:
-    links = _links(kind)
+    links = kind.links
     if link := links.get(item.col):
         return _link_condition(kind, link, item)
     column = _listed(kind, item.col, query, kept, also=links)
@@ -163,12 +156,6 @@ def _condition(kind: RecordKind[Any], item: ListFilter, query: ListQuery, kept: 
     if item.op not in {"eq", "neq"} and item.val is None:
         raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
     return make(column, _stored_value(kind, item.col, item.val))
-
-
-def _links(kind: RecordKind[Any]) -> Mapping[str, ValueParts]:
-    """Return the parts of a record that are ids of others, such as its owners, and those that name it."""
-    parts = (*kind.parts, *kind.named_by)
-    return {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
 
 
 def _is_null(column: ColumnElement[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:

@@ -17,7 +17,7 @@ from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetri
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import content_tables, tables
-from analytics_core._storage.column_types import Name
+from analytics_core._storage.column_types import LongBytes, Name
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
 from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
@@ -78,7 +78,8 @@ class RecordKind(Generic[Record]):
     never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
     texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
     lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
-    now; `computed` ones are made of other columns, for lists alone. `derived` columns are written with each record and
+    now; `computed` ones are made of other columns, for lists alone. `links` are the parts that are ids of others, such
+    as owners, and those that name a record. `derived` columns are written with each record and
     found by, never read. `forget` gives the statements that remove what
     other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do
     not move the store's revision.
@@ -104,6 +105,8 @@ class RecordKind(Generic[Record]):
     is_journal: bool = False
     # What is used all the time is built once: the columns that a record's fields are read from, and statements.
     read_columns: tuple[str, ...] = field(init=False)
+    listed_columns: Mapping[str, ColumnElement[Any]] = field(init=False)
+    links: Mapping[str, ValueParts] = field(init=False)
     version_statement: Select[Any] = field(init=False)
     get_statement: Select[Any] = field(init=False)
     get_many_statement: Select[Any] = field(init=False)
@@ -116,11 +119,21 @@ class RecordKind(Generic[Record]):
         hidden = {*AUDIT_COLUMNS, *self.derived}
         names = tuple(column.name for column in table.columns if column.name not in hidden)
         object.__setattr__(self, "read_columns", names)
+        object.__setattr__(self, "listed_columns", self._listed_columns())
+        parts = (*self.parts, *self.named_by)
+        links = {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
+        object.__setattr__(self, "links", links)
         object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
         object.__setattr__(self, "get_statement", sa.select(table).where(by_id))
         object.__setattr__(self, "get_many_statement", sa.select(table).where(among).order_by(table.c.id))
         object.__setattr__(self, "insert_statement", sa.insert(table))
         object.__setattr__(self, "links_statement", links_statement(self.parts))
+
+    def _listed_columns(self) -> Mapping[str, ColumnElement[Any]]:
+        """Return what lists filter and order by; secrets, lists as JSON and bytes are none of it."""
+        hidden = self.sealed | self.pairs | self.texts
+        shown = (one for one in self.table.columns if one.name not in hidden and not isinstance(one.type, LongBytes))
+        return {**{column.name: column for column in shown}, **self.computed}
 
 
 def missing_record(noun: str) -> Callable[[object], NotFoundError]:

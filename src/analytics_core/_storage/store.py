@@ -105,7 +105,12 @@ class SqlMetadataStore:
             StoreUnavailableError: the store is closed.
         """
         self._check_open()
-        return sum(self._revisions[noun] for noun in (None, *nouns)) if nouns else self._revision
+        if not nouns:
+            return self._revision
+        counted = self._revisions[None]
+        for noun in nouns:
+            counted += self._revisions[noun]
+        return counted
 
     def reseal_secrets(self) -> int:
         """Seal all stored secrets anew and return how many there are; afterwards previous keys may be dropped.
