@@ -1,6 +1,6 @@
 """Prints one line for each ratio, with its goal and a verdict.
 
-    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans]
+    python -m benchmarks ../shared/bench [--parts queries,operations,forecast,store,growth,fence,plans,frames]
         [--plan-rows 2000000]
         [--engines sqlite,duckdb,postgres]
         [--peer FOLDER] [--forecast ../shared/forecast] [--prophet PYTHON]
@@ -25,6 +25,7 @@ from benchmarks import (
     fence,
     figures,
     forecast_accuracy,
+    frames,
     growth,
     operations,
     plans,
@@ -34,7 +35,7 @@ from benchmarks.report import Ratio, Unmeasured
 from benchmarks.system import System
 from benchmarks.workload import ENGINES, Workload, load_workload, make_databases
 
-PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans")
+PARTS = ("queries", "operations", "forecast", "store", "growth", "fence", "plans", "frames")
 
 
 def main() -> int:
@@ -64,6 +65,8 @@ def _figures(workload: Workload, arguments: argparse.Namespace) -> Iterator[Rati
         yield from fence.compare()
     if "plans" in arguments.parts:
         yield from plans.compare(rows=arguments.plan_rows)
+    if "frames" in arguments.parts:
+        yield from frames.compare()
 
 
 def _of_forecasts(folder: Path | None, prophet: Path | None) -> Iterator[Ratio | Unmeasured]:

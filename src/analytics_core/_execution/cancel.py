@@ -61,27 +61,25 @@ class Stopper:
 
     Drivers lose an interrupt that comes before the statement has started (SQL_TRAPS.md 7), so it is repeated. No
     interrupt is sent after `finish`: the connection may serve another statement by then.
+
+    Attributes:
+        reason: why the run was stopped, None when it was not; statements look at it while they run.
     """
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._is_finished = False
-        self._reason: StopReason | None = None
+        self.reason: StopReason | None = None
         self._interrupt: Callable[[], None] | None = None
         self._repeat_s = 0.02
         self._watcher: threading.Thread | None = None
         self._on_stop: Callable[[], None] = _nothing
 
-    @property
-    def reason(self) -> StopReason | None:
-        """Why the run was stopped, None when it was not."""
-        return self._reason
-
     def note(self, reason: StopReason) -> None:
         """Remember the first reason; for a worker that stops itself."""
-        if self._reason is None:
-            self._reason = reason
+        if self.reason is None:
+            self.reason = reason
 
     def on_stop(self, tell: Callable[[], None]) -> None:
         """Call `tell` when the run is stopped, at once when it was already."""
@@ -93,7 +91,7 @@ class Stopper:
         """Say how to interrupt the run; with `after_s` that happens by itself after so many seconds."""
         with self._lock:
             self._interrupt, self._repeat_s = interrupt, repeat_s
-            if after_s is not None or self._reason is not None:
+            if after_s is not None or self.reason is not None:
                 self._start_watcher(after_s)
 
     def stop(self, reason: StopReason) -> None:

@@ -47,7 +47,7 @@ class Frame:
     @property
     def names(self) -> tuple[str, ...]:
         """The column names, in order."""
-        return tuple(column.name for column in self.columns)
+        return tuple([column.name for column in self.columns])
 
     def __len__(self) -> int:
         return len(self.columns[0]) if self.columns else 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
@@ -128,7 +128,10 @@ class ItemParts:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ValueParts:
-    """Parts that are nothing but their value: owners, roles of a user, grants of a role."""
+    """Parts that are nothing but their value: owners, roles of a user, grants of a role.
+
+    `value_column` is the column of a table of pairs that holds the value.
+    """
 
     attribute: str
     noun: str
@@ -137,16 +140,16 @@ class ValueParts:
     read: Callable[[RowMapping], Any]
     write: Callable[[Any], dict[str, Any]]
     collection: Callable[[Iterable[Any]], Any]
+    value_column: Column[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        value_column = next(column for column in self.table.columns if column.name != self.parent.name)
+        object.__setattr__(self, "value_column", value_column)
 
     @property
     def is_ids(self) -> bool:
         """Tell whether the values are ids of other records, by which lists may be filtered."""
         return self.attribute.endswith("_ids")
-
-    @property
-    def value_column(self) -> Column[Any]:
-        """The column of a table of pairs that holds the value."""
-        return next(column for column in self.table.columns if column.name != self.parent.name)
 
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the values of each parent, in the order of their keys."""

@@ -188,15 +188,13 @@ class SqlRepository(Generic[Record]):
         wanted = tuple(part for part in kind.parts if part.attribute not in without)
         loaded = load_parts(self._connection, wanted, ids, links=None if without else kind.links_statement)
         left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
-        return tuple(
-            to_record(
-                kind,
-                row,
-                {**left_out, **{part.attribute: part.collect(found.get(row["id"], ())) for part, found in loaded}},
-                self._session.secret_box,
-            )
-            for row in rows
-        )
+        records = []
+        for row in rows:
+            parts: dict[str, Any] = {**left_out}
+            for part, found in loaded:
+                parts[part.attribute] = part.collect(found.get(row["id"], ()))
+            records.append(to_record(kind, row, parts, self._session.secret_box))
+        return tuple(records)
 
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:

@@ -1,0 +1,96 @@
+"""How long the road of a question is: the library's own frames that README's payload enters, whatever the machine.
+
+A frame is a call of a Python function of the library, or one more turn of its generators, in any thread.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import analytics_core
+from analytics_core._bounded_calls import BoundedCalls
+from analytics_core.testing.sample_data import make_shop
+from benchmarks.report import Ratio
+
+_LIBRARY = str(Path(analytics_core.__file__).parent)
+_REVENUE = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "amount"}, "label": "revenue"}
+_QUERY = {"columns": ["category"], "metrics": [_REVENUE], "orderby": [["revenue", False]]}
+_READS = frozenset({"execute", "fetchone", "fetchmany", "fetchall"})
+_GOALS = (
+    ("the store is read anew, the database asked", 0.0, True, 400),
+    ("the store is believed, the database asked", 3_600.0, True, 250),
+    ("the answer is cached", 3_600.0, False, 80),
+)
+_DEEPEST = 11
+
+
+def compare() -> Iterator[Ratio]:
+    """Count the frames of README's payload, and how deep the driver's fetch stands below `Charts.data`."""
+    with tempfile.TemporaryDirectory() as folder:
+        url = make_shop(Path(folder) / "shop.db")
+        deepest = 0
+        for name, freshness_s, is_forced, goal in _GOALS:
+            counted = _counted(url, freshness_s, is_forced=is_forced)
+            deepest = max(deepest, counted.deepest)
+            yield Ratio(name=f"frames: {name}", value=counted.frames, goal=goal, unit="")
+        yield Ratio(name="frames: between charts.data and the driver", value=deepest, goal=_DEEPEST, unit="")
+
+
+class _Counter:
+    """Counts frames of the library while it is switched on, and their depth where the user's database is read."""
+
+    def __init__(self) -> None:
+        self.is_on = False
+        self.frames = 0
+        self.handover = 0
+        self.deepest = 0
+
+    def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
+        if not self.is_on:
+            return
+        if event == "call":
+            self.frames += frame.f_code.co_filename.startswith(_LIBRARY)
+            if frame.f_code is BoundedCalls.start.__code__:
+                self.handover = _depth(frame)
+        elif event == "c_call" and getattr(argument, "__name__", "") in _READS:
+            self.deepest = max(self.deepest, self.handover + _depth(frame))
+
+
+def _depth(frame: FrameType | None) -> int:
+    """Return how many frames of the library the user's database stands below in this thread; 0: another is read."""
+    depth, is_of_user = 0, False
+    while frame is not None:
+        name = frame.f_code.co_filename
+        depth += name.startswith(_LIBRARY)
+        is_of_user = is_of_user or "_execution" in name
+        frame = frame.f_back
+    return depth if is_of_user else 0
+
+
+def _counted(url: str, freshness_s: float, *, is_forced: bool) -> _Counter:
+    counter = _Counter()
+    _profile(counter)
+    try:
+        with analytics_core.connect(url, metadata_freshness_s=freshness_s) as core:
+            orders = core.datasets.create({"database": 1, "table_name": "orders"})
+            payload = {"datasource": {"id": orders.id, "type": "table"}, "queries": [_QUERY]}
+            charts = core.charts
+            for _ in range(2):
+                charts.data(payload, force=is_forced)
+            counter.is_on = True
+            charts.data(payload, force=is_forced)
+            counter.is_on = False
+    finally:
+        _profile(None)
+    return counter
+
+
+def _profile(counter: Callable[[FrameType, str, Any], None] | None) -> None:
+    threading.setprofile(counter)
+    sys.setprofile(counter)
