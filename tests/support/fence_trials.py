@@ -21,6 +21,7 @@ from analytics_core._compile.lower_source import RELATION_ALIAS
 from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RelationRule, SqlSource, Statement, TableSource
 from analytics_core._compile.render import compile_plan
 from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import relations_of
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
@@ -278,7 +279,10 @@ class Trials:
         made = plan(payload, view=view, row_filters=filters)
         if not old:
             return compile_plan(made, self.spec)
-        return compile_plan(_forgotten(made), replace(self.spec, fence=lambda permitted: permitted))
+        return compile_plan(_forgotten(made), self._without_fence())
+
+    def _without_fence(self) -> EngineSpec:
+        return replace(self.spec, guards=replace(self.spec.guards, fence=lambda permitted: permitted))
 
 
 _FILTERED = "SELECT * FROM orders WHERE id > 0 AND id < 1000000000"

@@ -237,11 +237,3 @@ def test_a_host_adds_functions_and_types_and_denied_ones_stay_denied() -> None:
 def test_settings_refuse_what_is_no_set_of_names(names: object) -> None:
     with pytest.raises(SettingsError, match="allowed_functions"):
         Settings(secret_key="a-key-for-tests-0123456789", allowed_functions={"postgresql": names})  # type: ignore[dict-item]
-
-
-@pytest.mark.parametrize("name", default_registry().names())
-def test_every_engine_has_both_lists_and_none_of_the_listed_is_denied(name: str) -> None:
-    spec = default_registry().get(name)
-    assert len(spec.allowed_functions.names) > 100
-    assert spec.denied_functions.names
-    assert [one for one in spec.allowed_functions if one in spec.denied_functions] == []

@@ -6,15 +6,16 @@ import re
 import tomllib
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from sqlglot import Dialect, exp
+from sqlglot import exp
 
+from analytics_core._engines.guards import Revealing
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._engines.specs.mysql import mysql_spec
-from analytics_core._engines.specs.sqlite import sqlite_spec
-from analytics_core.errors import UnknownEngineError, UnknownNameError
-from analytics_core.models.enums import TimeGrain
+from analytics_core.errors import SettingsError, UnknownEngineError, UnknownNameError
 
 REGISTRY = default_registry()
 FOUND = {
@@ -62,7 +63,7 @@ def test_odd_names_are_refused(asked: str) -> None:
 
 
 def test_a_spec_can_be_added_without_changing_the_registry() -> None:
-    own = replace(sqlite_spec(), name="own", aliases=("mine",))
+    own = replace(REGISTRY.get("sqlite"), name="own", aliases=("mine",))
     wider = REGISTRY.with_spec(own)
     assert wider.get("mine") is own
     assert "own" not in REGISTRY.names()
@@ -75,35 +76,38 @@ def test_an_added_spec_replaces_the_one_of_its_name() -> None:
 
 
 def test_an_alias_never_hides_a_name() -> None:
-    hider = replace(sqlite_spec(), name="hider", aliases=("sqlite",))
-    registry = EngineRegistry([hider, sqlite_spec()])
+    hider = replace(REGISTRY.get("sqlite"), name="hider", aliases=("sqlite",))
+    registry = EngineRegistry([hider, REGISTRY.get("sqlite")])
     assert registry.get("sqlite").name == "sqlite"
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_specs_keep_their_promises(name: str) -> None:
-    spec = REGISTRY.get(name)
-    assert Dialect.get(spec.dialect) is not None
-    assert spec.drivers
-    assert spec.label
-    assert spec.max_identifier_bytes is None or spec.max_identifier_bytes >= 63
+UNSAID = name_set("")
+GAPS = {
+    "guards.denied_functions is empty": {"denied_functions": UNSAID},
+    "guards.revealing is empty": {
+        "revealing": Revealing(relations=UNSAID, schemas=UNSAID, harmless=UNSAID, functions=UNSAID)
+    },
+}
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_every_bucket_is_a_fresh_tree_that_parses_in_the_dialect(name: str) -> None:
-    spec = REGISTRY.get(name)
-    for grain in TimeGrain:
-        first, second = (spec.bucket(exp.column("c", quoted=True), grain) for _ in range(2))
-        assert not {id(node) for node in first.walk()} & {id(node) for node in second.walk()}
-        parents = [(node, child) for node in first.walk() for child in node.iter_expressions()]
-        assert all(child.parent is node for node, child in parents)
-        Dialect.get_or_raise(spec.dialect).parse(first.sql(spec.dialect))
+@pytest.mark.parametrize(("problem", "gap"), GAPS.items())
+def test_an_engine_with_a_gap_in_its_guards_is_refused_when_it_is_registered(problem: str, gap: dict[str, Any]) -> None:
+    whole = REGISTRY.get("trino")
+    with pytest.raises(SettingsError, match=f"the engine 'trino' cannot be registered: {problem}"):
+        REGISTRY.with_spec(replace(whole, guards=replace(whole.guards, **gap)))
 
 
-@pytest.mark.parametrize("name", REGISTRY.names())
-def test_compound_moments_are_never_split_by_the_operators_around_them(name: str) -> None:
-    spec = REGISTRY.get(name)
-    for grain in TimeGrain:
-        moment = exp.Add(this=exp.column("a"), expression=exp.column("b"))
-        rendered = spec.bucket(moment, grain).sql(spec.dialect)
-        assert rendered.count("a + b") == len(re.findall(r"(?:\(|, )a \+ b(?=\)|,| AS )", rendered)), rendered
+def test_an_engine_says_its_schemas_or_its_relations() -> None:
+    whole = REGISTRY.get("trino")
+    by_schema = replace(whole.guards.revealing, relations=name_set(""), schemas=name_set("system.*"))
+    spec = replace(whole, guards=replace(whole.guards, revealing=by_schema))
+    assert REGISTRY.with_spec(spec).get("trino") is spec
+
+
+@pytest.mark.parametrize(
+    ("problem", "change"),
+    [("must be in lower case", {"name": "Trino"}), ("sqlglot has no dialect 'klingon'", {"dialect": "klingon"})],
+)
+def test_an_engine_that_nobody_could_find_or_read_is_refused(problem: str, change: dict[str, Any]) -> None:
+    with pytest.raises(SettingsError, match=problem):
+        REGISTRY.with_spec(replace(REGISTRY.get("trino"), **change))

@@ -344,7 +344,7 @@ def test_sql_that_only_takes_stored_columns_is_plain(engine: str) -> None:
     trees = [parse_one(sql) for sql in PLAIN_SQL]
     assert [tree.sql() for tree in trees if not is_plain_query(tree, spec)] == []
     trees = [parse_one(sql) for sql in PLAIN_WHERE_NO_COLUMN_IS_CAST]
-    assert {is_plain_query(tree, spec) for tree in trees} == {not spec.casts_columns}
+    assert {is_plain_query(tree, spec) for tree in trees} == {not spec.guards.casts_columns}
 
 
 @pytest.mark.parametrize("sql", NOT_PLAIN_SQL)

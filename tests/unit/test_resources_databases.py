@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core import AnalyticsCore
+from analytics_core import AnalyticsCore, Settings
+from analytics_core._engines.registry import default_registry
 from analytics_core.errors import (
     AlreadyExistsError,
     ConnectionUriError,
@@ -273,3 +275,19 @@ def test_a_connection_that_does_not_work_is_diagnosed(shop: SmallCore, tmp_path:
 def test_trying_does_not_store_anything(shop: SmallCore) -> None:
     shop.core.databases.test_connection({"database_name": "new", "orm_uri": f"sqlite:///{shop.file}"})
     assert shop.core.databases.list().count == 1
+
+
+def test_a_database_of_an_engine_that_is_gone_can_be_seen_and_removed(tmp_path: Path) -> None:
+    known = default_registry()
+    aside = replace(known.get("postgresql"), name="pond", aliases=())
+    settings, url = Settings(secret_key="a-key-for-tests-0123456789"), f"sqlite:///{tmp_path / 'meta.db'}"
+    with AnalyticsCore(settings, metadata_url=url, engines=known.with_spec(aside)) as core:
+        core.create_first_administrator("ann")
+        made = core.as_user("ann").databases.create({"database_name": "pond", "orm_uri": "pond://db.example/pond"})
+    with AnalyticsCore(settings, metadata_url=url, acting_as="ann") as core:
+        (seen,) = core.databases.list().result
+        assert (seen.backend, seen.allows_cost_estimate, seen.allows_subquery) == ("pond", False, False)
+        assert core.databases.get(made.id).backend == "pond"
+        assert core.databases.connection(made.id).database_name == "pond"
+        core.databases.delete(made.id)
+        assert core.databases.list().count == 0

@@ -270,6 +270,7 @@ def test_a_name_that_the_engine_would_cut_is_refused(on: str, name: str, is_refu
         ("oracle", "SELECT * FROM dba_hist_sqltext"),
         ("oracle", "SELECT endpoint_actual_value FROM all_tab_histograms"),
         ("oracle", "SELECT low_value FROM user_tab_columns"),
+        ("spark", "SELECT * FROM sys.tab_col_stats"),
         ("databricks", "SELECT * FROM system.query.history"),
         ("databricks", "SELECT * FROM system.access.audit"),
         ("snowflake", "SELECT query_text FROM snowflake.account_usage.query_history"),

@@ -105,10 +105,10 @@ def _fence(
     inside = tuple(clause.predicate for clause, safe in zip(where, is_safe, strict=True) if safe)
     outside = tuple(clause.predicate for clause, safe in zip(where, is_safe, strict=True) if not safe)
     tested = all(safety.of_groups(clause.predicate) for clause in having) and all(map(safety.of_expr, joined))
-    computed = spec.guards_by_case or all(map(safety.of_expr, exprs))
+    computed = spec.guards.by_case or all(map(safety.of_expr, exprs))
     if tested and computed and not outside:
         return Fence(form=FenceForm.NONE, rules=rules, inside=inside)
-    if tested and spec.guards_by_case:
+    if tested and spec.guards.by_case:
         return Fence(form=FenceForm.CASE, rules=rules, inside=inside, outside=outside)
     read = [*exprs, *joined, *_exprs_of([*outside, *(clause.predicate for clause in having)])]
     return Fence(form=FenceForm.TABLE, rules=rules, inside=inside, outside=outside, columns=_columns(read))

@@ -100,7 +100,7 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
     """
     low = Lowering(spec=spec, binds=Binds(), alias=source_alias(plan.source), holds_types=bool(plan.row_rules))
     select = _select(replace(plan, order=()), low)
-    return (spec.fence(select) if plan.row_rules else select), low.binds
+    return (spec.guards.fence(select) if plan.row_rules else select), low.binds
 
 
 def _select(plan: QueryPlan, low: Lowering) -> exp.Select:

@@ -30,7 +30,7 @@ def lower_source(source: TableSource | SqlSource, fence: Fence, low: Lowering) -
     permitted = exp.Select(
         expressions=_selected(fence.columns, low), from_=exp.From(this=relation), where=exp.Where(this=where)
     )
-    return exp.Subquery(this=low.spec.fence(permitted), alias=exp.TableAlias(this=_quoted(low.alias)))
+    return exp.Subquery(this=low.spec.guards.fence(permitted), alias=exp.TableAlias(this=_quoted(low.alias)))
 
 
 def lower_where(fence: Fence, low: Lowering) -> exp.Expr | None:
@@ -97,7 +97,7 @@ def _filtered(table: exp.Table, where: exp.Expr, low: Lowering) -> exp.Subquery:
     inner.set("alias", exp.TableAlias(this=_quoted(RELATION_ALIAS)))
     permitted = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner), where=exp.Where(this=where))
     outside = {name: part for name, part in table.args.items() if name in _OUTSIDE and name != "alias"}
-    rows = low.spec.fence(permitted) if low.fences_relations else permitted
+    rows = low.spec.guards.fence(permitted) if low.fences_relations else permitted
     return exp.Subquery(this=rows, alias=alias.copy(), **outside)
 
 

@@ -31,7 +31,7 @@ def _is_plain_node(node: exp.Expr, spec: EngineSpec) -> bool:
             return isinstance(node.this, _CONDITIONS)
         case exp.Join():
             on, compares = node.args.get("on"), node.args.get("using") or node.args.get("method")
-            return isinstance(on, _CONDITIONS) if on is not None else not (spec.casts_columns and compares)
+            return isinstance(on, _CONDITIONS) if on is not None else not (spec.guards.casts_columns and compares)
         case exp.With():
             return not node.args.get("recursive")
         case exp.Count() | exp.Min() | exp.Max():
@@ -53,6 +53,6 @@ def _is_plain_condition(node: exp.Expr, spec: EngineSpec) -> bool:
 def _is_plain_comparison(operands: list[exp.Expr], spec: EngineSpec) -> bool:
     """Tell whether a column is compared with literals or columns; where columns are cast, with texts alone."""
     column, *others = operands
-    if spec.casts_columns:
+    if spec.guards.casts_columns:
         return isinstance(column, exp.Column) and all(isinstance(o, exp.Literal) and o.is_string for o in others)
     return isinstance(column, exp.Column) and all(isinstance(other, exp.Column | exp.Literal) for other in others)

@@ -70,7 +70,7 @@ class Safety:
 
     def has_type(self, left: ColumnExpr) -> bool:
         """Tell whether no comparison casts the column to another type; a type may be declared to be what it is not."""
-        if not self.spec.casts_columns:
+        if not self.spec.guards.casts_columns:
             return True
         if left.declared is None:
             return False
@@ -159,7 +159,7 @@ def _fits(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
 def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
     """Tell whether no digits before the point are lost for those behind it, where the column is cast to the value's."""
     exponent = value.as_tuple().exponent
-    if not spec.casts_columns:
+    if not spec.guards.casts_columns:
         return True
     return left.numbers is not None and isinstance(exponent, int) and -exponent <= left.numbers.scale
 

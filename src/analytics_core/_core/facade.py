@@ -17,8 +17,9 @@ from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import check_user_key, moment_of
-from analytics_core._core.wiring import Parts, build_runtime
-from analytics_core._engines.registry import EngineRegistry, default_registry
+from analytics_core._core.wiring import Parts, added_by_packages, build_runtime
+from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._error_texts import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.guest import GuestGrant
@@ -105,7 +106,7 @@ class AnalyticsCore:
         users: the host's people; the default is the store's own tables.
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
-        engines: further engines, or replaced ones; the default are all that the library knows.
+        engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
     Raises:
@@ -129,7 +130,8 @@ class AnalyticsCore:
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         clock = SystemClock() if clock is None else clock
-        registry = default_registry() if engines is None else engines
+        added = added_by_packages()
+        registry = installed_engines(added[ENGINES]) if engines is None else engines
         box = secret_box
         if box is None:
             box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
@@ -148,6 +150,7 @@ class AnalyticsCore:
             allowed_files=allowed_files,
             people=StoredUserDirectory(store) if users is None else users,
             secret_box=box,
+            added=added,
         )
         self._bind(build_runtime(parts), acting_as)
         self._runtime.job_book.start(self._job_handlers())

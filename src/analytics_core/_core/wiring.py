@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
+from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
-from analytics_core._frames.registry import Operations, installed_operations
+from analytics_core._frames.registry import installed_operations
 from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import MetadataReader
@@ -70,12 +70,19 @@ class Parts:
     allowed_files: Sequence[Path | str]
     people: UserDirectory
     secret_box: SecretBox
+    added: Mapping[str, Iterable[EntryPoint]]
+
+
+def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
+    """Return the entry points of our groups; they are looked for once a core, which takes long."""
+    found = entry_points()
+    return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, ENGINES, OPERATIONS)}
 
 
 def build_runtime(parts: Parts) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    advanced_types, operations = _installed()
+    advanced_types = installed_advanced_types(parts.added[ADVANCED_DATA_TYPES])
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     row_security = _row_security(parts, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
@@ -92,7 +99,7 @@ def build_runtime(parts: Parts) -> Runtime:
         templates=templates,
         results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations=operations,
+        operations=installed_operations(parts.added[OPERATIONS]),
         annotator=_annotator(parts),
     )
     return Runtime(
@@ -122,13 +129,6 @@ def build_runtime(parts: Parts) -> Runtime:
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )
-
-
-def _installed() -> tuple[Mapping[str, AdvancedDataType], Operations]:
-    """Return the advanced data types and the operations; what packages add is looked for once, which takes long."""
-    added = entry_points()
-    types = installed_advanced_types(added.select(group=ADVANCED_DATA_TYPES))
-    return types, installed_operations(added.select(group=OPERATIONS))
 
 
 def _contexts(settings: Settings) -> ContextReader:

@@ -18,6 +18,7 @@ from sqlglot import exp
 from analytics_core._engines import nodes
 from analytics_core._engines.formats import TextFormat, parse_format
 from analytics_core._engines.spec import BindValue, TimeBound
+from analytics_core._engines.tokens import FormatLanguage, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 
@@ -25,8 +26,51 @@ _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - bounds are naive UTC
 _MICROSECOND = timedelta(microseconds=1)
 _TICKS: Mapping[TimeEncoding, int] = {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
 
+Decode = Callable[[exp.Expr], exp.Expr]
 Moment = Callable[[exp.Expr, TimeFormat], exp.Expr]
 Compare = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+
+
+def moments_by(
+    *,
+    date: Decode,
+    timestamptz: Decode,
+    iso_text: Decode,
+    text: Moment,
+    epoch: Moment,
+    timestamp: Decode = lambda column: column,
+) -> Moment:
+    """Return `EngineSpec.moment` of its branches: how the columns of each encoding become naive UTC moments."""
+    branches: dict[TimeEncoding, Moment] = {
+        TimeEncoding.TIMESTAMP: lambda column, _format: timestamp(column),
+        TimeEncoding.DATE: lambda column, _format: date(column),
+        TimeEncoding.TIMESTAMPTZ: lambda column, _format: timestamptz(column),
+        TimeEncoding.ISO_TEXT: lambda column, _format: iso_text(column),
+        TimeEncoding.TEXT: text,
+        TimeEncoding.EPOCH_S: epoch,
+        TimeEncoding.EPOCH_MS: epoch,
+    }
+    return lambda column, time_format: branches[time_format.encoding](column, time_format)
+
+
+def parsed_by(function: str, language: FormatLanguage, text_type: exp.DType, *more: str) -> Moment:
+    """Return how text is read by `function(text, format, more)`."""
+
+    def moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+        written = nodes.text(write_tokens(written_format(time_format), language))
+        source = written_text(column, time_format, text_type)
+        return nodes.call(function, source, written, *map(nodes.text, more))
+
+    return moment
+
+
+def timestamp_of_epoch(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return a count since 1970 as a timestamp, by TIMESTAMP_SECONDS and its brothers for smaller units."""
+    is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
+    if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
+        micros = nodes.call("FLOOR", nodes.times(column, nodes.number(1_000_000 if is_seconds else 1000)))
+        return nodes.call("TIMESTAMP_MICROS", nodes.cast(micros, nodes.Type.BIGINT))
+    return nodes.call("TIMESTAMP_SECONDS" if is_seconds else "TIMESTAMP_MILLIS", epoch_count(column, time_format))
 
 
 def ceil_day(moment: datetime) -> date | None:
@@ -42,7 +86,7 @@ def ceil_day(moment: datetime) -> date | None:
 def epoch_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     """Return the bound of an epoch column; whole numbers are rounded up."""
     micros, tick = _micros(moment), _TICKS[time_format.encoding]
-    left, kind = _epoch_side(column, time_format), time_format.value_kind
+    left, kind = epoch_count(column, time_format), time_format.value_kind
     if kind is ValueKind.DECIMAL and micros % tick:
         return TimeBound(left=left, value=Decimal(micros) / tick)
     if kind is ValueKind.FLOAT and micros % tick:
@@ -58,7 +102,8 @@ def epoch_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> 
     return bound
 
 
-def _epoch_side(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+def epoch_count(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return the number that an epoch column holds, which may be written as text."""
     is_text = time_format.value_kind is ValueKind.TEXT
     return nodes.cast(column, nodes.Type.BIGINT) if is_text else column
 

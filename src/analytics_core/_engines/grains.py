@@ -72,6 +72,36 @@ def amount_and_unit(seconds: int) -> tuple[int, str]:
     return seconds, "SECOND"
 
 
+def date_trunc(moment: exp.Expr, unit: str) -> exp.Expr:
+    """Return `DATE_TRUNC('unit', moment)`."""
+    return nodes.call("DATE_TRUNC", nodes.text(unit), moment)
+
+
+def moved_by_interval(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
+    """Return `moment + INTERVAL '2' DAY`; amounts below 0 are taken off."""
+    operation = nodes.plus if amount > 0 else nodes.minus
+    return operation(moment, nodes.interval(nodes.text(str(abs(amount))), unit))
+
+
+def days_by_interval(moment: exp.Expr, days: int) -> exp.Expr:
+    """Return `add_days` of engines with intervals."""
+    return moved_by_interval(moment, days, "DAY")
+
+
+def hours_by_interval(moment: exp.Expr, hours: int) -> exp.Expr:
+    """Return `EngineSpec.shift` of engines with intervals."""
+    return exp.Paren(this=moved_by_interval(moment, hours, "HOUR")) if hours else moment
+
+
+def shift_by(function: str, unit: exp.Expr) -> Callable[[exp.Expr, int], exp.Expr]:
+    """Return `EngineSpec.shift` by `function(unit, hours, moment)`."""
+
+    def shift(moment: exp.Expr, hours: int) -> exp.Expr:
+        return nodes.call(function, unit.copy(), nodes.number(hours), moment) if hours else moment
+
+    return shift
+
+
 def cut_by_remainder(
     *,
     truncate: Truncate,

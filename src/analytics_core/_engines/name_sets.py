@@ -28,6 +28,9 @@ class NameSet:
             return name in self.names
         return name in self.names or any(family.fullmatch(name) for family in self.families)
 
+    def __bool__(self) -> bool:
+        return bool(self.names or self.families)
+
     def __iter__(self) -> Iterator[str]:
         return iter(sorted(self.names))
 

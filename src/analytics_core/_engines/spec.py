@@ -15,9 +15,9 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from analytics_core._engines.fences import Fence, limited_by_bigint
-from analytics_core._engines.name_sets import NO_NAMES, NameSet
+from analytics_core._engines.guards import Guards
 from analytics_core._engines.partitions import PartitionReader
+from analytics_core._engines.syntax import STANDARD_SYNTAX, Syntax
 from analytics_core._engines.types import Collation, NumberRange, TimeFormat, ValueKind
 from analytics_core.errors import ErrorType
 from analytics_core.models.enums import TimeGrain
@@ -41,8 +41,19 @@ class ParamStyle(StrEnum):
     NAMED = "named"
 
 
-def _nulls_are_small(descending: bool) -> bool:
+def nulls_are_small(descending: bool) -> bool:
+    """Tell whether NULLs come first where they count as the smallest value."""
     return not descending
+
+
+def nulls_are_large(descending: bool) -> bool:
+    """Tell whether NULLs come first where they count as the largest value."""
+    return descending
+
+
+def nulls_are_last(_descending: bool) -> bool:
+    """Tell whether NULLs come first where they never do."""
+    return False
 
 
 def _node_as_it_is(node: exp.Expr) -> exp.Expr:
@@ -100,9 +111,11 @@ class ErrorPattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
-    """The facts of one engine.
+    """The facts of one engine: all of them, and where it is known but from here.
 
     Attributes:
+        guards: what the gate must know of it.
+        syntax: where its dialect means something else than the parser believes.
         name: ours, for example `postgresql`.
         aliases: further SQLAlchemy backend names that it serves (`mysql` serves `mariadb`).
         label: as people write it, for messages.
@@ -152,25 +165,20 @@ class EngineSpec:
             characters that it holds, None: unknown.
         nulls_first_by_default: whether NULLs come first without saying so, for a descending (True) or ascending key.
         error_patterns: tried in order by `_execution.diagnosis`.
-        fence: query of the permitted rows -> the same rows behind a fence; the default is for engines that were never
-            tried.
-        guards_by_case: whether `rule AND CASE WHEN rule THEN condition ELSE FALSE END` tests the condition on permitted
-            rows only, and what stands in SELECT, GROUP BY and ORDER BY is computed after WHERE.
-        casts_columns: whether a column is cast to the type of what it is compared with, which can fail by its values.
         joins_as_written: whether only CROSS JOIN keeps the planner from reading the whole table for each best series.
         as_declared: (column node, type text) -> the column, and NULL for what is no value of the type, which is free
             where the type is true: no comparison then casts the column; None: the engine cannot, or knows no such type.
         closes_group_keys: whether keys of GROUP BY stand in parentheses, because sqlglot would write an alias instead.
         partitions: how partitions of tables are told; None: not known.
         compares_moments_as_text: whether moments are stored as texts, and a bound compares with them letter by letter.
-        denied_functions: lower-case names that no user's SQL may call (files, network, sleep, session, catalog).
-        allowed_functions: lower-case names of the functions and types that fragments of people without the right to
-            write SQL may use.
     """
 
     name: str
     label: str
     dialect: str
+    guards: Guards
+    error_patterns: tuple[ErrorPattern, ...]
+    syntax: Syntax = STANDARD_SYNTAX
     aliases: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     registered_as: Mapping[str, str] = field(default_factory=dict, hash=False)
@@ -206,10 +214,7 @@ class EngineSpec:
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})
     tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = _the_node_itself
-    nulls_first_by_default: Callable[[bool], bool] = _nulls_are_small
-    error_patterns: tuple[ErrorPattern, ...] = ()
-    denied_functions: NameSet = NO_NAMES
-    allowed_functions: NameSet = NO_NAMES
+    nulls_first_by_default: Callable[[bool], bool] = nulls_are_small
     joins_as_written: bool = False
     allows_joins: bool = True
     allows_subqueries: bool = True
@@ -217,9 +222,6 @@ class EngineSpec:
     allows_cost_estimate: bool = False
     closes_group_keys: bool = False
     folds_names: bool = False
-    fence: Fence = limited_by_bigint
-    guards_by_case: bool = False
-    casts_columns: bool = True
     as_declared: Callable[[exp.Expr, str], exp.Expr | None] = _cannot_be_told
     compares_moments_as_text: bool = False
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from analytics_core._engines.formats import TextFormat
@@ -16,6 +16,10 @@ class FormatLanguage:
 
     tokens: Mapping[str, str]
     plain: Callable[[str], str]
+
+    def but(self, **tokens: str) -> FormatLanguage:
+        """Return the language with other tokens for some directives."""
+        return replace(self, tokens=MappingProxyType({**self.tokens, **tokens}))
 
 
 def write_tokens(parsed: TextFormat, language: FormatLanguage) -> str:
@@ -40,7 +44,8 @@ def _token(letter: str, parsed: TextFormat, language: FormatLanguage) -> str:
     return token
 
 
-def _doubled_percent(text: str) -> str:
+def doubled_percent(text: str) -> str:
+    """Double what would begin a token."""
     return text.replace("%", "%%")
 
 
@@ -57,34 +62,27 @@ def _single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-_POSTGRES_TOKENS = MappingProxyType(
-    {
-        "Y": "YYYY",
-        "m": "MM",
-        "d": "DD",
-        "H": "HH24",
-        "M": "MI",
-        "S": "SS",
-        "f": "US",
-        "b": "Mon",
-        "B": "Month",
-        "I": "HH12",
-        "p": "AM",
-    }
+TO_TIMESTAMP = FormatLanguage(
+    tokens=MappingProxyType(
+        {
+            "Y": "YYYY",
+            "m": "MM",
+            "d": "DD",
+            "H": "HH24",
+            "M": "MI",
+            "S": "SS",
+            "f": "US",
+            "b": "Mon",
+            "B": "Month",
+            "I": "HH12",
+            "p": "AM",
+        }
+    ),
+    plain=_double_quoted,
 )
+"""`TO_TIMESTAMP` of most engines that have it; some write single tokens in another way."""
 
-POSTGRES = FormatLanguage(tokens=_POSTGRES_TOKENS, plain=_double_quoted)
-"""`to_timestamp` of PostgreSQL and Redshift."""
-
-ORACLE = FormatLanguage(tokens=MappingProxyType({**_POSTGRES_TOKENS, "f": "FF6"}), plain=_double_quoted)
-"""`TO_TIMESTAMP` of Oracle."""
-
-SNOWFLAKE = FormatLanguage(
-    tokens=MappingProxyType({**_POSTGRES_TOKENS, "f": "FF6", "b": "MON", "B": "MMMM"}), plain=_double_quoted
-)
-"""`TO_TIMESTAMP_NTZ` of Snowflake."""
-
-MYSQL = FormatLanguage(
+STR_TO_DATE = FormatLanguage(
     tokens=MappingProxyType(
         {
             "Y": "%Y",
@@ -100,14 +98,9 @@ MYSQL = FormatLanguage(
             "p": "%p",
         }
     ),
-    plain=_doubled_percent,
+    plain=doubled_percent,
 )
-"""`STR_TO_DATE` of MariaDB and MySQL, `date_parse` of Trino and Presto."""
-
-BIGQUERY = FormatLanguage(
-    tokens=MappingProxyType({letter: f"%{letter}" for letter in "YmdHMSbBIp"}), plain=_doubled_percent
-)
-"""`PARSE_DATETIME` of BigQuery, which reads no fractions apart from their seconds."""
+"""`STR_TO_DATE`, and `DATE_PARSE` of its kind."""
 
 JAVA = FormatLanguage(
     tokens=MappingProxyType(
@@ -127,4 +120,4 @@ JAVA = FormatLanguage(
     ),
     plain=_single_quoted,
 )
-"""`to_timestamp` of Spark and Databricks, `TIME_PARSE` of Druid."""
+"""The patterns of `java.time`."""

@@ -17,6 +17,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import SqlglotError
 
 from analytics_core._engines.spec import EngineSpec, ErrorPattern
+from analytics_core._execution.sessions.base import CODE_ATTRIBUTES
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 _LONGEST_NAME = 120
@@ -153,7 +154,7 @@ def error_code(error: BaseException) -> str | None:
         return first if isinstance(first, str) and re.fullmatch(r"[A-Z0-9]{5}", first) else None
     if isinstance(first, int):
         return str(first)
-    for code in (getattr(error, "sqlstate", None), getattr(error, "sqlite_errorname", None)):
+    for code in (getattr(error, name, None) for name in CODE_ATTRIBUTES):
         if isinstance(code, str) and re.fullmatch(r"[A-Z0-9_]{2,40}", code):
             return code
     return None

@@ -78,7 +78,7 @@ def _expect_idle(raw: Any, _record: Any) -> None:
 
 def _opener(engine: sa.Engine) -> Callable[..., Any]:
     if engine.dialect.driver == "psycopg":
-        from analytics_core._execution.bounded_psycopg import BoundedConnection
+        from analytics_core._execution.sessions.bounded_psycopg import BoundedConnection
 
         return BoundedConnection.connect
     return engine.dialect.connect

@@ -10,6 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
+from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import parse_uri
 from analytics_core._records.secret import Secret
@@ -22,39 +23,9 @@ SpecLookup = Callable[[str], EngineSpec]
 
 Scalar = str | int | float | bool
 
-_POSTGRES = frozenset(
-    {"application_name", "client_encoding", "sslmode", "connect_timeout", "keepalives", "keepalives_idle"}
-    | {"keepalives_interval", "keepalives_count", "tcp_user_timeout", "target_session_attrs", "channel_binding"}
-    | {"gssencmode"}
-)
-_MYSQL = frozenset(
-    {"charset", "connect_timeout", "read_timeout", "write_timeout", "ssl_disabled", "ssl_verify_cert"}
-    | {"ssl_verify_identity", "program_name"}
-)
-# Only names whose worst value is harmless: no paths, no code, no other hosts, no session start commands.
-ALLOWED_OPTIONS: Mapping[str, frozenset[str]] = MappingProxyType(
-    {
-        "sqlite": frozenset({"mode", "cache", "uri", "timeout", "immutable"}),
-        "duckdb": frozenset({"threads", "memory_limit", "max_memory"}),
-        "postgresql": _POSTGRES,
-        "redshift": _POSTGRES,
-        "mysql": _MYSQL,
-        "clickhouse": frozenset(
-            {"secure", "verify", "compression", "connect_timeout", "send_receive_timeout", "protocol"}
-        ),
-        "trino": frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
-        "bigquery": frozenset({"location", "maximum_bytes_billed", "priority"}),
-        "snowflake": frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
-        "databricks": frozenset({"http_path", "catalog", "schema", "access_token"}),
-        "mssql": frozenset({"Encrypt", "TrustServerCertificate", "encrypt", "charset", "timeout", "login_timeout"}),
-        "oracle": frozenset({"service_name", "encoding"}),
-        "druid": frozenset({"header", "timeout"}),
-    }
-)
 _POOL_BOUNDS: Mapping[str, tuple[int, int]] = MappingProxyType(
     {"pool_size": (1, 100), "max_overflow": (0, 100), "pool_timeout": (1, 600), "pool_recycle": (-1, 86_400)}
 )
-_FILE_ENGINES = frozenset({"sqlite", "duckdb"})
 _MEMORY = ":memory:"
 _LARGEST_PORT = 65_535
 
@@ -103,7 +74,7 @@ def check_uri(
     _check_options(url.query, spec)
     if url.port is not None and not 1 <= url.port <= _LARGEST_PORT:
         raise _error(spec, f"needs a port from 1 to {_LARGEST_PORT}")
-    if spec.name not in _FILE_ENGINES:
+    if spec.guards.database_files is DatabaseFiles.NONE:
         return CheckedUri(url=url, spec=spec)
     if url.host or url.username or url.password:
         raise _error(spec, f"needs no host or user; write {spec.name}:///path/to/file")
@@ -164,7 +135,7 @@ def _checked_driver(url: sa.URL, spec: EngineSpec, settings: Settings) -> str:
 
 
 def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
-    allowed = ALLOWED_OPTIONS.get(spec.name, frozenset())
+    allowed = spec.guards.uri_options
     for name, value in options.items():
         if name not in allowed:
             listed = ", ".join(sorted(allowed)) or "none"
@@ -175,11 +146,12 @@ def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
 
 def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_files: Iterable[Path]) -> CheckedUri:
     database = url.database or _MEMORY
-    named_memory = spec.name == "sqlite" and url.query.get("mode") == "memory"
+    takes_file_uris = spec.guards.database_files is DatabaseFiles.PATH_OR_FILE_URI
+    named_memory = takes_file_uris and url.query.get("mode") == "memory"
     if database == _MEMORY or named_memory:
         name = database.removeprefix("file:") if named_memory and database != _MEMORY else ""
         return CheckedUri(url=url, spec=spec, memory_name=name)
-    if spec.name == "sqlite":
+    if takes_file_uris:
         database = database.removeprefix("file:")
     elif ":" in database:  # `md:`, `s3://`, `:memory:name` are no files
         raise _error(spec, "only a file or a database in memory may be opened")

@@ -11,7 +11,6 @@ from sqlglot import Token, exp
 from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
 from analytics_core._compile.fragments.sql_nodes import operators, refuse_unknown_nodes
 from analytics_core._compile.fragments.sql_text import (
-    Refuse,
     called_names,
     check_characters,
     parse_statements,
@@ -21,6 +20,7 @@ from analytics_core._compile.fragments.sql_text import (
 )
 from analytics_core._compile.plan import SqlSource
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.syntax import Refuse
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
@@ -106,14 +106,14 @@ def _one_statement(
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in _QUERY_STARTS:
         raise refused(_ONLY_QUERIES)
-    refuse_denied(tokens, spec.denied_functions, refused)
+    refuse_denied(tokens, spec.guards.denied_functions, refused)
     trees = parse_statements(sql, spec.dialect, invalid)
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:
         raise invalid("it holds several statements; one SELECT is needed")
     try:
-        return restore_meaning(trees[0], spec.dialect, refused, called=called_names(tokens)), tokens
+        return restore_meaning(trees[0], spec.syntax, refused, called=called_names(tokens)), tokens
     except RecursionError:
         raise invalid("it is nested too deeply; write it flatter") from None
 
@@ -134,7 +134,7 @@ def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *,
     text = write_sql(tree, spec.dialect, refused)
     check_characters(text, max_length=max(len(text), 1), refuse=refused)
     again, after = _one_statement(text, spec, invalid=refused, refused=refused)
-    refuse_new_groups(spec.dialect, before, after, refused)
+    refuse_new_groups(spec.syntax, before, after, refused)
     _check_query(again, refused=refused)
     if not means_the_same(again, tree, spec):
         raise refused("a part of it cannot be written again with the same meaning; write it in another way")

@@ -153,7 +153,7 @@ class MetadataReader:
             DatabaseError: the database cannot be reached.
         """
         admission = self._gate.admit(actor, database, on=DatabaseUse.LIST)
-        denied = admission.spec.denied_functions
+        denied = admission.spec.guards.denied_functions
         return tuple(name for name in self._reflector.functions(admission) if name.casefold() not in denied)
 
     def try_connection(self, actor: Actor, database: Database) -> None:

@@ -12,12 +12,6 @@ from analytics_core._gate.cte_names import is_cte
 from analytics_core._gate.revealing import refuse_cut_names, refuse_revealing, refuse_revealing_calls
 from analytics_core.errors import StatementRefusedError
 
-_TABLES_AFTER_IN: Final = frozenset({"sqlite", "clickhouse"})
-"""Where `a IN t` reads a table; elsewhere it tests membership in a list."""
-
-_FUNCTIONS_AS_RELATIONS: Final = frozenset({"sqlite", "duckdb"})
-"""Where a function that makes rows can be read without parentheses."""
-
 _ROW_MAKERS: Final = frozenset(
     {
         "generate_series", "generate_subscripts", "range", "unnest", "explode", "explode_outer", "posexplode",
@@ -31,11 +25,6 @@ _ROW_MAKERS: Final = frozenset(
     }
 )  # fmt: skip
 """Functions that make rows from values alone."""
-
-_FILE_ENDINGS: Final = (
-    ".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".xlsx", ".arrow", ".feather", ".avro", ".db",
-    ".duckdb", ".sqlite", ".gz", ".zst",
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +60,7 @@ def tables_of(tree: exp.Expr, spec: EngineSpec) -> tuple[TableRef, ...]:
 def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     """Return each place where `tree` reads a relation; StatementRefusedError as for `tables_of`."""
     for member in tree.find_all(exp.In):
-        if spec.dialect in _TABLES_AFTER_IN and member.args.get("field") is not None:
+        if spec.guards.table_names.after_in and member.args.get("field") is not None:
             raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
     refuse_revealing_calls(tree, spec)
     tables = list(tree.find_all(exp.Table))
@@ -95,10 +84,10 @@ def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
         return
     if not isinstance(inner, exp.Identifier) or not node.name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
-    if spec.dialect in _FUNCTIONS_AS_RELATIONS and node.name.lower() in spec.denied_functions.names:
+    if spec.guards.table_names.calls and node.name.lower() in spec.guards.denied_functions.names:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
     refuse_revealing(node.name, spec, schema=node.db, catalog=node.catalog)
-    if _is_file(node.name, spec):
+    if spec.guards.table_names.is_file(node.name):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
 
@@ -106,15 +95,6 @@ def _refuse_unknown_function(call: exp.Func) -> None:
     name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
     if name not in _ROW_MAKERS:
         raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
-
-
-def _is_file(name: str, spec: EngineSpec) -> bool:
-    """Tell whether an engine that reads files by their names would: DuckDB does, Spark does after `delta.`."""
-    if spec.dialect in ("databricks", "spark"):
-        return "/" in name
-    if spec.dialect != "duckdb":
-        return False
-    return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
 
 
 def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:

@@ -27,9 +27,6 @@ _Columns = tuple[tuple[str, str | None], ...]
 _BoundRule = tuple[int, GuestRule, _Columns | None]
 """A rule of a guest's token, its place there, and the columns that it may use (None: those of the dataset)."""
 
-_LOOSE_DIALECTS = frozenset({"duckdb"})
-"""Where the first of two parts may be a catalog as well as a schema."""
-
 
 class RuleBooks(Protocol):
     """Knows the stored rules."""
@@ -148,7 +145,7 @@ class RowSecurity:
     ) -> tuple[Clause, ...]:
         """Return the conditions on a table that the SQL of a virtual dataset reads; `ruled` has its rules."""
         name = table_name(table)
-        loose = ruled.spec.dialect in _LOOSE_DIALECTS
+        loose = ruled.spec.guards.table_names.loose
         database_id = ruled.dataset.database_id
         units = ruled.book.on_table(ruled.actor.role_ids, database_id, name, two_parts_are_loose=loose)
         filters = [*_filters(units, ruled.actor), *self._of_host(ruled, name, loose=loose)]
@@ -170,7 +167,7 @@ class RowSecurity:
         yield from book.concerning(own)
         for table in tables:
             name = table_name(table)
-            loose = ruled.spec.dialect in _LOOSE_DIALECTS
+            loose = ruled.spec.guards.table_names.loose
             for rule in book.rules_over(own.database_id, name, two_parts_are_loose=loose):
                 yield rule, f"table {table} in its SQL"
 
@@ -230,7 +227,7 @@ class RowSecurity:
         guest = ruled.actor.guest
         if guest is None:
             return ()
-        name, loose = table_name(table), ruled.spec.dialect in _LOOSE_DIALECTS
+        name, loose = table_name(table), ruled.spec.guards.table_names.loose
         for_all = [(number, rule) for number, rule in _numbered(guest) if rule.dataset_id is None]
         over = self._books.tables(ruled.dataset.database_id, name)
         if not for_all and not self._rules_over(ruled, name, loose=loose) and any(guest.needs_rule(d.id) for d in over):

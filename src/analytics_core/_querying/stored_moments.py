@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, QueryPlan, StoredMoment
-from analytics_core._engines.error_patterns.parts import BAD_TIME, BAD_VALUE
 from analytics_core._engines.formats import parse_format
+from analytics_core._engines.meanings import BAD_TIME, BAD_VALUE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
@@ -37,7 +37,7 @@ def naming_formats(error: DatabaseError, plan: QueryPlan) -> DatabaseError:
     Other errors are returned as they are.
     """
     found = sorted(set(_read_by_format(plan)))
-    if not found or error.message not in {BAD_VALUE, BAD_TIME}:
+    if not found or error.message not in {BAD_VALUE.template, BAD_TIME.template}:
         return error
     listed = ", ".join(f"{name!r} by {by}" for name, by in found)
     message = f"{error.message}; it reads moments from {listed}: values that are none must be null"

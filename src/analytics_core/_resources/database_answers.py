@@ -1,9 +1,13 @@
-"""Shows a stored database as the contract's shapes; no secret comes out."""
+"""Shows a stored database as the contract's shapes; no secret comes out.
+
+`spec` is None for an engine that is not registered any more: its databases can still be seen, and removed.
+"""
 
 from __future__ import annotations
 
 from typing import Any
 
+from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import masked
 from analytics_core._records.database import Database
@@ -13,10 +17,8 @@ from analytics_core._resources.readable import Readable
 from analytics_core.models.database import DatabaseConnection, DatabaseGet, DatabaseListItem
 from analytics_core.models.enums import ConfigurationMethod
 
-_FILE_ENGINES = frozenset({"sqlite", "duckdb"})
 
-
-def database_get(database: Database) -> DatabaseGet:
+def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
     """Return one database (contract, `DatabaseRestApi.get`)."""
     answer = DatabaseGet(
         **_flags(database),
@@ -30,12 +32,14 @@ def database_get(database: Database) -> DatabaseGet:
         is_managed_externally=database.is_managed_externally,
         backend=database.engine,
         driver=database.driver,
-        engine_information=_engine_information(database),
+        engine_information=_engine_information(spec),
     )
     return answer.stamped(database.audit.changed_on)
 
 
-def database_item(database: Database, *, spec: EngineSpec, people: PeopleIndex, readable: Readable) -> DatabaseListItem:
+def database_item(
+    database: Database, *, spec: EngineSpec | None, people: PeopleIndex, readable: Readable
+) -> DatabaseListItem:
     """Return one database of a list (contract, `DatabaseRestApi.get_list`)."""
     options = json_object(database.extra)
     explored = options.get("explore_database_id")
@@ -49,18 +53,18 @@ def database_item(database: Database, *, spec: EngineSpec, people: PeopleIndex, 
         force_ctas_schema=database.force_ctas_schema,
         changed_on=database.audit.changed_on,
         created_by=people.names(database.audit.created_by),
-        allows_cost_estimate=spec.allows_cost_estimate,
-        allows_subquery=spec.allows_subqueries,
+        allows_cost_estimate=spec is not None and spec.allows_cost_estimate,
+        allows_subquery=spec is not None and spec.allows_subqueries,
         allows_virtual_table_explore=options.get("allows_virtual_table_explore", True) is not False,
         backend=database.engine,
         changed_on_delta_humanized=readable.delta(database.audit.changed_on),
         disable_data_preview=options.get("disable_data_preview", False) is True,
-        engine_information=_engine_information(database),
+        engine_information=_engine_information(spec),
         explore_database_id=explored if type(explored) is int else database.id,
     )
 
 
-def database_connection(database: Database) -> DatabaseConnection:
+def database_connection(database: Database, *, spec: EngineSpec | None) -> DatabaseConnection:
     """Return a database with its URI, secrets masked (contract, `DatabaseConnectionSchema`)."""
     return DatabaseConnection(
         **_flags(database),
@@ -74,7 +78,7 @@ def database_connection(database: Database) -> DatabaseConnection:
         uuid=database.uuid,
         external_url=database.external_url,
         backend=database.engine,
-        engine_information=_engine_information(database),
+        engine_information=_engine_information(spec),
     )
 
 
@@ -89,5 +93,6 @@ def _flags(database: Database) -> dict[str, bool]:
     }
 
 
-def _engine_information(database: Database) -> dict[str, Any]:
-    return {"supports_file_upload": False, "disable_ssh_tunneling": database.engine in _FILE_ENGINES}
+def _engine_information(spec: EngineSpec | None) -> dict[str, Any]:
+    opens_files = spec is not None and spec.guards.database_files is not DatabaseFiles.NONE
+    return {"supports_file_upload": False, "disable_ssh_tunneling": opens_files}

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.secret import Secret
@@ -100,19 +101,20 @@ class Databases(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.databases.add(record, actor_id=self._actor.id)
             act.log(unit, details={"database_id": stored.id})
-        return database_get(stored)
+        return database_get(stored, spec=self._spec_of(stored))
 
     def get(self, database_id: int) -> DatabaseGet:
         """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
-            return database_get(self._readable(unit, database_id))
+            found = self._readable(unit, database_id)
+        return database_get(found, spec=self._spec_of(found))
 
     def connection(self, database_id: int) -> DatabaseConnection:
         """Return a database with its URI, secrets masked; for those who may change it."""
         with self._runtime.store.unit_of_work() as unit:
             database = self._readable(unit, database_id)
             self._runtime.policy.require_manage_databases(self._actor)
-            return database_connection(database)
+            return database_connection(database, spec=self._spec_of(database))
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
@@ -133,8 +135,7 @@ class Databases(Namespace):
             query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
             count, found = unit.databases.list(query)
         people = read_people(self._runtime.people, (database.audit.created_by for database in found))
-        specs = {database.engine: self._runtime.registry.get(database.engine) for database in found}
-        items = (database_item(d, spec=specs[d.engine], people=people, readable=readable) for d in found)
+        items = (database_item(d, spec=self._spec_of(d), people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
     @repeated
@@ -163,7 +164,7 @@ class Databases(Namespace):
             changed = unit.databases.update(record, actor_id=self._actor.id)
             act.log(unit, details={"database_id": database_id})
         self._runtime.connector.dispose(database_id)
-        return database_get(changed)
+        return database_get(changed, spec=self._spec_of(changed))
 
     @repeated
     def delete(self, database_id: int) -> None:
@@ -295,6 +296,9 @@ class Databases(Namespace):
         """Return a database; the gate checks what the actor may do there."""
         with self._runtime.store.unit_of_work() as unit:
             return self._readable(unit, database_id)
+
+    def _spec_of(self, database: Database) -> EngineSpec | None:
+        return self._runtime.registry.find(database.engine)
 
     def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
         database = unit.databases.get(database_id)

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
 
 from sqlglot import exp
 
 from analytics_core._compile.fragments.own_dialect import is_bare_call
+from analytics_core._engines.spec import EngineSpec
 from analytics_core.errors import UnknownColumnError
-
-_FIELD_DIALECTS: Final = frozenset({"duckdb", "bigquery", "trino", "presto", "spark", "databricks", "clickhouse"})
-"""Where `column.field` reads a field of a nested value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -32,14 +29,14 @@ class FragmentNames:
     tables: tuple[str, ...] = ()
 
 
-def qualify_columns(tree: exp.Expr, names: FragmentNames, *, dialect: str, place: str) -> exp.Expr:
+def qualify_columns(tree: exp.Expr, names: FragmentNames, *, spec: EngineSpec, place: str) -> exp.Expr:
     """Return the tree with each column as `alias."Exact Name"`; columns inside sub-queries stay as they are.
 
     Raises:
         UnknownColumnError: a name that the dataset does not have.
     """
     for column in list(_own_columns(tree)):
-        replacement = _resolved(column, names, dialect=dialect, place=place)
+        replacement = _resolved(column, names, spec=spec, place=place)
         if column is tree:
             tree = replacement
         elif type(replacement) is exp.Column:
@@ -61,13 +58,13 @@ def _own_columns(tree: exp.Expr) -> Iterator[exp.Column]:
             yield node
 
 
-def _resolved(column: exp.Column, names: FragmentNames, *, dialect: str, place: str) -> exp.Expr:
+def _resolved(column: exp.Column, names: FragmentNames, *, spec: EngineSpec, place: str) -> exp.Expr:
     parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
-    own = _own_parts(parts, names, dialect)
+    own = _own_parts(parts, names, spec)
     found = _find(own[0], names.columns) if own else None
-    if found is None and len(parts) == 1 and is_bare_call(column, dialect):
+    if found is None and len(parts) == 1 and is_bare_call(column, spec.syntax):
         return exp.Anonymous(this=column.name, expressions=[])
-    if found is None or (len(own) > 1 and dialect not in _FIELD_DIALECTS):
+    if found is None or (len(own) > 1 and not spec.syntax.reads_fields):
         raise _unknown(column, own or parts, names, place)
     node: exp.Expr = exp.Column(
         this=exp.Identifier(this=found, quoted=True), table=exp.Identifier(this=names.alias, quoted=True)
@@ -77,13 +74,13 @@ def _resolved(column: exp.Column, names: FragmentNames, *, dialect: str, place: 
     return node
 
 
-def _own_parts(parts: Sequence[exp.Identifier], names: FragmentNames, dialect: str) -> Sequence[exp.Identifier]:
+def _own_parts(parts: Sequence[exp.Identifier], names: FragmentNames, spec: EngineSpec) -> Sequence[exp.Identifier]:
     """Return the parts without the table's name; nothing when they are qualified by another table."""
     qualifiers = {name.casefold() for name in (names.alias, *names.tables)}
     for length in range(len(parts) - 1, 0, -1):
         if ".".join(part.name for part in parts[:length]).casefold() in qualifiers:
             return parts[length:]
-    return parts if len(parts) == 1 or dialect in _FIELD_DIALECTS else ()
+    return parts if len(parts) == 1 or spec.syntax.reads_fields else ()
 
 
 def _find(name: exp.Identifier, columns: Sequence[str]) -> str | None:

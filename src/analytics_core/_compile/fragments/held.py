@@ -9,10 +9,11 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._compile.binds import MARK
-from analytics_core._compile.fragments.sql_text import Refuse, write_sql
+from analytics_core._compile.fragments.sql_text import write_sql
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._compile.values import convert
 from analytics_core._engines.spec import BindValue, EngineSpec
+from analytics_core._engines.syntax import Refuse
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.row_filter import Holder
 from analytics_core.errors import FilterValueError

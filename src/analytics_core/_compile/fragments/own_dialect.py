@@ -2,35 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
-from analytics_core._compile.fragments.sql_text import Refuse
-
-_BARE_CALLS: Final[Mapping[str, frozenset[str]]] = {
-    "mysql": frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
-    "oracle": frozenset({"sysdate", "systimestamp"}),
-}
+from analytics_core._engines.syntax import Refuse, Repair, Syntax
 
 
-def is_bare_call(column: exp.Column, dialect: str) -> bool:
+def is_bare_call(column: exp.Column, syntax: Syntax) -> bool:
     """Tell whether a name is a function that its dialect calls without parentheses, and the parser did not know."""
     name = column.this
     quoted = isinstance(name, exp.Identifier) and name.quoted
-    return not (quoted or column.table) and column.name.lower() in _BARE_CALLS.get(dialect, ())
+    return not (quoted or column.table) and column.name.lower() in syntax.bare_calls
 
 
-def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Iterable[str]) -> exp.Expr:
+def restore_meaning(tree: exp.Expr, syntax: Syntax, refuse: Refuse, *, called: Iterable[str]) -> exp.Expr:
     """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change.
 
     `called` are the names of the functions in the text, in lower case: a few calls parse to the node of an operator.
     """
     names = set(called)
-    by_call = [repair for name, repair in _BY_CALL.get(dialect, {}).items() if name in names]
-    grouping = _mixed_comparisons if dialect in _OWN_GROUPING else _closed_operand
-    repairs = (*_EVERYWHERE, grouping, *_REPAIRS.get(dialect, ()), *by_call)
+    by_call = [repair for name, repair in syntax.repairs_by_call.items() if name in names]
+    grouping = _mixed_comparisons if syntax.groups_comparisons else _closed_operand
+    repairs = (*_EVERYWHERE, grouping, *syntax.repairs, *by_call)
     for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
         for repair in repairs:
             repaired = repair(node, refuse)
@@ -44,12 +39,12 @@ def restore_meaning(tree: exp.Expr, dialect: str, refuse: Refuse, *, called: Ite
     return tree
 
 
-def refuse_new_groups(dialect: str, before: Sequence[Token], after: Sequence[Token], refuse: Refuse) -> None:
+def refuse_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[Token], refuse: Refuse) -> None:
     """Refuse text that got parentheses of the parser's own where the engine groups comparisons in another way.
 
     SQLite and MariaDB read `a = b IS NULL IN (1)` with other levels than the parser, which follows PostgreSQL.
     """
-    if dialect in _OWN_GROUPING and _groups(after) > _groups(before) + _allowance(before):
+    if syntax.groups_comparisons and _groups(after) > _groups(before) + _allowance(before):
         raise refuse(_MIXED)
 
 
@@ -68,7 +63,6 @@ def _allowance(tokens: Sequence[Token]) -> int:
     return sum(token.text.upper() in _CLOSED_WORDS for token in tokens)
 
 
-_OWN_GROUPING: Final = frozenset({"sqlite", "mysql"})
 _CLOSED_WORDS: Final = frozenset({"MOD", "TO_DAYS", "ISNULL", "REGEXP", "RLIKE", "REGEXP_LIKE", "SOUNDS", "!"})
 _OPENERS: Final = frozenset(
     {
@@ -78,7 +72,6 @@ _OPENERS: Final = frozenset(
     }
 )  # fmt: skip
 _MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
-Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
 
 
 def _unquote_function(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
@@ -99,35 +92,6 @@ def _own_origin(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     return None
 
 
-def _mysql_regexp(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Write REGEXP so that MariaDB runs it too: it has no REGEXP_LIKE."""
-    if not isinstance(node, exp.RegexpLike) or node.args.get("flag"):
-        return None
-    position = exp.Anonymous(this="REGEXP_INSTR", expressions=[node.this, node.expression])
-    return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
-
-
-def _mysql_median(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
-
-
-def _mysql_utc(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    if not isinstance(node, exp.UtcDate | exp.UtcTime | exp.UtcTimestamp):
-        return None
-    precision = node.args.get("this")
-    return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
-
-
-def _sqlite_cast(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Keep the name of a cast's type: SQLite casts to DATE or DECIMAL as to NUMERIC, no date function, no REAL."""
-    target = node.args.get("to") if isinstance(node, exp.Cast) else None
-    if isinstance(target, exp.DataType) and target.this in _SQLITE_NUMERIC:
-        target.set("kind", target.this.value)
-        target.set("this", exp.DataType.Type.USERDEFINED)
-        target.set("expressions", None)
-    return None
-
-
 def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     """Put parentheses where the parser made one operator of another: `a NOT IN (1) = b` is not `NOT a IN (1) = b`."""
     parent = node.parent
@@ -138,13 +102,6 @@ def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
 def _closed_mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     """Close what MOD(a, b) becomes after a minus: `-(a % b)`."""
     return exp.Paren(this=node.copy()) if isinstance(node, exp.Mod) and isinstance(node.parent, exp.Neg) else None
-
-
-def _mysql_sounds_like(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Close the comparison that SOUNDS LIKE becomes."""
-    made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
-    beside = isinstance(node.parent, exp.Binary) and not isinstance(node.parent, exp.Connector)
-    return exp.Paren(this=node.copy()) if made and beside else None
 
 
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
@@ -175,54 +132,4 @@ def _mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
     return None
 
 
-def _duckdb_date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
-    if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
-        return None
-    sum_or_difference = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
-    return exp.Paren(this=sum_or_difference(this=node.this.copy(), expression=node.expression.copy()))
-
-
-def _mysql_timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    if not isinstance(node, exp.TimestampAdd):
-        return None
-    amount, sign = node.expression, ""
-    if isinstance(amount, exp.Neg):
-        amount, sign = amount.this, "-"
-    if isinstance(amount, exp.Literal) and not amount.is_string:
-        amount = exp.Literal(this=sign + amount.name, is_string=True)
-    else:
-        amount = node.expression
-    return exp.DateAdd(this=node.this, expression=amount, unit=node.args.get("unit"))
-
-
-def _sqlite_mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Keep SQLite's MOD(a, b), which gives fractions; its % does not. Both in one text become MOD."""
-    if not isinstance(node, exp.Mod):
-        return None
-    return exp.Anonymous(this="MOD", expressions=[node.this.unnest().copy(), node.expression.unnest().copy()])
-
-
-def _postgres_date_part(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
-    """Keep the type of DATE_PART, which gives doubles; the parser makes EXTRACT of it, which gives decimals."""
-    if not isinstance(node, exp.Extract) or isinstance(node.parent, exp.Cast):
-        return None
-    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
-
-
-_BY_CALL: Final[Mapping[str, Mapping[str, Repair]]] = {
-    "sqlite": {"mod": _sqlite_mod},
-    "postgres": {"date_part": _postgres_date_part},
-}
-_SQLITE_NUMERIC: Final = frozenset(
-    {
-        exp.DataType.Type.DATE, exp.DataType.Type.DATETIME, exp.DataType.Type.TIMESTAMP, exp.DataType.Type.TIMESTAMPTZ,
-        exp.DataType.Type.TIME, exp.DataType.Type.BOOLEAN, exp.DataType.Type.DECIMAL, exp.DataType.Type.JSON,
-    }
-)  # fmt: skip
 _EVERYWHERE: Final[tuple[Repair, ...]] = (_unquote_function, _own_origin, _closed_mod)
-_REPAIRS: Final[Mapping[str, tuple[Repair, ...]]] = {
-    "mysql": (_mysql_sounds_like, _mysql_regexp, _mysql_median, _mysql_utc, _mysql_timestamp_add),
-    "duckdb": (_duckdb_date_add,),
-    "sqlite": (_sqlite_cast,),
-}

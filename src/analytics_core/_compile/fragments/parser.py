@@ -28,7 +28,6 @@ from analytics_core._compile.fragments.sql_nodes import (
     types_by_name,
 )
 from analytics_core._compile.fragments.sql_text import (
-    Refuse,
     called_names,
     check_characters,
     parse_scalar,
@@ -39,6 +38,7 @@ from analytics_core._compile.fragments.sql_text import (
 )
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.syntax import Refuse
 from analytics_core._engines.types import ValueKind
 from analytics_core._forks import forkable_lock
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError
@@ -130,7 +130,7 @@ class FragmentParser:
             return FragmentError(f"{place}: {what}")
 
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
-        allowed = spec.allowed_functions | self._allowed.get(spec.name, ())
+        allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
         refuse_unlisted(read_tokens(parsed.sql, spec.dialect, refuse), types_by_name(parsed.tree), allowed, refuse)
 
     def _find(self, key: _Key) -> FragmentExpr | None:
@@ -163,11 +163,11 @@ class FragmentParser:
         tokens = read_tokens(text, spec.dialect, refuse)
         try:
             tree = _checked_tree(text, tokens, spec, refuse, place=place, allow_subqueries=allow_subqueries)
-            _refuse_by_slot(tree, slot, spec.dialect, refuse)
-            tree = qualify_columns(tree, names, dialect=spec.dialect, place=place)
+            _refuse_by_slot(tree, slot, spec, refuse)
+            tree = qualify_columns(tree, names, spec=spec, place=place)
             kind = infer_kind(tree, spec)
             _refuse_unusable(kind, slot, refuse)
-            loose = loose_columns(tree, dialect=spec.dialect)
+            loose = loose_columns(tree, spec=spec)
             text = _faithful_sql(tree, tokens, spec, refuse)
             return FragmentExpr(sql=text, kind=kind, tree=tree, loose_columns=loose)
         except RecursionError:
@@ -178,20 +178,20 @@ def _checked_tree(
     text: str, tokens: Sequence[Token], spec: EngineSpec, refuse: Refuse, *, place: str, allow_subqueries: bool
 ) -> exp.Expr:
     """Return the tree of `text` after all checks that do not depend on the place or the dataset."""
-    refuse_denied(tokens, spec.denied_functions, refuse)
+    refuse_denied(tokens, spec.guards.denied_functions, refuse)
     tree = parse_scalar(text, tokens, spec.dialect, refuse)
     if isinstance(tree, exp.Block):
         raise refuse("it holds more than one statement; one expression is needed")
-    if not allow_subqueries and reads_relation(tree, dialect=spec.dialect):
+    if not allow_subqueries and reads_relation(tree, spec=spec):
         raise SubqueryNotAllowedError(f"{place}: custom SQL cannot hold sub-queries or table functions")
     refuse_unknown_nodes(tree, refuse, queries=allow_subqueries)
     if not allow_subqueries:
         refuse_misplaced(tree, refuse)
-    return restore_meaning(tree, spec.dialect, refuse, called=called_names(tokens))
+    return restore_meaning(tree, spec.syntax, refuse, called=called_names(tokens))
 
 
-def _refuse_by_slot(tree: exp.Expr, slot: FragmentSlot, dialect: str, refuse: Refuse) -> None:
-    if slot not in _WITH_AGGREGATES and (found := next(aggregates(tree, dialect=dialect), None)):
+def _refuse_by_slot(tree: exp.Expr, slot: FragmentSlot, spec: EngineSpec, refuse: Refuse) -> None:
+    if slot not in _WITH_AGGREGATES and (found := next(aggregates(tree, spec=spec), None)):
         raise refuse(f"the aggregate {found.key.upper()} is not allowed in a {slot.value}; use a metric or having")
     if slot not in _WITH_WINDOWS and tree.find(exp.Window):
         raise refuse(f"window functions (OVER) are not allowed in a {slot.value}; use a metric or column")
@@ -207,10 +207,10 @@ def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, ref
     text = write_sql(tree, spec.dialect, refuse)
     check_characters(text, max_length=max(len(text), 1), refuse=refuse)
     tokens = read_tokens(text, spec.dialect, refuse)
-    refuse_denied(tokens, spec.denied_functions, refuse)
-    refuse_new_groups(spec.dialect, before, tokens, refuse)
+    refuse_denied(tokens, spec.guards.denied_functions, refuse)
+    refuse_new_groups(spec.syntax, before, tokens, refuse)
     again = parse_scalar(text, tokens, spec.dialect, refuse)
-    again = restore_meaning(again, spec.dialect, refuse, called=called_names(tokens))
+    again = restore_meaning(again, spec.syntax, refuse, called=called_names(tokens))
     if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):
         raise refuse("a part of it cannot be written again with the same meaning; write it in another way")
     return text

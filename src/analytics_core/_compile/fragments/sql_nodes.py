@@ -7,8 +7,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._compile.fragments.sql_text import Refuse
 from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.syntax import Refuse
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Identifier, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CharacterSet, exp.Introducer,
@@ -48,12 +49,6 @@ _ROW_MAKING_NAMES: Final = frozenset(
         "posexplode", "posexplode_outer", "explode_outer", "inline_outer", "flatten", "arrayjoin",
     }
 )  # fmt: skip
-_ROWS_BY_DIALECT: Final = frozenset(
-    {
-        ("postgres", "regexp_matches"), ("redshift", "generate_series"),
-        ("duckdb", "stats"),  # the smallest and largest value of a column, row rules or not
-    }
-)  # fmt: skip
 _CATALOG_TYPES: Final = name_set(
     """
     regclass regcollation regconfig regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype
@@ -86,19 +81,19 @@ def refuse_unknown_nodes(tree: exp.Expr, refuse: Refuse, *, queries: bool) -> No
             raise refuse(f"{option.upper()} is not allowed in it")
 
 
-def reads_relation(tree: exp.Expr, *, dialect: str) -> bool:
+def reads_relation(tree: exp.Expr, *, spec: EngineSpec) -> bool:
     """Tell whether a scalar expression reads a relation of its own, or makes rows."""
-    return any(_reads(node, dialect) for node in tree.walk())
+    return any(_reads(node, spec) for node in tree.walk())
 
 
-def _reads(node: exp.Expr, dialect: str) -> bool:
+def _reads(node: exp.Expr, spec: EngineSpec) -> bool:
     if isinstance(node, (*_RELATION_READERS, *_ROW_MAKERS)):
         return True
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name in _ROW_MAKING_NAMES or (dialect, name) in _ROWS_BY_DIALECT
+        return name in _ROW_MAKING_NAMES or name in spec.guards.row_makers
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
-    return isinstance(node, exp.In) and dialect in ("sqlite", "clickhouse") and node.args.get("field") is not None
+    return isinstance(node, exp.In) and spec.guards.table_names.after_in and node.args.get("field") is not None
 
 
 def types_by_name(tree: exp.Expr) -> Iterator[str]:
@@ -144,26 +139,26 @@ _AGGREGATE_NAMES: Final = frozenset(
 )  # fmt: skip
 
 
-def aggregates(tree: exp.Expr, *, dialect: str) -> Iterator[exp.Expr]:
+def aggregates(tree: exp.Expr, *, spec: EngineSpec) -> Iterator[exp.Expr]:
     """Yield the aggregate calls that are not the function of a window (`SUM(x) OVER ()` is none, its inner SUM is)."""
-    return (node for node in tree.walk() if _is_aggregate(node, dialect) and not _is_windowed(node))
+    return (node for node in tree.walk() if _is_aggregate(node, spec) and not _is_windowed(node))
 
 
 _GATHERING: Final = (exp.Anonymous, exp.Window, exp.Filter, exp.WithinGroup, exp.Query)
 """Below these a column is aggregated, or may be in a way that only the engine knows."""
 
 
-def loose_columns(tree: exp.Expr, *, dialect: str) -> frozenset[str]:
+def loose_columns(tree: exp.Expr, *, spec: EngineSpec) -> frozenset[str]:
     """Return the names of the columns that stand outside every aggregate."""
-    gathering = {id(node) for node in aggregates(tree, dialect=dialect)}
+    gathering = {id(node) for node in aggregates(tree, spec=spec)}
     outside = tree.walk(prune=lambda one: id(one) in gathering or isinstance(one, _GATHERING))
     return frozenset(node.name for node in outside if isinstance(node, exp.Column))
 
 
-def _is_aggregate(node: exp.Expr, dialect: str) -> bool:
+def _is_aggregate(node: exp.Expr, spec: EngineSpec) -> bool:
     if isinstance(node, exp.Anonymous):
         return node.name.lower() in _AGGREGATE_NAMES
-    if isinstance(node, _SCALAR_PAIRS) and dialect == "sqlite" and node.expressions:
+    if isinstance(node, _SCALAR_PAIRS) and spec.syntax.extremes_of_values and node.expressions:
         return False  # max(a, b) of SQLite is the larger of two values
     return isinstance(node, exp.AggFunc)
 

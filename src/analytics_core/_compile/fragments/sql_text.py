@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import Final
 
@@ -13,10 +13,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from analytics_core._compile.fragments.parse_cost import is_too_deep
-from analytics_core.errors import QueryError
-
-Refuse = Callable[[str], QueryError]
-"""Makes the caller's error from what is wrong; the caller adds the place."""
+from analytics_core._engines.syntax import Refuse
 
 FAULTS: Final = (SqlglotError, TypeError, AttributeError, ValueError, LookupError, AssertionError)
 """What sqlglot raises on text that is no SQL; the parser itself stumbles over some of it (`a ?` on PostgreSQL)."""

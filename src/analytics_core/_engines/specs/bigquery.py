@@ -2,89 +2,54 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import (
+    MomentComparison,
+    moments_by,
+    timestamp_of_epoch,
+    written_format,
+    written_text,
+)
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.nodes import Type, call, interval, number, text, times, verbatim
+from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
 from analytics_core._engines.patterns import backslashed_like
-from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
-from analytics_core._engines.tokens import BIGQUERY, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.spec import Bind
+from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.tokens import FormatLanguage, doubled_percent, write_tokens
+from analytics_core._engines.types import TimeFormat, ValueKind
 
-
-# ------------------------------------------------------------------------------------------------------------ moments
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
+_TOKENS = FormatLanguage(tokens={letter: f"%{letter}" for letter in "YmdHMSbBIp"}, plain=doubled_percent)
+"""It reads no fractions apart from their seconds."""
 
 
 def _in_utc(instant: exp.Expr) -> exp.Expr:
     return call("DATETIME", instant, text("UTC"))
 
 
-def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return _in_utc(call("TIMESTAMP", column))
-
-
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     source = written_text(column, time_format, Type.TEXT)
-    return call("PARSE_DATETIME", text(write_tokens(written_format(time_format), BIGQUERY)), source)
+    return call("PARSE_DATETIME", text(write_tokens(written_format(time_format), _TOKENS)), source)
 
 
-def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
-        micros = call("FLOOR", times(column, number(1_000_000 if is_seconds else 1000)))
-        return _in_utc(call("TIMESTAMP_MICROS", nodes.cast(micros, Type.BIGINT)))
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
-    return _in_utc(call("TIMESTAMP_SECONDS" if is_seconds else "TIMESTAMP_MILLIS", count))
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: call("DATETIME", column),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: _in_utc(column),
-        TimeEncoding.ISO_TEXT: _iso_moment,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
-
-
-# ------------------------------------------------------------------------------------------------------------ buckets
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
     """Name the week's first day: plain WEEK would be Sunday's."""
     return call("DATETIME_TRUNC", moment, verbatim("WEEK(MONDAY)" if unit == "week" else unit.upper()))
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return call("DATETIME_ADD", moment, interval(number(days), "DAY"))
-
-
-def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
-    return call("DATETIME_DIFF", second, verbatim(f"DATETIME '{EPOCH}'"), verbatim("SECOND"))
-
-
-def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
-    return call("DATETIME_SUB", second, interval(past, "SECOND"))
 
 
 def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
     return call("DATETIME_ADD", moment, interval(number(hours), "HOUR")) if hours else moment
 
 
-# ---------------------------------------------------------------------------------------------------------- operators
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """LIKE takes a backslash and no ESCAPE clause; there is no ILIKE."""
     value = bind(backslashed_like(pattern))
@@ -93,51 +58,93 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return exp.Like(this=nodes.operand(left), expression=value)
 
 
+_moment = moments_by(
+    date=operators.calling("DATETIME"),
+    timestamptz=_in_utc,
+    iso_text=lambda column: _in_utc(call("TIMESTAMP", column)),
+    text=_written_moment,
+    epoch=lambda column, time_format: _in_utc(timestamp_of_epoch(column, time_format)),
+)
 _bucket = buckets_by_truncation(
     truncate=_truncate,
-    add_days=_add_days,
+    add_days=lambda moment, days: call("DATETIME_ADD", moment, interval(number(days), "DAY")),
     cut_seconds=cut_by_remainder(
-        truncate=_truncate, seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds
+        truncate=_truncate,
+        seconds_since_epoch=lambda second: call(
+            "DATETIME_DIFF", second, verbatim(f"DATETIME '{EPOCH}'"), verbatim("SECOND")
+        ),
+        subtract_seconds=lambda second, past: call("DATETIME_SUB", second, interval(past, "SECOND")),
     ),
 )
-_COMPARISON = MomentComparison(moment=_moment)
+_ERRORS = (
+    *meanings.patterns(
+        (r"Not found: Table (?P<table>[\w.:\-]+)", meanings.NO_TABLE),
+        (r"Not found: Dataset (?P<schema>[\w.:\-]+)", meanings.NO_SCHEMA),
+        (r"Not found: Project", meanings.NO_DATABASE.said("the project does not exist")),
+        (r"Unrecognized name: (?P<column>\w+)", meanings.NO_COLUMN),
+        (r"Function not found: (?P<function>\w+)", meanings.NO_FUNCTION),
+        (r"Syntax error", meanings.SYNTAX),
+        (r"[\w ]+ references column .* neither grouped nor aggregated", meanings.NOT_GROUPED),
+        (r"Access Denied", meanings.DENIED_ANY),
+        (r"division by zero", meanings.ZERO),
+        (r"\w+ overflow", meanings.OVERFLOW),
+        (r"(?:Operation|Job) (?:timed out|timeout)", meanings.TIMEOUT),
+        after=r"\A(?:\d{3} )?(?:(?:GET|POST) \S+ )?",
+    ),
+    *meanings.patterns((r"invalid_grant|could not automatically determine credentials", meanings.BAD_LOGIN)),
+)
+_REVEALING = "jobs jobs_* sessions sessions_* streaming_timeline* partitions table_storage* __tables__"
+_GUARDS = Guards(
+    uri_options=frozenset({"location", "maximum_bytes_billed", "priority"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("external_query appends changes external_object_transform ml ai keys obj"),
+    allowed_functions=allowed_with("""
+    approx_quantiles approx_top_count approx_top_sum array_* bit_count bytes byte_length ceil code_points_to_bytes
+    code_points_to_string contains_substr date_from_unix_date datetime_add datetime_diff datetime_sub datetime_trunc
+    edit_distance ends_with farm_fingerprint format format_date format_datetime format_time format_timestamp from_base32
+    from_hex generate_array generate_date_array generate_timestamp_array generate_uuid ieee_divide int64 float64 bool
+    is_inf is_nan json_array json_extract_array json_extract_string_array json_keys json_object json_query_array
+    json_remove json_set json_strip_nulls json_value_array lax_bool lax_float64 lax_int64 lax_string logical_and
+    logical_or net normalize normalize_and_casefold offset ordinal parse_bignumeric parse_date parse_datetime parse_json
+    parse_numeric parse_time parse_timestamp range range_bucket range_contains range_end range_overlaps range_start
+    regexp_contains regexp_extract_all safe safe_add safe_cast safe_divide safe_multiply safe_negate safe_offset
+    safe_ordinal safe_subtract split st_* struct time_add time_diff time_sub time_trunc timestamp_add timestamp_diff
+    timestamp_micros timestamp_millis timestamp_seconds timestamp_sub timestamp_trunc to_base32 to_code_points to_hex
+    to_json to_json_string trim unix_date unix_micros unix_millis unix_seconds string_agg host reg_domain public_suffix
+    ip_from_string safe_ip_from_string ip_to_string ip_trunc ipv4_from_int64 ipv4_to_int64 bignumeric hll_count init
+    merge merge_partial hll_count_extract last_day
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    table_names=replace(STANDARD_TABLE_NAMES, parted=True),
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 _LITERALS = LiteralStyle(dialect="bigquery", timestamp="DATETIME {}", binary="b'{}'", byte_prefix="\\x", members="[{}]")
-_KINDS: Mapping[str, ValueKind] = MappingProxyType({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER})
 
-
-def bigquery_spec() -> EngineSpec:
-    """Return the facts of BigQuery."""
-    return EngineSpec(
-        name="bigquery",
-        label="BigQuery",
-        dialect="bigquery",
-        drivers=("bigquery",),
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="bigquery",
+            label="BigQuery",
+            dialect="bigquery",
+            drivers=("bigquery",),
+            extra_name="bigquery",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment),
+            bucket=_bucket,
+            shift=_shift,
+        ),
+        syntax=Syntax(reads_fields=True),
         registered_as={"bigquery": "bigquery"},
-        paramstyle=ParamStyle.PYFORMAT,
-        extra_name="bigquery",
         max_identifier_bytes=300,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
         like=_like,
         as_text=operators.cast_to(Type.TEXT),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
-        is_true=operators.is_true,
-        in_list=operators.in_list_of(),
         literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
-        null_safe_equal=operators.null_safe_equal,
+        value_kind=kind_reader({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER}),
         allows_cost_estimate=True,
-        error_patterns=ERROR_PATTERNS.get("bigquery", ()),
         closes_group_keys=True,
-        denied_functions=DENIED_FUNCTIONS["bigquery"],
-        allowed_functions=ALLOWED_FUNCTIONS["bigquery"],
-    )
+    ),
+)

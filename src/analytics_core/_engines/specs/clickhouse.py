@@ -6,41 +6,37 @@ Sessions need `join_use_nulls = 1`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
-from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format, written_text
 from analytics_core._engines.formats import fixed_width_format
-from analytics_core._engines.grains import SECONDS, WEEK_SHIFTS
+from analytics_core._engines.grains import SECONDS, UNITS, WEEK_SHIFTS
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engines.patterns import backslashed_like
 from analytics_core._engines.positions import iso_text
-from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.spec import Bind, BindValue, nulls_are_last
+from analytics_core._engines.syntax import Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
 _SECOND = 1_000_000
 
 
-# ------------------------------------------------------------------------------------------------------------ moments
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
+def _in_utc(node: exp.Expr) -> exp.Expr:
+    return call("toDateTime64", node, number(6), text("UTC"))
 
 
-def _in_utc(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return call("toDateTime64", column, number(6), text("UTC"))
-
-
-def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+def _iso_moment(column: exp.Expr) -> exp.Expr:
     """Parse with NULL for what is no moment: ClickHouse also evaluates rows that hold NULL, as empty text."""
     return call("parseDateTime64BestEffortOrNull", column, number(6), text("UTC"))
 
@@ -61,36 +57,18 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return _from_micros(call("toInt64", call("floor", times(count, number(factor)))))
 
 
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: _in_utc,
-        TimeEncoding.DATE: _in_utc,
-        TimeEncoding.TIMESTAMPTZ: _in_utc,
-        TimeEncoding.ISO_TEXT: _iso_moment,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
-
-
 def _from_micros(micros: exp.Expr) -> exp.Expr:
     return call("fromUnixTimestamp64Micro", micros, text("UTC"))
 
 
-# ------------------------------------------------------------------------------------------------------------ buckets
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
     if grain in SECONDS:
         micros = call("toUnixTimestamp64Micro", moment)
         past = call("positiveModulo", micros.copy(), number(SECONDS[grain] * _SECOND))
         return _from_micros(minus(micros, past))
     if grain in WEEK_SHIFTS:
-        return _week(moment, *WEEK_SHIFTS[grain])
-    return _CALENDAR[grain](moment)
-
-
-def _midnight(day: exp.Expr) -> exp.Expr:
-    return call("toDateTime64", day, number(6), text("UTC"))
+        return _in_utc(_week(moment, *WEEK_SHIFTS[grain]))
+    return _in_utc(_calendar_day(moment, UNITS[grain]))
 
 
 def _week(moment: exp.Expr, before: int, after: int) -> exp.Expr:
@@ -99,33 +77,20 @@ def _week(moment: exp.Expr, before: int, after: int) -> exp.Expr:
     if before:
         day = call("addDays", day, number(before))
     monday = call("subtractDays", day, minus(call("toDayOfWeek", day.copy()), number(1)))
-    return _midnight(call("addDays", monday, number(after)) if after else monday)
+    return call("addDays", monday, number(after)) if after else monday
 
 
-def _month(moment: exp.Expr) -> exp.Expr:
-    return _midnight(call("makeDate32", call("toYear", moment), call("toMonth", moment.copy()), number(1)))
+def _calendar_day(moment: exp.Expr, unit: str) -> exp.Expr:
+    if unit == "day":
+        return call("toDate32", moment)
+    month = number(1)
+    if unit == "month":
+        month = call("toMonth", moment.copy())
+    if unit == "quarter":
+        month = nodes.unwrapped(minus(times(call("toQuarter", moment.copy()), number(3)), number(2)))
+    return call("makeDate32", call("toYear", moment), month, number(1))
 
 
-def _quarter(moment: exp.Expr) -> exp.Expr:
-    month = minus(times(call("toQuarter", moment.copy()), number(3)), number(2))
-    return _midnight(call("makeDate32", call("toYear", moment), nodes.unwrapped(month), number(1)))
-
-
-_CALENDAR: Mapping[TimeGrain, Callable[[exp.Expr], exp.Expr]] = MappingProxyType(
-    {
-        TimeGrain.DAY: lambda moment: _midnight(call("toDate32", moment)),
-        TimeGrain.MONTH: _month,
-        TimeGrain.QUARTER: _quarter,
-        TimeGrain.YEAR: lambda moment: _midnight(call("makeDate32", call("toYear", moment), number(1), number(1))),
-    }
-)
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return call("addHours", moment, number(hours)) if hours else moment
-
-
-# ---------------------------------------------------------------------------------------------------------- operators
 def _as_text_value(moment: datetime) -> BindValue:
     return moment.isoformat(sep=" ")
 
@@ -135,11 +100,79 @@ def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr
     return comparison(this=nodes.operand(left), expression=bind(backslashed_like(pattern)))
 
 
-def _nulls_first(_descending: bool) -> bool:
-    return False
-
-
-_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.DECODED, write=_as_text_value)
+_moment = moments_by(
+    timestamp=_in_utc,
+    date=_in_utc,
+    timestamptz=_in_utc,
+    iso_text=_iso_moment,
+    text=_written_moment,
+    epoch=_epoch_moment,
+)
+_ERRORS = (
+    *meanings.patterns(
+        (r"60\b", meanings.NO_TABLE.said("a table of this statement does not exist")),
+        (r"81\b", meanings.NO_DATABASE.said("the database does not exist on this server")),
+        (r"(?:8|16|47)\b(?:.*identifier [`'](?P<column>[^`']+)[`'])?", meanings.NO_COLUMN),
+        (r"46\b", meanings.NO_NAMED_FUNCTION),
+        (r"62\b", meanings.SYNTAX),
+        (r"215\b", meanings.NOT_GROUPED),
+        (r"(?:193|194|516)\b", meanings.BAD_LOGIN),
+        (r"164\b", meanings.READ_ONLY),
+        (r"497\b", meanings.DENIED_ANY),
+        (r"159\b", meanings.TIMEOUT),
+        (r"394\b", meanings.KILLED),
+        (r"153\b", meanings.ZERO),
+        (r"241\b", meanings.NO_MEMORY),
+        after=r"\A(?:(?!Code: \d).)*Code: ",
+    ),
+    *meanings.patterns(
+        (r"Name or service not known|getaddrinfo", meanings.UNKNOWN_HOST),
+        (r"Connection refused", meanings.REFUSED_PORT),
+    ),
+)
+_URI_OPTIONS = {"secure", "verify", "compression", "connect_timeout", "send_receive_timeout", "protocol"}
+_HARMLESS = "numbers numbers_mt one zeros zeros_mt tables columns databases functions"
+_GUARDS = Guards(
+    uri_options=frozenset(_URI_OPTIONS),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    file filecluster url urlcluster remote remotesecure cluster clusterallreplicas s3 s3cluster gcs hdfs hdfscluster
+    azureblobstorage azureblobstoragecluster deltalake deltalakecluster hudi hudicluster iceberg icebergs3
+    icebergcluster mysql postgresql mongodb redis sqlite jdbc odbc executable input dictionary merge mergetreeindex view
+    viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats sleep sleepeachrow joinget joingetornull
+    dictget dictgetordefault dictgetornull dictgetall dictgethierarchy dicthas dictisin dictgetchildren
+    dictgetdescendants dictgetstring dictgetuint64 dictgetint64 dictgetfloat64 dictgetdate dictgetdatetime dictgetuuid
+    catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol demangle showcertificate
+    getserverport getserversetting getmacro fqdn hostname tcpport serveruuid filesystemavailable filesystemcapacity
+    filesystemunreserved currentprofiles enabledprofiles defaultprofiles generateserialid hascolumnintable transactionid
+    transactionlatestsnapshot globalin notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset
+    notinignoreset globalinignoreset globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset
+    globalnotnullinignoreset currentuser user initialuser authenticateduser currentroles enabledroles defaultroles
+    currentdatabase getsetting getsettingordefault queryid initialqueryid connectionid displayname getoskernelversion
+    zookeepersessionuptime getclienthttpheader !urlhash !urlhierarchy !urlpathhierarchy dictget* sleep* file* s3* url*
+    remote* cluster* hdfs* azure* iceberg* !icebergbucket !icebergtruncate
+"""),
+    allowed_functions=allowed_with("""
+    add* any* argmax argmin array* avg* bit* ceil* date* dec* e empty notempty ends* extract* first* floor* format*
+    from* greatest group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is* json*
+    kurt* least* leadinframe laginframe length* like ilike notlike notilike locate lower* map* match max* min* modulo*
+    moduloorzero multi* negate now* parse* position* positive* quantile* quantiles* replace* reverse* round* rounddown
+    roundage roundduration simplelinearregression skew* snowflake* split* starts* stddev* string* substr* subtract* sum*
+    time* to* top* transform trim* trunc* tuple* uniq* upper* url* cut* domain* path protocol topleveldomain var*
+    visitparam* week* year* yesterday today fixedstring lowcardinality nullable decimal* datetime64 enum8 enum16
+    simpleaggregatefunction bar plus minus multiply divide equals notequals less greater lessorequals greaterorequals
+    and or not xor in assumenotnull coalesce nullif materialize identity char* concat* levenshteindistance editdistance
+    jarowinklersimilarity ngram* geodistance greatcircledistance pointinpolygon h3* geohash* exponentialmovingaverage
+    deltasum boundingratio retention sequencematch sequencecount windowfunnel halfmd5 murmurhash* rand32 rand64
+    generateuuidv4 leftpad rightpad base64* crc32 monthname runningdifference neighbor
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
+    table_names=replace(STANDARD_TABLE_NAMES, after_in=True),
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 _LITERALS = LiteralStyle(
     dialect="clickhouse",
     day="toDate32({})",
@@ -147,43 +180,29 @@ _LITERALS = LiteralStyle(
     timestamp_tz="parseDateTime64BestEffort({}, 6, 'UTC')",
     binary="unhex('{}')",
 )
-_KINDS: Mapping[str, ValueKind] = MappingProxyType(
-    {"DATETIME": ValueKind.TIMESTAMPTZ, "DATETIME64": ValueKind.TIMESTAMPTZ, "DATETIME32": ValueKind.TIMESTAMPTZ}
-)
 
-
-def clickhouse_spec() -> EngineSpec:
-    """Return the facts of ClickHouse."""
-    return EngineSpec(
-        name="clickhouse",
-        label="ClickHouse",
-        dialect="clickhouse",
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="clickhouse",
+            label="ClickHouse",
+            dialect="clickhouse",
+            drivers=("connect",),
+            extra_name="clickhouse",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment, zoned=Zoned.DECODED, write=_as_text_value),
+            bucket=_bucket,
+            shift=lambda moment, hours: call("addHours", moment, number(hours)) if hours else moment,
+        ),
+        syntax=Syntax(reads_fields=True),
         aliases=("clickhousedb",),
-        drivers=("connect",),
         registered_as={"connect": "clickhousedb+connect"},
-        paramstyle=ParamStyle.PYFORMAT,
-        extra_name="clickhouse",
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
         like=_like,
         as_text=operators.calling("toString"),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
         is_true=operators.equals_truth,
-        in_list=operators.in_list_of(),
         literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
-        null_safe_equal=operators.null_safe_equal,
-        nulls_first_by_default=_nulls_first,
-        error_patterns=ERROR_PATTERNS.get("clickhouse", ()),
-        denied_functions=DENIED_FUNCTIONS["clickhouse"],
-        allowed_functions=ALLOWED_FUNCTIONS["clickhouse"],
-    )
+        value_kind=kind_reader(dict.fromkeys(("DATETIME", "DATETIME64", "DATETIME32"), ValueKind.TIMESTAMPTZ)),
+        nulls_first_by_default=nulls_are_last,
+    ),
+)

@@ -5,137 +5,130 @@ Not run here; written from the documentation.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.grains import buckets_by_truncation
+from analytics_core._engines import fences, meanings, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, parsed_by, timestamp_of_epoch
+from analytics_core._engines.grains import buckets_by_truncation, date_trunc, days_by_interval, hours_by_interval
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times
-from analytics_core._engines.spec import EngineSpec, ParamStyle
-from analytics_core._engines.tokens import JAVA, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.nodes import Type, call, minus, number
+from analytics_core._engines.spec import ParamStyle
+from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.tokens import JAVA
+from analytics_core._engines.types import ValueKind
 
-
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    source = written_text(column, time_format, Type.TEXT)
-    return call("TO_TIMESTAMP", source, text(write_tokens(written_format(time_format), JAVA)))
-
-
-def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
-        micros = call("FLOOR", times(column, number(1_000_000 if is_seconds else 1000)))
-        return call("TIMESTAMP_MICROS", nodes.cast(micros, Type.BIGINT))
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
-    return call("TIMESTAMP_SECONDS" if is_seconds else "TIMESTAMP_MILLIS", count)
-
-
-def _as_timestamp(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return nodes.cast(column, Type.TIMESTAMP)
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: _as_timestamp,
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: column,
-        TimeEncoding.ISO_TEXT: _as_timestamp,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
+_as_timestamp = operators.cast_to(Type.TIMESTAMP)
+_moment = moments_by(
+    date=_as_timestamp,
+    timestamptz=operators.unchanged,
+    iso_text=_as_timestamp,
+    text=parsed_by("TO_TIMESTAMP", JAVA, Type.TEXT),
+    epoch=timestamp_of_epoch,
 )
-
-
-def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
-    return call("DATE_TRUNC", text(unit), moment)
-
-
-def _add(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
-    operation = plus if amount > 0 else minus
-    return operation(moment, interval(text(str(abs(amount))), unit))
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return _add(moment, days, "DAY")
 
 
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
-    since = call("UNIX_SECONDS", _truncate(moment, "second"))
+    since = call("UNIX_SECONDS", date_trunc(moment, "second"))
     return call("TIMESTAMP_SECONDS", minus(since, call("PMOD", since.copy(), number(seconds))))
 
 
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=_add(moment, hours, "HOUR")) if hours else moment
+def _is_file(name: str) -> bool:
+    """Tell of what may stand after `delta.`, or another format."""
+    return "/" in name
 
 
-_bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
-_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
-_KINDS: Mapping[str, ValueKind] = MappingProxyType({"VOID": ValueKind.UNKNOWN})
-
-
-_REGISTERED_AS: Mapping[str, str] = MappingProxyType(
-    {"databricks": "databricks", "thrift": "hive", "http": "hive+http", "https": "hive+https"}
+_ERRORS = (
+    *meanings.patterns(
+        (r"TABLE_OR_VIEW_NOT_FOUND(?:.*view `(?P<table>[^`]+)`)?", meanings.NO_TABLE),
+        (r"SCHEMA_NOT_FOUND(?:.*schema `(?P<schema>[^`]+)`)?", meanings.NO_SCHEMA),
+        (r"(?:CATALOG_NOT_FOUND|NO_SUCH_CATALOG)", meanings.NO_DATABASE.said("the catalog does not exist")),
+        (r"UNRESOLVED_COLUMN(?:.*name `(?P<column>[^`]+)`)?", meanings.NO_COLUMN),
+        (r"UNRESOLVED_ROUTINE", meanings.NO_NAMED_FUNCTION),
+        (r"PARSE_SYNTAX_ERROR", meanings.SYNTAX),
+        (r"(?:MISSING_AGGREGATION|MISSING_GROUP_BY)", meanings.NOT_GROUPED),
+        (r"(?:PERMISSION_DENIED|INSUFFICIENT_PERMISSIONS)", meanings.DENIED_ANY),
+        (r"DIVIDE_BY_ZERO", meanings.ZERO),
+        (r"(?:ARITHMETIC_OVERFLOW|NUMERIC_VALUE_OUT_OF_RANGE)", meanings.OVERFLOW),
+        (r"CAST_INVALID_INPUT", meanings.BAD_VALUE),
+        after=r"\A[^\['\"]{0,80}\[",
+    ),
+    *meanings.patterns(
+        (r"Invalid access token|\b40[13]\b", meanings.BAD_LOGIN),
+        (r"timed out", meanings.TIMEOUT),
+    ),
+)
+_GUARDS = Guards(
+    uri_options=frozenset({"http_path", "catalog", "schema", "access_token"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    reflect try_reflect java_method read_files read_kafka read_kinesis read_pubsub read_pulsar read_statestore
+    cloud_files_state http_request remote_query secret try_secret list_secrets ai_query ai_gen ai_classify ai_extract
+    ai_parse_document ai_forecast ai_summarize ai_translate vector_search event_log list_files input_file_name
+    from_avro_registry
+"""),
+    allowed_functions=allowed_with("""
+    acosh aggregate any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround bool_and cardinality ceil
+    char collect_list collect_set concat contains conv crc32 date_from_unix_date element_at elt encode endswith
+    equal_null exists expm1 factorial filter find_in_set flatten forall format_number format_string from_json
+    from_utc_timestamp get get_json_object getbit hash hypot isnan isnotnull json_object_keys json_tuple kurtosis
+    levenshtein log1p make_dt_interval make_interval make_timestamp make_ym_interval map_* mean nanvl negative
+    named_struct nullifzero parse_json parse_url pmod positive printf regexp regexp_extract_all regr_count rint rlike
+    schema_of_json sec sentences sequence shiftleft shiftright shiftrightunsigned shuffle signum size slice some
+    sort_array split startswith str_to_map substring_index timestamp_micros timestamp_millis timestamp_seconds to_csv
+    to_json to_unix_timestamp to_utc_timestamp to_varchar transform transform_keys transform_values trunc try_add
+    try_avg try_divide try_element_at try_multiply try_subtract try_sum try_to_number try_to_timestamp typeof unbase64
+    unix_date unix_micros unix_millis unix_seconds url_decode url_encode uuid xpath* xxhash64 zeroifnull zip_with h3_*
+    timestamp_ltz timestamp_ntz date long short byte
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations="", schemas="system.* !system.information_schema", harmless="", functions=""),
+    table_names=replace(STANDARD_TABLE_NAMES, is_file=_is_file),
+    fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
+    by_case=False,
+    casts_columns=True,
+)
+_DATABRICKS = replace(
+    ansi_engine(
+        name="databricks",
+        label="Databricks",
+        dialect="databricks",
+        drivers=("databricks",),
+        extra_name="databricks",
+        guards=_GUARDS,
+        error_patterns=_ERRORS,
+        comparison=MomentComparison(moment=_moment, zoned=Zoned.NAIVE),
+        bucket=buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds),
+        shift=hours_by_interval,
+    ),
+    syntax=Syntax(reads_fields=True),
+    registered_as={"databricks": "databricks", "thrift": "hive", "http": "hive+http", "https": "hive+https"},
+    paramstyle=ParamStyle.NAMED,
+    max_identifier_bytes=255,
+    as_text=operators.cast_to(Type.TEXT),
+    value_kind=kind_reader({"VOID": ValueKind.UNKNOWN}),
+)
+_SPARK = replace(
+    _DATABRICKS,
+    name="spark",
+    label="Spark",
+    dialect="spark",
+    aliases=("hive",),
+    drivers=("thrift", "http", "https"),
+    extra_name="spark",
+    paramstyle=ParamStyle.PYFORMAT,
+    literal=LiteralStyle(dialect="spark").write,
+    guards=replace(
+        _GUARDS,
+        uri_options=frozenset(),
+        revealing=Revealing.of(relations="", schemas="sys", harmless="", functions=""),  # of Hive's metastore
+    ),
 )
 
-
-def databricks_spec() -> EngineSpec:
-    """Return the facts of Databricks."""
-    return _spec(name="databricks", label="Databricks", drivers=("databricks",), paramstyle=ParamStyle.NAMED)
-
-
-def spark_spec() -> EngineSpec:
-    """Return the facts of Spark, which is reached by Hive's protocol."""
-    drivers = ("thrift", "http", "https")
-    return _spec(name="spark", label="Spark", drivers=drivers, paramstyle=ParamStyle.PYFORMAT, aliases=("hive",))
-
-
-def _spec(
-    *, name: str, label: str, drivers: tuple[str, ...], paramstyle: ParamStyle, aliases: tuple[str, ...] = ()
-) -> EngineSpec:
-    return EngineSpec(
-        name=name,
-        label=label,
-        dialect=name,
-        aliases=aliases,
-        drivers=drivers,
-        registered_as=_REGISTERED_AS,
-        paramstyle=paramstyle,
-        extra_name=name,
-        max_identifier_bytes=255,
-        fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
-        like=operators.like_where_case_counts(has_ilike=False),
-        as_text=operators.cast_to(Type.TEXT),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
-        is_true=operators.is_true,
-        in_list=operators.in_list_of(),
-        literal=LiteralStyle(dialect=name).write,
-        value_kind=kind_reader(_KINDS),
-        null_safe_equal=operators.null_safe_equal,
-        error_patterns=ERROR_PATTERNS.get(name, ()),
-        denied_functions=DENIED_FUNCTIONS[name],
-        allowed_functions=ALLOWED_FUNCTIONS[name],
-    )
+ENGINES = (_DATABRICKS, _SPARK)

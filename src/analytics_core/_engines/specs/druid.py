@@ -6,59 +6,35 @@ Bounds travel as text, because the driver takes no datetimes. Distinct counts ar
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import date, datetime, timedelta
-from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, Zoned, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import WEEK_SHIFTS
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, number, text, times
-from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
-from analytics_core._engines.tokens import JAVA, write_tokens
+from analytics_core._engines.spec import BindValue
+from analytics_core._engines.tokens import JAVA
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
 
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+def _iso_moment(column: exp.Expr) -> exp.Expr:
     return call("TIME_PARSE", call("REPLACE", column, text(" "), text("T")), exp.Null(), text("UTC"))
 
 
-def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    source = written_text(column, time_format, Type.VARCHAR)
-    return call("TIME_PARSE", source, text(write_tokens(written_format(time_format), JAVA)), text("UTC"))
-
-
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
+    count = epoch_count(column, time_format)
     millis = times(count, number(1000)) if time_format.encoding is TimeEncoding.EPOCH_S else count
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         millis = nodes.cast(call("FLOOR", millis), Type.BIGINT)
     return call("MILLIS_TO_TIMESTAMP", millis)
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: nodes.cast(column, Type.TIMESTAMP),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: column,
-        TimeEncoding.ISO_TEXT: _iso_moment,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
 
 
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
@@ -66,23 +42,15 @@ def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
     if grain not in WEEK_SHIFTS:
         return _floor(moment, grain.value)
     before, after = WEEK_SHIFTS[grain]
-    return _add_days(_floor(_add_days(moment, before), "P1W"), after)
+    return _moved(_floor(_moved(moment, "P1D", before), "P1W"), "P1D", after)
 
 
 def _floor(moment: exp.Expr, period: str) -> exp.Expr:
     return call("TIME_FLOOR", moment, text(period), exp.Null(), text("UTC"))
 
 
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return _moved(moment, "P1D", days)
-
-
 def _moved(moment: exp.Expr, period: str, count: int) -> exp.Expr:
     return call("TIME_SHIFT", moment, text(period), number(count), text("UTC")) if count else moment
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return _moved(moment, "PT1H", hours)
 
 
 def _as_text_value(moment: datetime) -> BindValue:
@@ -95,40 +63,63 @@ def _as_text_value(moment: datetime) -> BindValue:
     return moment.isoformat(sep=" ", timespec="milliseconds")
 
 
-_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE, write=_as_text_value, write_day=date.isoformat)
-_LITERALS = LiteralStyle(dialect="druid")
+_moment = moments_by(
+    date=operators.cast_to(Type.TIMESTAMP),
+    timestamptz=operators.unchanged,
+    iso_text=_iso_moment,
+    text=parsed_by("TIME_PARSE", JAVA, Type.VARCHAR, "UTC"),
+    epoch=_epoch_moment,
+)
+_ERRORS = meanings.patterns(
+    (r"Object '(?P<table>[^']+)' not found", meanings.NO_TABLE),
+    (r"Column '(?P<column>[^']+)' not found", meanings.NO_COLUMN),
+    (r"No match found for function signature (?P<function>\w+)", meanings.NO_FUNCTION),
+    (r"is not being grouped", meanings.NOT_GROUPED),
+    (r"SQL parse failed|Encountered|Received an unexpected token", meanings.SYNTAX),
+    (r"Unauthorized|\b401\b", meanings.BAD_LOGIN),
+    (r"Forbidden|\b403\b", meanings.DENIED_ANY),
+    (r"Query timeout|QueryTimeoutException", meanings.TIMEOUT),
+    (r"Connection refused", meanings.REFUSED_PORT),
+)
+_GUARDS = Guards(
+    uri_options=frozenset({"header", "timeout"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set(
+        "extern http s3 hdfs localfiles inline azure azurestorage googlecloud table_append external"
+    ),
+    allowed_functions=allowed_with("""
+    approx_count_distinct_ds_hll approx_count_distinct_ds_theta approx_count_distinct_builtin approx_quantile_ds
+    approx_quantile_fixed_buckets array_* bitwise_* bloom_filter_test contains_string ds_* earliest earliest_by grouping
+    hll_sketch_* human_readable_binary_byte_format human_readable_decimal_byte_format human_readable_decimal_format
+    icontains_string ipv4_match ipv4_parse ipv4_stringify json_keys json_object json_paths latest latest_by
+    millis_to_timestamp mv_* parse_json parse_long regexp_extract safe_divide string_format string_to_array stddev
+    theta_sketch_* time_ceil time_extract time_floor time_format time_in_interval time_parse time_shift
+    timestamp_to_millis to_json_string try_parse_json strlen textcat strpos
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations="", schemas="sys", harmless="", functions=""),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 
-
-def druid_spec() -> EngineSpec:
-    """Return the facts of Druid."""
-    return EngineSpec(
-        name="druid",
-        label="Apache Druid",
-        dialect="druid",
-        drivers=("http", "https"),
-        paramstyle=ParamStyle.PYFORMAT,
-        extra_name="druid",
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
-        like=operators.like_where_case_counts(has_ilike=False),
-        as_text=operators.cast_to(Type.VARCHAR),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
-        is_true=operators.is_true,
-        in_list=operators.in_list_of(),
-        literal=_LITERALS.write,
-        value_kind=kind_reader(),
-        null_safe_equal=operators.null_safe_equal,
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="druid",
+            label="Apache Druid",
+            dialect="druid",
+            drivers=("http", "https"),
+            extra_name="druid",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(
+                moment=_moment, zoned=Zoned.NAIVE, write=_as_text_value, write_day=date.isoformat
+            ),
+            bucket=_bucket,
+            shift=lambda moment, hours: _moved(moment, "PT1H", hours),
+        ),
         allows_joins=False,
-        error_patterns=ERROR_PATTERNS.get("druid", ()),
-        denied_functions=DENIED_FUNCTIONS["druid"],
-        allowed_functions=ALLOWED_FUNCTIONS["druid"],
-    )
+    ),
+)

@@ -2,28 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from dataclasses import replace
 from decimal import Decimal
-from types import MappingProxyType
 
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from analytics_core._engines import fences, nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
-from analytics_core._engines.kinds import kind_reader, range_reader
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, moments_by, written_format, written_text
+from analytics_core._engines.grains import (
+    EPOCH,
+    amount_and_unit,
+    buckets_by_truncation,
+    date_trunc,
+    days_by_interval,
+    hours_by_interval,
+)
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.kinds import range_reader
 from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import BindScalar, EngineSpec, ParamStyle
+from analytics_core._engines.spec import BindScalar, ParamStyle, nulls_are_last
+from analytics_core._engines.syntax import Refuse, Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-
-
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -43,19 +47,6 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     return nodes.call("MAKE_TIMESTAMP", micros)
 
 
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: nodes.cast(column, Type.TIMESTAMP),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: nodes.utc(column),
-        TimeEncoding.ISO_TEXT: lambda column, _format: nodes.utc(nodes.try_cast(column, Type.TIMESTAMPTZ)),
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
-
-
 _OF_A_TYPE = (exp.DataType, exp.DataTypeParam, exp.Literal)
 
 
@@ -70,53 +61,11 @@ def _as_declared(column: exp.Expr, type_text: str) -> exp.Expr | None:
     return exp.TryCast(this=column, to=declared)
 
 
-def _interval(amount: int, unit: str) -> exp.Interval:
-    return nodes.interval(nodes.text(str(amount)), unit)
-
-
-def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
-    return nodes.call("DATE_TRUNC", nodes.text(unit), moment)
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return _add(moment, days, "DAY")
-
-
-def _add(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
-    operation = nodes.plus if amount > 0 else nodes.minus
-    return operation(moment, _interval(abs(amount), unit))
-
-
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
     """Give the origin always: without it TIME_BUCKET begins in the year 2000."""
-    return nodes.call("TIME_BUCKET", _interval(*amount_and_unit(seconds)), moment, nodes.timestamp(EPOCH))
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=_add(moment, hours, "HOUR")) if hours else moment
-
-
-_bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
-_COMPARISON = MomentComparison(moment=_moment, tries_casts=True)
-_LITERALS = LiteralStyle(
-    dialect="duckdb", timestamp_tz="TIMESTAMPTZ {}", binary="'{}'::BLOB", byte_prefix="\\x", members="[{}]"
-)
-
-
-_BITS: Mapping[str, int] = MappingProxyType(
-    {
-        "TINYINT": 8,
-        "SMALLINT": 16,
-        "INTEGER": 32,
-        "BIGINT": 64,
-        "HUGEINT": 128,
-        "UTINYINT": -8,
-        "USMALLINT": -16,
-        "UINTEGER": -32,
-        "UBIGINT": -64,
-        "UHUGEINT": -128,
-    }
-)
+    amount, unit = amount_and_unit(seconds)
+    width = nodes.interval(nodes.text(str(amount)), unit)
+    return nodes.call("TIME_BUCKET", width, moment, nodes.timestamp(EPOCH))
 
 
 def _number(number: int | Decimal) -> BindScalar:
@@ -124,46 +73,185 @@ def _number(number: int | Decimal) -> BindScalar:
     return float(number) if isinstance(number, int) and not -(2**127) <= number < 2**128 else number
 
 
-def _nulls_first(_descending: bool) -> bool:
-    return False
+def _date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
+    if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
+        return None
+    sum_or_difference = exp.Add if isinstance(node, exp.DateAdd) else exp.Sub
+    return exp.Paren(this=sum_or_difference(this=node.this.copy(), expression=node.expression.copy()))
 
 
-def duckdb_spec() -> EngineSpec:
-    """Return the facts of DuckDB."""
-    return EngineSpec(
-        name="duckdb",
-        label="DuckDB",
-        dialect="duckdb",
-        drivers=("duckdb_sqlalchemy", "duckdb_engine"),
+_FILE_ENDINGS = (
+    ".csv", ".tsv", ".txt", ".parquet", ".json", ".jsonl", ".ndjson", ".xlsx", ".arrow", ".feather", ".avro", ".db",
+    ".duckdb", ".sqlite", ".gz", ".zst",
+)  # fmt: skip
+
+
+def _is_file(name: str) -> bool:
+    return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
+
+
+_moment = moments_by(
+    date=operators.cast_to(Type.TIMESTAMP),
+    timestamptz=nodes.utc,
+    iso_text=lambda column: nodes.utc(nodes.try_cast(column, Type.TIMESTAMPTZ)),
+    text=_written_moment,
+    epoch=_epoch_moment,
+)
+_bucket = buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds)
+_LITERALS = LiteralStyle(
+    dialect="duckdb", timestamp_tz="TIMESTAMPTZ {}", binary="'{}'::BLOB", byte_prefix="\\x", members="[{}]"
+)
+_SIGNED = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
+_UNSIGNED = {"UTINYINT": -8, "USMALLINT": -16, "UINTEGER": -32, "UBIGINT": -64, "UHUGEINT": -128}
+
+# Made from messages that the engine gave.
+_ERRORS = meanings.patterns(
+    (
+        r"^connection error: .*different configuration",
+        meanings.UNNAMED.said(
+            "the database file is open in this process with other settings; close that connection first"
+        ),
+    ),
+    (r"^(?:io|connection) error: .*(?:could not set lock|conflicting lock|used by another process)", meanings.LOCKED),
+    (
+        r"^io error: .*database file with version number",
+        meanings.NO_DATABASE.said(
+            "the database file was written by another version of DuckDB; install the version of the package duckdb "
+            "that wrote it, or a newer one"
+        ),
+    ),
+    (r"^io error: corrupt|^io error: .*checksum", meanings.NO_DATABASE.said("the database file is damaged")),
+    (
+        r"^io error: .*(?:does not exist|not a valid duckdb|cannot open)",
+        meanings.NO_DATABASE.said("the database file cannot be opened, or is no DuckDB database"),
+    ),
+    (
+        r"^(?:permission|missing extension) error: .*extension",
+        meanings.NO_DATABASE.said(
+            "this is no DuckDB database, but a file or function that needs an extension of DuckDB; extensions are not "
+            "loaded here"
+        ),
+    ),
+    (r"^catalog error: table with name .* because schema \"(?P<schema>[^\"]+)\" does not exist", meanings.NO_SCHEMA),
+    (r"^catalog error: (?:table|view) with name (?P<table>.+?) does not", meanings.NO_TABLE),
+    (r"^catalog error: \w* ?function with name \"?(?P<function>\w+)", meanings.NO_FUNCTION),
+    (r"^binder error: no function matches .*?'(?P<function>[^'(]+)\(", meanings.NO_FUNCTION),
+    (r"^binder error: referenced column \"(?P<column>[^\"]+)\"", meanings.NO_COLUMN),
+    (r"^binder error: table \"[^\"]+\" does not have a column named \"(?P<column>[^\"]+)\"", meanings.NO_COLUMN),
+    (r"^binder error: referenced table \"(?P<table>[^\"]+)\"", meanings.NO_TABLE),
+    (r"^binder error: ambiguous reference to column name \"(?P<column>[^\"]+)\"", meanings.AMBIGUOUS),
+    (r"^binder error: .*must appear in the group by", meanings.NOT_GROUPED),
+    (
+        r"^binder error: catalog \"(?P<database>[^\"]+)\" does not exist",
+        meanings.NO_OBJECT.said(meanings.NO_DATABASE.template),
+    ),
+    (
+        r"^binder error: subquery returns \d+ columns|^invalid input error: more than one row returned",
+        meanings.MANY_ROWS,
+    ),
+    (
+        r"^invalid input error: (?:cannot execute statement of type|attempting to execute) .*read-only"
+        r"|^transactioncontext error: .*read-only|^invalid configuration error: .*locked|^permission error",
+        meanings.READ_ONLY,
+    ),
+    (r"^parser error: .*(memory exhausted|depth)", meanings.TOO_DEEP),
+    (r"^(parser|binder) error", meanings.SYNTAX),
+    (
+        r"^out of range error"
+        r"|^conversion error: type \S+ with value \S+ can't be cast because the value is out of range",
+        meanings.OVERFLOW,
+    ),
+    (r"^conversion error: \w+ field value out of range", meanings.BAD_TIME),
+    (r"^(conversion|mismatch type) error|^invalid input error: could not parse string", meanings.BAD_VALUE),
+    (r"^out of memory error", meanings.NO_MEMORY),
+    (r"^\w[\w ]* error: division by zero!?$", meanings.ZERO),
+    (r"^interrupt error", meanings.KILLED),
+)
+_GUARDS = Guards(
+    uri_options=frozenset({"threads", "memory_limit", "max_memory"}),
+    database_files=DatabaseFiles.PATH,
+    denied_functions=name_set("""
+    read_csv read_csv_auto sniff_csv read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson
+    read_ndjson_auto read_ndjson_objects read_parquet parquet_scan parquet_metadata parquet_schema parquet_file_metadata
+    parquet_kv_metadata parquet_bloom_probe parquet_full_metadata read_text read_blob read_xlsx read_avro read_duckdb
+    st_read st_read_meta st_readosm st_readshp st_drivers arrow_scan arrow_scan_dumb pandas_scan python_map_function
+    sqlite_scan sqlite_query sqlite_attach postgres_scan postgres_scan_pushdown postgres_query postgres_execute
+    postgres_attach mysql_scan mysql_query mysql_execute mysql_attach mssql_scan odbc_scan odbc_query iceberg_scan
+    iceberg_metadata iceberg_snapshots delta_scan ducklake_snapshots http_get http_post http_post_form read_gsheet
+    read_lines open_prompt load_aws_credentials json_serialize_plan query query_table json_execute_serialized_sql
+    from_substrait from_substrait_json get_substrait get_substrait_json getenv getvariable current_setting which_secret
+    duckdb_secrets duckdb_settings duckdb_variables duckdb_external_file_cache duckdb_temporary_files
+    duckdb_log_contexts duckdb_logs duckdb_logs_parsed pragma_database_size pragma_storage_info pragma_user_agent
+    pragma_version pragma_platform nextval currval checkpoint force_checkpoint enable_logging disable_logging
+    truncate_duckdb_logs write_log sleep_ms pg_sleep repeat_row add_parquet_key enable_profiling disable_profiling
+    enable_profile disable_profile duckdb_* pragma_* pg_* !pg_typeof !pg_size_pretty !pg_catalog has_*_privilege read_*
+    *_scan current_query current_query_id current_connection_id current_transaction_id txid_current obj_description
+    col_description shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port
+"""),
+    allowed_functions=allowed_with("""
+    add age aggregate alias apply approx_top_k arg_max_nulls_last arg_min_nulls_last editdist3 from_json rank_dense
+    reduce reservoir_quantile substring_grapheme arg_max arg_max_null arg_min arg_min_null argmax argmin array_*
+    !array_resize bar base64 bin bit_count bit_position bitstring bitstring_agg century combine constant_or_null
+    contains damerau_levenshtein date_trunc datesub datetrunc days_in_month decade divide element_at encode ends_with
+    entropy enum_code enum_first enum_last enum_range enum_range_boundary epoch epoch_ms epoch_ns epoch_us
+    equi_width_bins era even factorial favg fdiv filter flatten fmod format formatreadabledecimalsize formatreadablesize
+    format_bytes from_binary from_hex fsum gamma gcd geomean geometric_mean get_bit greatest_common_divisor hamming hash
+    histogram histogram_exact isfinite isinf isnan isodow isoyear jaccard jaro_similarity jaro_winkler_similarity json
+    json_array json_contains json_exists json_extract_path json_extract_path_text json_extract_string json_group_array
+    json_group_object json_group_structure json_keys json_merge_patch json_object json_pretty json_quote json_structure
+    json_transform julian kahan_sum kurtosis_pop lcm left_grapheme length_grapheme levenshtein lgamma list_*
+    !list_resize least_common_multiple mad make_timestamp_ms make_timestamp_ns make_timestamptz map_* mean millennium
+    millisecond mismatches multiply nanosecond nextafter nfc_normalize normalized_interval ord parse_dirname
+    parse_filename parse_formatted_bytes parse_path pg_typeof prefix printf product quantile_cont quantile_disc
+    regexp_escape regexp_extract_all regexp_full_match regexp_matches regexp_split_to_array right_grapheme round_even
+    roundbankers row_to_json sem set_bit sha256 signbit split str_split str_split_regex strftime string_split
+    string_split_regex string_to_array strip_accents strlen strptime struct_* sub subtract suffix sum_no_overflow
+    sumkahan switch time_bucket timezone timezone_hour timezone_minute to_base to_binary to_centuries to_days to_decades
+    to_hex to_hours to_json to_microseconds to_millennia to_milliseconds to_minutes to_months to_quarters to_seconds
+    to_weeks to_years transaction_timestamp try_strptime typeof unbin union_extract union_tag union_value url_decode
+    url_encode uuid gen_random_uuid weighted_avg wavg xor hugeint uhugeint ubigint uinteger usmallint utinyint union
+    bytea json date timestamp_s timestamp_ms timestamp_ns current_localtime current_localtimestamp get_current_timestamp
+    st_area st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x st_y
+"""),
+    row_makers=frozenset({"stats"}),
+    revealing=Revealing.of(
+        relations="duckdb_logs duckdb_settings duckdb_secrets duckdb_variables pg_stats",
+        schemas="",
+        harmless="",
+        functions="stats",  # the smallest and largest value of a column, row rules or not
+    ),
+    table_names=replace(STANDARD_TABLE_NAMES, calls=True, loose=True, is_file=_is_file),
+    fence=fences.materialised,
+    by_case=False,
+    casts_columns=True,
+)
+
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="duckdb",
+            label="DuckDB",
+            dialect="duckdb",
+            drivers=("duckdb_sqlalchemy", "duckdb_engine"),
+            extra_name="duckdb",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment, tries_casts=True),
+            bucket=_bucket,
+            shift=hours_by_interval,
+        ),
+        syntax=Syntax(repairs=(_date_add,), reads_fields=True),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
-        extra_name="duckdb",
         folds_names=True,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
         like=operators.like_where_case_counts(has_ilike=True),
         as_text=operators.cast_to(Type.TEXT),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
-        is_true=operators.is_true,
         in_list=operators.in_array(),
         literal=_LITERALS.write,
-        value_kind=kind_reader(),
-        null_safe_equal=operators.null_safe_equal,
-        number_range=range_reader(_BITS),
+        number_range=range_reader({**_SIGNED, **_UNSIGNED}),
         number=_number,
         unsortable_kinds=frozenset(),
-        nulls_first_by_default=_nulls_first,
-        fence=fences.materialised,
+        nulls_first_by_default=nulls_are_last,
         as_declared=_as_declared,
-        error_patterns=ERROR_PATTERNS.get("duckdb", ()),
-        denied_functions=DENIED_FUNCTIONS["duckdb"],
-        allowed_functions=ALLOWED_FUNCTIONS["duckdb"],
-    )
+    ),
+)

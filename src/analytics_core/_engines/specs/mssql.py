@@ -6,40 +6,30 @@ depends on DATEFIRST. Trailing blanks never count in its comparisons; that canno
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
 from analytics_core._engines.formats import fixed_width_format
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
+from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, shift_by
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
 from analytics_core._engines.positions import iso_text
-from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
+from analytics_core._engines.spec import Bind, BindValue, ParamStyle
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
-_COLLATION = "Latin1_General_100_BIN2"
 _MONDAY = "0001-01-01"
-
-
-# ------------------------------------------------------------------------------------------------------------ moments
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _datetime(node: exp.Expr) -> exp.Expr:
-    return nodes.cast(node, Type.TIMESTAMP)
-
-
-def _date(node: exp.Expr) -> exp.Expr:
-    return nodes.cast(node, Type.DATE)
+_datetime, _date = operators.cast_to(Type.TIMESTAMP), operators.cast_to(Type.DATE)
+_by_code_point = partial(nodes.collate, name="Latin1_General_100_BIN2")
 
 
 def _in_utc(instant: exp.Expr) -> exp.Expr:
@@ -58,89 +48,47 @@ def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add days and their rest apart: DATEADD takes 32-bit numbers. Both have the sign of the whole."""
     is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    unit, per_day, count = ("SECOND", 86_400, column) if is_seconds else ("MILLISECOND", 86_400_000, column)
+    unit, per_day = ("SECOND", 86_400) if is_seconds else ("MILLISECOND", 86_400_000)
+    count = epoch_count(column, time_format)
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         millis = times(column, number(1000)) if is_seconds else column
         unit, per_day, count = "MILLISECOND", 86_400_000, nodes.cast(call("FLOOR", millis), Type.BIGINT)
-    elif time_format.value_kind is ValueKind.TEXT:
-        count = nodes.cast(column, Type.BIGINT)
     days = exp.Div(this=nodes.operand(count.copy()), expression=number(per_day), typed=True)
-    day = call("DATEADD", verbatim("DAY"), days, _datetime(text(EPOCH)))
-    return call("DATEADD", verbatim(unit), remainder(count, number(per_day)), day)
+    day = _added("DAY", days, _datetime(text(EPOCH)))
+    return _added(unit, remainder(count, number(per_day)), day)
 
 
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: _datetime(column),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: _in_utc(column),
-        TimeEncoding.ISO_TEXT: lambda column, _format: _in_utc(nodes.cast(column, Type.TIMESTAMPTZ)),
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
+def _added(unit: str, count: exp.Expr, moment: exp.Expr) -> exp.Expr:
+    return call("DATEADD", verbatim(unit), count, moment)
 
 
-# ------------------------------------------------------------------------------------------------------------ buckets
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
-    calendar = _CALENDAR.get(unit)
-    return _datetime(calendar(moment)) if calendar else _truncate_clock(moment, unit.upper())
+    day = _first_day(moment, unit)
+    return _truncate_clock(moment, unit.upper()) if day is None else _datetime(day)
 
 
 def _truncate_clock(moment: exp.Expr, unit: str) -> exp.Expr:
     """Count whole units since midnight: since 1970 they would not fit into 32 bits."""
     midnight = _datetime(_date(moment.copy()))
-    count = call("DATEDIFF", verbatim(unit), midnight.copy(), moment)
-    return call("DATEADD", verbatim(unit), count, midnight)
+    return _added(unit, call("DATEDIFF", verbatim(unit), midnight.copy(), moment), midnight)
 
 
-def _monday(moment: exp.Expr) -> exp.Expr:
-    days = call("DATEDIFF", verbatim("DAY"), _date(text(_MONDAY)), moment.copy())
-    return call("DATEADD", verbatim("DAY"), exp.Neg(this=exp.Paren(this=remainder(days, number(7)))), _date(moment))
+def _first_day(moment: exp.Expr, unit: str) -> exp.Expr | None:
+    """Return the day that a calendar unit begins with; None: the unit is one of the clock."""
+    month = number(1)
+    if unit == "day":
+        return _date(moment)
+    if unit == "week":
+        days = call("DATEDIFF", verbatim("DAY"), _date(text(_MONDAY)), moment.copy())
+        return _added("DAY", exp.Neg(this=exp.Paren(this=remainder(days, number(7)))), _date(moment))
+    if unit == "month":
+        month = call("MONTH", moment.copy())
+    if unit == "quarter":
+        month = minus(times(call("DATEPART", verbatim("QUARTER"), moment.copy()), number(3)), number(2))
+    is_calendar = unit in ("month", "quarter", "year")
+    return call("DATEFROMPARTS", call("YEAR", moment), month, number(1)) if is_calendar else None
 
 
-def _first_of_month(moment: exp.Expr) -> exp.Expr:
-    return call("DATEFROMPARTS", call("YEAR", moment), call("MONTH", moment.copy()), number(1))
-
-
-def _first_of_quarter(moment: exp.Expr) -> exp.Expr:
-    quarter = call("DATEPART", verbatim("QUARTER"), moment.copy())
-    return call("DATEFROMPARTS", call("YEAR", moment), minus(times(quarter, number(3)), number(2)), number(1))
-
-
-def _first_of_year(moment: exp.Expr) -> exp.Expr:
-    return call("DATEFROMPARTS", call("YEAR", moment), number(1), number(1))
-
-
-_CALENDAR: Mapping[str, Callable[[exp.Expr], exp.Expr]] = MappingProxyType(
-    {
-        "day": _date,
-        "week": _monday,
-        "month": _first_of_month,
-        "quarter": _first_of_quarter,
-        "year": _first_of_year,
-    }
-)
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return call("DATEADD", verbatim("DAY"), number(days), moment)
-
-
-def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
-    return call("DATEDIFF_BIG", verbatim("SECOND"), _datetime(text(EPOCH)), second)
-
-
-def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
-    return call("DATEADD", verbatim("SECOND"), exp.Neg(this=exp.Paren(this=past)), second)
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return call("DATEADD", verbatim("HOUR"), number(hours), moment) if hours else moment
-
-
-# ---------------------------------------------------------------------------------------------------------- operators
 def _as_text(node: exp.Expr) -> exp.Expr:
     length = exp.DataTypeParam(this=exp.Var(this="MAX"))
     return exp.Cast(this=node, to=exp.DataType(this=Type.NVARCHAR, expressions=[length]))
@@ -148,17 +96,13 @@ def _as_text(node: exp.Expr) -> exp.Expr:
 
 def _text_key(node: exp.Expr) -> exp.Expr:
     """Return the text as Unicode first: a collation on VARCHAR would change its code page."""
-    return nodes.collate(_as_text(node), _COLLATION)
-
-
-def _text_value(node: exp.Expr) -> exp.Expr:
-    return nodes.collate(node, _COLLATION)
+    return _by_code_point(_as_text(node))
 
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     def match(value: exp.Expr) -> exp.Expr:
         sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
-        return exp.Like(this=nodes.operand(sides[0]), expression=_text_value(sides[1]))
+        return exp.Like(this=nodes.operand(sides[0]), expression=_by_code_point(sides[1]))
 
     return operators.matching(match, pattern, bind, also_wild="[")
 
@@ -175,17 +119,73 @@ def _sum(node: exp.Expr, kind: ValueKind) -> exp.Expr:
     return exp.Sum(this=nodes.cast(node, Type.BIGINT) if is_whole else node)
 
 
+_moment = moments_by(
+    date=_datetime,
+    timestamptz=_in_utc,
+    iso_text=lambda column: _in_utc(nodes.cast(column, Type.TIMESTAMPTZ)),
+    text=_written_moment,
+    epoch=_epoch_moment,
+)
 _bucket = buckets_by_truncation(
     truncate=_truncate,
-    add_days=_add_days,
+    add_days=lambda moment, days: _added("DAY", number(days), moment),
     cut_seconds=cut_by_remainder(
         truncate=_truncate,
-        seconds_since_epoch=_seconds_since_epoch,
-        subtract_seconds=_subtract_seconds,
+        seconds_since_epoch=lambda second: call("DATEDIFF_BIG", verbatim("SECOND"), _datetime(text(EPOCH)), second),
+        subtract_seconds=lambda second, past: _added("SECOND", exp.Neg(this=exp.Paren(this=past)), second),
         modulo=remainder,
     ),
 )
-_COMPARISON = MomentComparison(moment=_moment)
+_ERRORS = (
+    *meanings.patterns(
+        (r"Invalid object name '(?P<table>[^']+)'", meanings.NO_TABLE),
+        (r"Invalid column name '(?P<column>[^']+)'", meanings.NO_COLUMN),
+        (r"'(?P<function>[^']+)' is not a recognized .*function name", meanings.NO_FUNCTION),
+        (r"Cannot open database \\?\"(?P<database>[^\"\\]+)", meanings.NO_DATABASE),
+        (r"Login failed for user '(?P<user>[^']*)'", meanings.BAD_LOGIN),
+        (r"(?:Incorrect syntax near|Unclosed quotation mark)", meanings.SYNTAX),
+        (r"Column '[^']*' is invalid in the select list because", meanings.NOT_GROUPED),
+        (r"The \w+ permission was denied on the object '(?P<table>[^']+)'", meanings.DENIED),
+        (r"Divide by zero", meanings.ZERO),
+        (r"Arithmetic overflow", meanings.OVERFLOW),
+        (r"Conversion failed", meanings.BAD_VALUE),
+        (r"Operation cancelled", meanings.KILLED),
+        after=r"\A(?:\('\w{5}', )?[\"']?(?:\(\d+, b?[\"'])?(?:\[[^\]]*\]\s*)*",
+    ),
+    *meanings.patterns(
+        (r"query timeout|HYT00", meanings.TIMEOUT),
+        (r"Adaptive Server is unavailable|server was not found", meanings.HOST_DOWN.said("the server does not answer")),
+    ),
+)
+_HARMLESS = "tables columns schemas objects views types databases indexes index_columns all_columns"
+_GUARDS = Guards(
+    uri_options=frozenset({"Encrypt", "TrustServerCertificate", "encrypt", "charset", "timeout", "login_timeout"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    openrowset openquery opendatasource openxml xp_cmdshell xp_dirtree xp_fileexist xp_subdirs xp_regread xp_regwrite
+    fn_xe_file_target_read_file fn_get_audit_file fn_trace_gettable fn_trace_getinfo fn_dblog fn_dump_dblog fn_get_sql
+    fn_virtualfilestats dm_os_file_exists dm_os_enumerate_filesystem ai_generate_embeddings predict session_context
+    context_info object_definition has_perms_by_name fn_my_permissions fn_builtin_permissions serverproperty
+    connectionproperty sessionproperty databasepropertyex dm_* fn_get_audit_* has_dbaccess stats_date loginproperty
+    pwdencrypt pwdcompare
+"""),
+    allowed_functions=allowed_with("""
+    atn2 binary_checksum bit_count checksum checksum_agg choose compress count_big date_bucket datediff_big
+    datefromparts datetime2 datetime2fromparts datetimefromparts datetimeoffset datetimeoffsetfromparts datetrunc
+    decompress difference eomonth format formatmessage get_bit hashbytes isdate isjson isnumeric json_array json_modify
+    json_object json_path_exists left_shift money newid nvarchar parse parsename patindex quotename reverse right_shift
+    rowversion set_bit smalldatetime smalldatetimefromparts smallmoney str string_escape stuff switchoffset sysdatetime
+    sysdatetimeoffset sysutcdatetime timefromparts todatetimeoffset try_parse uniqueidentifier varp stdevp xml
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(
+        relations="sysprocesses syslogins syscacheobjects syscomments", schemas="sys", harmless=_HARMLESS, functions=""
+    ),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 _LITERALS = LiteralStyle(
     dialect="tsql",
     text="N{}",
@@ -197,40 +197,34 @@ _LITERALS = LiteralStyle(
     true="1",
     false="0",
 )
-_KINDS: Mapping[str, ValueKind] = MappingProxyType({"BIT": ValueKind.BOOLEAN, "TIMESTAMP": ValueKind.BYTES})
 
-
-def mssql_spec() -> EngineSpec:
-    """Return the facts of SQL Server."""
-    return EngineSpec(
-        name="mssql",
-        label="Microsoft SQL Server",
-        dialect="tsql",
-        drivers=("pyodbc",),
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="mssql",
+            label="Microsoft SQL Server",
+            dialect="tsql",
+            drivers=("pyodbc",),
+            extra_name="mssql",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment),
+            bucket=_bucket,
+            shift=shift_by("DATEADD", verbatim("HOUR")),
+            text_key=_text_key,
+        ),
         paramstyle=ParamStyle.QMARK,
-        extra_name="mssql",
         max_identifier_bytes=128,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=_text_key,
-        text_equal=_text_value,
-        text_order=_text_value,
+        text_equal=_by_code_point,
+        text_order=_by_code_point,
         like=_like,
         as_text=_as_text,
-        average=operators.average_of_cast(),
         sum_=_sum,
-        extreme=operators.extreme_by(_text_key),
-        count_distinct=operators.count_distinct_by(_text_key),
         is_true=operators.is_true_of_bit,
         in_list=_in_list,
         literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
+        value_kind=kind_reader({"BIT": ValueKind.BOOLEAN, "TIMESTAMP": ValueKind.BYTES}),
         null_safe_equal=operators.null_safe_equal_spelled,
         allows_cte_in_subquery=False,
-        error_patterns=ERROR_PATTERNS.get("mssql", ()),
-        denied_functions=DENIED_FUNCTIONS["mssql"],
-        allowed_functions=ALLOWED_FUNCTIONS["mssql"],
-    )
+    ),
+)

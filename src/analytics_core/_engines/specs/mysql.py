@@ -7,25 +7,34 @@ UTC. MySQL 8 has no `utf8mb4_nopad_bin`: give `mysql_spec` its `utf8mb4_0900_bin
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
 from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, SECONDS
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader, range_reader
-from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
-from analytics_core._engines.partitions import MYSQL_PARTITIONS
-from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
-from analytics_core._engines.tokens import MYSQL, write_tokens
+from analytics_core._engines.partitions import (
+    Partition,
+    PartitionReader,
+    PartitionRow,
+    first_literal,
+    largest_literal,
+    quoted,
+)
+from analytics_core._engines.spec import Bind, EngineSpec
+from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.tokens import STR_TO_DATE, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
@@ -38,11 +47,7 @@ _DAY = 86_400
 
 
 # ------------------------------------------------------------------------------------------------------------ moments
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+def _iso_moment(column: exp.Expr) -> exp.Expr:
     """Apply a UTC offset at the end of the text, which the cast would drop without a word."""
     length = call("CHAR_LENGTH", column.copy())
     sign = call("SUBSTRING", column.copy(), number(-6), number(1))
@@ -69,7 +74,7 @@ def _as_datetime(node: exp.Expr) -> exp.Expr:
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add the month and the day where the text has none: STR_TO_DATE would leave them 0."""
     parsed = written_format(time_format)
-    written, added = write_tokens(parsed, MYSQL), ""
+    written, added = write_tokens(parsed, STR_TO_DATE), ""
     for letter in parsed.missing_parts():
         written, added = f"{written} %{letter}", f"{added} 01"
     source = nodes.joined(column, text(added)) if added else column
@@ -77,7 +82,7 @@ def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
+    count = epoch_count(column, time_format)
     if time_format.encoding is TimeEncoding.EPOCH_S:
         return exp.Paren(this=plus(_epoch(), interval(nodes.operand(count), "SECOND")))
     return exp.Paren(this=plus(_epoch(), interval(times(count, number(1000)), "MICROSECOND")))
@@ -87,20 +92,12 @@ def _epoch() -> exp.Expr:
     return call("TIMESTAMP", text(EPOCH))
 
 
-def _unchanged(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return column
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: _unchanged,
-        TimeEncoding.DATE: _unchanged,
-        TimeEncoding.TIMESTAMPTZ: _unchanged,
-        TimeEncoding.ISO_TEXT: _iso_moment,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
+_moment = moments_by(
+    date=operators.unchanged,
+    timestamptz=operators.unchanged,
+    iso_text=_iso_moment,
+    text=_written_moment,
+    epoch=_epoch_moment,
 )
 
 
@@ -239,14 +236,6 @@ _SORTED_WHOLE = 256
 """Characters, of up to four bytes."""
 
 _LONG_KINDS = (ValueKind.TEXT, ValueKind.BYTES, ValueKind.OTHER, ValueKind.UNKNOWN)
-_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.NAIVE)
-_LITERALS = LiteralStyle(dialect="mysql")
-_KINDS: Mapping[str, ValueKind] = MappingProxyType(
-    {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}
-)
-_BITS: Mapping[str, int] = MappingProxyType(
-    {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
-)
 
 
 def _collation_by(code_point: str) -> Callable[[str | None], Collation]:
@@ -262,50 +251,198 @@ def _key_by(collation: str) -> operators.ToNode:
     return lambda node: nodes.collate(_as_utf8(node), collation)
 
 
+# ------------------------------------------------------------------------------------------------------------ repairs
+def _regexp(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Write REGEXP so that MariaDB runs it too: it has no REGEXP_LIKE."""
+    if not isinstance(node, exp.RegexpLike) or node.args.get("flag"):
+        return None
+    position = exp.Anonymous(this="REGEXP_INSTR", expressions=[node.this, node.expression])
+    return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
+
+
+def _median(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
+
+
+def _utc(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    if not isinstance(node, exp.UtcDate | exp.UtcTime | exp.UtcTimestamp):
+        return None
+    precision = node.args.get("this")
+    return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
+
+
+def _sounds_like(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Close the comparison that SOUNDS LIKE becomes."""
+    made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
+    beside = isinstance(node.parent, exp.Binary) and not isinstance(node.parent, exp.Connector)
+    return exp.Paren(this=node.copy()) if made and beside else None
+
+
+def _timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    if not isinstance(node, exp.TimestampAdd):
+        return None
+    amount, sign = node.expression, ""
+    if isinstance(amount, exp.Neg):
+        amount, sign = amount.this, "-"
+    if isinstance(amount, exp.Literal) and not amount.is_string:
+        amount = exp.Literal(this=sign + amount.name, is_string=True)
+    else:
+        amount = node.expression
+    return exp.DateAdd(this=node.this, expression=amount, unit=node.args.get("unit"))
+
+
+# ------------------------------------------------------------------------------------------------------------- guards
+def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partition, ...]:
+    """Return the partitions of (name, method, description), in order; a range begins where the one before ends."""
+    found: list[Partition] = []
+    begins: str | None = None
+    for name, method, description in rows:
+        kind = (method or "").partition(" ")[0].upper()
+        value = begins if kind == "RANGE" else largest_literal(description or "") if kind == "LIST" else None
+        if value is not None:
+            selected = table.copy()
+            selected.set("partition", exp.Partition(expressions=[quoted(name or "")]))
+            found.append(Partition(table=selected, value=value))
+        begins = first_literal(description or "")
+    return tuple(found)
+
+
+_PARTITIONS: Final = PartitionReader(
+    sql=(
+        "SELECT partition_name AS a, partition_method AS b, partition_description AS c "
+        "FROM information_schema.partitions WHERE table_name = {table} "
+        "AND table_schema = COALESCE({schema}, DATABASE()) AND partition_name IS NOT NULL "
+        "ORDER BY partition_ordinal_position"
+    ),
+    read=_partitions,
+)
+# Made from messages that MariaDB gave.
+_ERRORS = meanings.patterns(
+    (r"^\(1146, .Table '(?:[^'.]+\.)?(?P<table>[^']+)' doesn't exist", meanings.NO_TABLE),
+    (r"^\(1109, .Unknown table '(?P<table>[^']+)'", meanings.NO_TABLE),
+    (r"^\(1054, .Unknown column '(?P<column>[^']+)'", meanings.NO_COLUMN),
+    (r"^\(1305, .\w+ (?:\w+\.)?(?P<function>\w+) does not exist", meanings.NO_FUNCTION),
+    (r"^\(1049, .Unknown database '(?P<database>[^']+)'", meanings.NO_DATABASE),
+    (r"^\(1052, .Column '(?P<column>[^']+)'", meanings.AMBIGUOUS),
+    (r"^\((?:1055|1056|1111|1140|1247),", meanings.NOT_GROUPED),
+    (r"^\((?:1241|1242),", meanings.MANY_ROWS),
+    (r"^\((?:1064|1149|1248|1060|1235|1221|1222|1582|1583|4078),", meanings.SYNTAX),
+    (r"^\((?:1792|1290|1223|1836|1099),", meanings.READ_ONLY),
+    (r"^\(114[23], .* for (?:table|column) (?:`[^`]+`\.)?`?(?P<table>[^\s\"]+?)[`\"]*\)?$", meanings.DENIED),
+    (r"^\((?:1142|1143|1227|1370|1044),", meanings.DENIED_ANY),
+    (
+        r"^\((?:1045|1698), .Access denied for user '(?P<user>[^']*)'",
+        meanings.BAD_LOGIN.said("the server does not accept user {user} with this password"),
+    ),
+    (
+        r"^\((?:1129|1130|1040|1203|1226),",
+        meanings.BAD_LOGIN.said("the server takes no connections from here at present"),
+    ),
+    (
+        r"^\(2003, .* on '(?P<host>[^']*)' .*(?:name or service|nodename|not known|getaddrinfo|temporary failure)",
+        meanings.BAD_HOST,
+    ),
+    (
+        r"^\(2003, .* on '(?P<host>[^']*)' .*refused",
+        meanings.PORT_CLOSED.said("the port on host {host} refuses connections; is the server running there?"),
+    ),
+    (r"port must be 0-65535", meanings.BAD_PORT.said("ports are whole numbers from 1 to 65535")),
+    (r"^\(2003, .* on '(?P<host>[^']*)'", meanings.HOST_DOWN),
+    (r"^\((?:2006|2013|2055|1053|1927),", meanings.LOST),
+    (r"^\((?:1969|3024),", meanings.TIMEOUT),
+    (r"^\((?:1317|1028),", meanings.KILLED),
+    (r"^\((?:1205|1213),", meanings.UNNAMED.said("the statement waited too long for another one's lock; try again")),
+    (r"^\(1365,", meanings.ZERO),
+    (r"^\((?:1264|1690|1916),", meanings.OVERFLOW),
+    (r"^\((?:1292|1366|1411|1525|3140|4038),", meanings.BAD_VALUE),
+    (r"^\((?:1436|1153|1390|1118|1117|1116|2027),", meanings.TOO_DEEP),
+    (r"^\((?:1037|1038|1041|5),", meanings.NO_MEMORY),
+    (r"^\((?:1267|1270|1271),", meanings.UNNAMED.said("texts with different collations are compared")),
+)
+_URI_OPTIONS = """
+    charset connect_timeout read_timeout write_timeout ssl_disabled ssl_verify_cert ssl_verify_identity program_name
+"""
+_REVEALING = """
+    column_stats column_statistics processlist events_* general_log slow_log innodb_* global_priv optimizer_trace
+    profiling query_cache_info client_statistics index_statistics table_statistics user_statistics user_privileges
+"""
+_GUARDS = Guards(
+    uri_options=frozenset(_URI_OPTIONS.split()),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock master_pos_wait
+    master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids nextval setval lastval
+    last_insert_id found_rows row_count sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info spider_direct_sql
+    spider_bg_direct_sql spider_copy_tables spider_flush_table_mon_cache wsrep_* master_* binlog_gtid_pos gtid_* mysql
+    performance_schema http_get http_post sys
+"""),
+    allowed_functions=allowed_with("""
+    adddate addtime bin bin_to_uuid bit_count char_length conv convert_tz crc32 crc32c elt export_set field find_in_set
+    format from_days get_format insert interval makedate maketime make_set natural_sort_key oct ord period_add
+    period_diff quote sec_to_time sformat sign strcmp str_to_date subdate subtime time_format time_to_sec timediff
+    to_days to_seconds weight_string uuid uuid_to_bin is_uuid isnull hour regexp_substr greatest inet_aton inet_ntoa
+    inet6_aton inet6_ntoa is_ipv4 is_ipv4_compat is_ipv4_mapped is_ipv6 json_array json_array_append json_array_insert
+    json_arrayagg json_compact json_contains json_contains_path json_depth json_detailed json_equals json_exists
+    json_insert json_keys json_loose json_merge json_merge_patch json_merge_preserve json_normalize json_object
+    json_objectagg json_overlaps json_pretty json_quote json_remove json_replace json_search json_set json_unquote
+    any_value values st_area st_astext st_contains st_distance st_distance_sphere st_intersects st_length st_within st_x
+    st_y point
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited(2**64 - 1),
+    by_case=False,
+    casts_columns=False,
+)
+_SYNTAX = Syntax(
+    repairs=(_sounds_like, _regexp, _median, _utc, _timestamp_add),
+    bare_calls=frozenset({"utc_date", "utc_time", "utc_timestamp", "localtime", "localtimestamp"}),
+    groups_comparisons=True,
+)
+_BITS = {"TINYINT": 8, "SMALLINT": 16, "MEDIUMINT": 24, "INT": 32, "INTEGER": 32, "BIGINT": 64}
+_KINDS = {"TINYINT(1)": ValueKind.BOOLEAN, "BIT(1)": ValueKind.BOOLEAN, "BIT": ValueKind.INTEGER}
+
+
 def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
     """Return the facts of MariaDB and MySQL; `collation` compares utf8mb4 text by code point."""
     text_key, text_value = _key_by(collation), partial(nodes.collate, name=collation)
-    return EngineSpec(
+    plain = ansi_engine(
         name="mysql",
         label="MariaDB or MySQL",
         dialect="mysql",
-        aliases=("mariadb",),
         drivers=("pymysql",),
-        paramstyle=ParamStyle.PYFORMAT,
         extra_name="mysql",
+        guards=_GUARDS,
+        error_patterns=_ERRORS,
+        comparison=MomentComparison(moment=_moment, zoned=Zoned.NAIVE),
+        bucket=_bucket,
+        shift=_shift,
+        text_key=text_key,
+    )
+    return replace(
+        plain,
+        syntax=_SYNTAX,
+        aliases=("mariadb",),
         folds_names=True,
         max_identifier_bytes=256,
         largest_identifier_character="\uffff",
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=text_key,
         all_digits=_as_double,
         text_equal=text_value,
         text_order=text_value,
         like=_like,
         as_text=_as_utf8,
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
         extreme=operators.extreme_by(text_key, all_digits=_as_double),
-        count_distinct=operators.count_distinct_by(text_key),
-        is_true=operators.is_true,
         in_list=operators.in_list_of(text_value),
-        literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
+        value_kind=kind_reader(MappingProxyType(_KINDS)),
+        number_range=range_reader(_BITS, bit_fields=True),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
         collation=_collation_by(collation),
         splits_nulls=True,
         searches_by_own_collation=True,
-        null_safe_equal=operators.null_safe_equal,
-        number_range=range_reader(_BITS, bit_fields=True),
-        fence=fences.limited(2**64 - 1),
-        partitions=MYSQL_PARTITIONS,
-        casts_columns=False,
-        error_patterns=ERROR_PATTERNS.get("mysql", ()),
-        denied_functions=DENIED_FUNCTIONS["mysql"],
-        allowed_functions=ALLOWED_FUNCTIONS["mysql"],
+        partitions=_PARTITIONS,
     )
+
+
+ENGINES = (mysql_spec(),)

@@ -5,36 +5,39 @@ Buckets are DATE values. The driver binds datetimes as DATE, so bounds inside a 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, Zoned, written_format
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import call, minus, number, plus, text, times, verbatim
-from analytics_core._engines.spec import Bind, BindValue, EngineSpec, ParamStyle
-from analytics_core._engines.tokens import ORACLE, write_tokens
+from analytics_core._engines.spec import Bind, BindValue, ParamStyle, nulls_are_large
+from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
+_TOKENS = TO_TIMESTAMP.but(f="FF6")
 _LONGEST_LIST = 1000
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
 _OFFSET_AT_END = "[+-][0-9]{2}:[0-9]{2}$"
 _ZONED_FORMAT = "YYYY-MM-DD HH24:MI:SS.FF6TZH:TZM"
+_UNITS = MappingProxyType(
+    {"minute": "MI", "hour": "HH24", "day": "DD", "week": "IW", "month": "MM", "quarter": "Q", "year": "YYYY"}
+)
 
 
-# ------------------------------------------------------------------------------------------------------------ moments
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
+def _iso_moment(column: exp.Expr) -> exp.Expr:
     """Fill the text up to microseconds and an offset; NULL would become text by `||` and is kept apart."""
     blank = call("REPLACE", column.copy(), text("T"), text(" "))
     base = call("REGEXP_REPLACE", blank, text(f"(Z|{_OFFSET_AT_END[:-1]})$"))
@@ -52,9 +55,9 @@ def _where_not_null(column: exp.Expr, value: exp.Expr) -> exp.Expr:
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add the month and the day where the text has none: Oracle would take the present month."""
     parsed = written_format(time_format)
-    source, written = call("TO_CHAR", column), write_tokens(parsed, ORACLE)
+    source, written = call("TO_CHAR", column), write_tokens(parsed, _TOKENS)
     for letter in parsed.missing_parts():
-        source, written = nodes.joined(source, text(" 01")), f"{written} {ORACLE.tokens[letter]}"
+        source, written = nodes.joined(source, text(" 01")), f"{written} {_TOKENS.tokens[letter]}"
     arguments = [source, text(written)]
     if {"b", "B"} & set(parsed.directives):
         arguments.append(text("NLS_DATE_LANGUAGE=ENGLISH"))
@@ -66,41 +69,18 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     seconds = count
     if time_format.encoding is TimeEncoding.EPOCH_MS:
         seconds = exp.Div(this=nodes.operand(count), expression=number(1000), typed=False)
-    return exp.Paren(this=plus(verbatim(f"TIMESTAMP '{EPOCH}'"), _seconds(seconds)))
+    return exp.Paren(this=plus(verbatim(f"TIMESTAMP '{EPOCH}'"), _interval(seconds, "SECOND")))
 
 
-def _seconds(count: exp.Expr) -> exp.Expr:
-    return call("NUMTODSINTERVAL", count, text("SECOND"))
+def _interval(count: exp.Expr, unit: str) -> exp.Expr:
+    return call("NUMTODSINTERVAL", count, text(unit))
 
 
-def _unchanged(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-    return column
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: _unchanged,
-        TimeEncoding.DATE: _unchanged,
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: call("SYS_EXTRACT_UTC", column),
-        TimeEncoding.ISO_TEXT: _iso_moment,
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
-
-
-# ------------------------------------------------------------------------------------------------------------ buckets
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
     """Truncate to a DATE; IW is the ISO week whatever the session's territory."""
     if unit == "second":
         return _cut_seconds(moment, 1)
     return call("TRUNC", moment, text(_UNITS[unit]))
-
-
-_UNITS: Mapping[str, str] = MappingProxyType(
-    {"minute": "MI", "hour": "HH24", "day": "DD", "week": "IW", "month": "MM", "quarter": "Q", "year": "YYYY"}
-)
 
 
 def _cut_seconds(moment: exp.Expr, size: int) -> exp.Expr:
@@ -110,20 +90,11 @@ def _cut_seconds(moment: exp.Expr, size: int) -> exp.Expr:
     days = exp.Paren(this=minus(day.copy(), verbatim("DATE '1970-01-01'")))
     since = plus(clock.copy(), times(days, number(86_400)))
     past = nodes.mod(plus(nodes.mod(since, number(size)), number(size)), number(size))
-    return plus(day, _seconds(minus(clock, past)))
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return plus(moment, call("NUMTODSINTERVAL", number(days), text("DAY")))
+    return plus(day, _interval(minus(clock, past), "SECOND"))
 
 
 def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=plus(moment, call("NUMTODSINTERVAL", number(hours), text("HOUR")))) if hours else moment
-
-
-# ---------------------------------------------------------------------------------------------------------- operators
-def _by_code_point(node: exp.Expr) -> exp.Expr:
-    return nodes.collate(node, "BINARY")
+    return exp.Paren(this=plus(moment, _interval(number(hours), "HOUR"))) if hours else moment
 
 
 def _is_true(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
@@ -141,50 +112,101 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
     return exp.Paren(this=found) if len(parts) > 1 else found
 
 
-def _nulls_first(descending: bool) -> bool:
-    return descending
-
-
+_by_code_point = partial(nodes.collate, name="BINARY")
 _in_chunk = operators.in_list_of(_by_code_point)
-_bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
-_COMPARISON = MomentComparison(moment=_moment, zoned=Zoned.DECODED)
-_LITERALS = LiteralStyle(dialect="oracle", binary="HEXTORAW('{}')", true="1", false="0")
-_KINDS: Mapping[str, ValueKind] = MappingProxyType(
-    {"DATE": ValueKind.TIMESTAMP, "LONG": ValueKind.TEXT, "ROWID": ValueKind.TEXT, "UROWID": ValueKind.TEXT}
+_moment = moments_by(
+    date=operators.unchanged,
+    timestamptz=operators.calling("SYS_EXTRACT_UTC"),
+    iso_text=_iso_moment,
+    text=_written_moment,
+    epoch=_epoch_moment,
+)
+_bucket = buckets_by_truncation(
+    truncate=_truncate,
+    add_days=lambda moment, days: plus(moment, _interval(number(days), "DAY")),
+    cut_seconds=_cut_seconds,
+)
+_ERRORS = meanings.patterns(
+    (
+        r"\A(?:\w+: )?(?:ORA-00942)",
+        meanings.NO_TABLE.said("a table of this statement does not exist, or may not be read"),
+    ),
+    (r"\A(?:\w+: )?(?:ORA-00904: (?P<column>\S+): )", meanings.NO_COLUMN),
+    (r"\A(?:\w+: )?(?:ORA-009(?:0[0-9]|[1-3][0-9])|ORA-01756)", meanings.SYNTAX),
+    (r"\A(?:\w+: )?(?:ORA-00979|ORA-00937)", meanings.NOT_GROUPED),
+    (r"\A(?:\w+: )?(?:ORA-01427)", meanings.MANY_ROWS),
+    (r"\A(?:\w+: )?(?:ORA-01017)", meanings.BAD_LOGIN),
+    (r"\A(?:\w+: )?(?:ORA-1251[45])", meanings.NO_DATABASE.said("the server does not know this service or database")),
+    (r"\A(?:\w+: )?(?:ORA-01031)", meanings.DENIED_ANY),
+    (r"\A(?:\w+: )?(?:ORA-01456)", meanings.READ_ONLY),
+    (r"\A(?:\w+: )?(?:ORA-01476)", meanings.ZERO),
+    (r"\A(?:\w+: )?(?:ORA-01426)", meanings.OVERFLOW),
+    (r"\A(?:\w+: )?(?:ORA-01722|ORA-018[0-9][0-9])", meanings.BAD_VALUE),
+    (r"\A(?:\w+: )?(?:ORA-01013|DPY-4024)", meanings.TIMEOUT),
+    (r"\A(?:\w+: )?(?:ORA-1254[15]|DPY-6005)", meanings.REFUSED_PORT),
+)
+_REVEALING = """
+    v$* gv$* v_$* gv_$* x$* dba_* *_tab_histograms *_part_histograms *_subpart_histograms *_col_statistics
+    *_tab_columns *_tab_cols user$ link$ wri$* wrh$* *_sqlset_* *_audit_trail unified_audit_trail
+"""
+_GUARDS = Guards(
+    uri_options=frozenset({"service_name", "encoding"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    utl_http utl_file utl_tcp utl_smtp utl_mail utl_inaddr utl_url dbms_lock dbms_session dbms_scheduler dbms_job
+    dbms_pipe dbms_alert dbms_sql dbms_xmlgen dbms_xmlquery dbms_xmlstore dbms_xslprocessor dbms_xmlsave dbms_java
+    dbms_java_test dbms_lob dbms_advisor dbms_aq dbms_aqadm dbms_backup_restore dbms_cloud dbms_cloud_ai dbms_datapump
+    dbms_file_transfer dbms_flashback dbms_ldap dbms_network_acl_admin dbms_redefinition dbms_repair dbms_system
+    dbms_sys_sql dbms_utility dbms_vector dbms_streams dbms_metadata dbms_export_extension ctxsys ordsys dbms_*
+    !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype urifactory bfilename
+    sys_context userenv sleep
+"""),
+    allowed_functions=allowed_with("""
+    approx_count approx_median approx_rank approx_sum asciistr bin_to_num bitand chartorowid compose corr_k corr_s cosh
+    current_date dbms_random value decompose dump empty_blob empty_clob from_tz greatest hextoraw json_array
+    json_arrayagg json_exists json_object json_objectagg lnnvl nanvl new_time nls_initcap nls_lower nls_upper nlssort
+    numtodsinterval numtoyminterval ora_hash ratio_to_report rawtohex regexp_count remainder rowidtochar sessiontimezone
+    dbtimezone standard_hash stats_* substrb substrc sys_extract_utc sys_guid to_binary_double to_binary_float to_clob
+    to_dsinterval to_multi_byte to_nchar to_single_byte to_timestamp_tz to_yminterval translate tz_offset unistr
+    utl_match edit_distance edit_distance_similarity jaro_winkler jaro_winkler_similarity utl_raw cast_to_varchar2 vsize
+    varchar2 nvarchar2 binary_double binary_float clob long
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
 )
 
-
-def oracle_spec() -> EngineSpec:
-    """Return the facts of Oracle."""
-    return EngineSpec(
-        name="oracle",
-        label="Oracle",
-        dialect="oracle",
-        drivers=("oracledb",),
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="oracle",
+            label="Oracle",
+            dialect="oracle",
+            drivers=("oracledb",),
+            extra_name="oracle",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment, zoned=Zoned.DECODED),
+            bucket=_bucket,
+            shift=_shift,
+            text_key=_by_code_point,
+        ),
+        syntax=Syntax(bare_calls=frozenset({"sysdate", "systimestamp"})),
         paramstyle=ParamStyle.NAMED,
-        extra_name="oracle",
         max_identifier_bytes=128,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=_by_code_point,
         text_equal=_by_code_point,
-        text_order=_by_code_point,
-        like=operators.like_where_case_counts(has_ilike=False),
         as_text=operators.calling("TO_CHAR"),
         average=lambda node: exp.Avg(this=call("TO_BINARY_DOUBLE", node)),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(_by_code_point),
-        count_distinct=operators.count_distinct_by(_by_code_point),
         is_true=_is_true,
         in_list=_in_list,
-        literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
+        literal=LiteralStyle(dialect="oracle", binary="HEXTORAW('{}')", true="1", false="0").write,
+        value_kind=kind_reader(
+            {"DATE": ValueKind.TIMESTAMP, **dict.fromkeys(("LONG", "ROWID", "UROWID"), ValueKind.TEXT)}
+        ),
         null_safe_equal=operators.null_safe_equal_spelled,
-        nulls_first_by_default=_nulls_first,
-        error_patterns=ERROR_PATTERNS.get("oracle", ()),
-        denied_functions=DENIED_FUNCTIONS["oracle"],
-        allowed_functions=ALLOWED_FUNCTIONS["oracle"],
-    )
+        nulls_first_by_default=nulls_are_large,
+    ),
+)

@@ -2,80 +2,61 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from types import MappingProxyType
+from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.grains import EPOCH, amount_and_unit, buckets_by_truncation
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
+from analytics_core._engines.grains import (
+    EPOCH,
+    amount_and_unit,
+    buckets_by_truncation,
+    date_trunc,
+    days_by_interval,
+    hours_by_interval,
+)
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.nodes import Type
-from analytics_core._engines.partitions import POSTGRES_PARTITIONS
-from analytics_core._engines.spec import Bind, EngineSpec, ParamStyle
-from analytics_core._engines.tokens import POSTGRES, write_tokens
+from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.nodes import Type, interval
+from analytics_core._engines.partitions import (
+    Partition,
+    PartitionReader,
+    PartitionRow,
+    first_literal,
+    largest_literal,
+    quoted,
+)
+from analytics_core._engines.spec import Bind, nulls_are_large
+from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
-
-
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     parsed = written_format(time_format)
     text = written_text(column, time_format, Type.TEXT)
     function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
-    return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, POSTGRES))), Type.TIMESTAMP)
+    return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, TO_TIMESTAMP))), Type.TIMESTAMP)
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     unit = "SECOND" if time_format.encoding is TimeEncoding.EPOCH_S else "MILLISECOND"
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
-    since = nodes.times(count, _interval(1, unit))
+    since = nodes.times(epoch_count(column, time_format), interval(nodes.text("1"), unit))
     return exp.Paren(this=exp.Add(this=nodes.timestamp(EPOCH), expression=since))
 
 
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: nodes.cast(column, Type.TIMESTAMP),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: nodes.utc(column),
-        TimeEncoding.ISO_TEXT: lambda column, _format: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
-
-
-def _interval(amount: int, unit: str) -> exp.Interval:
-    return nodes.interval(nodes.text(str(amount)), unit)
-
-
-def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
-    return nodes.call("DATE_TRUNC", nodes.text(unit), moment)
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return _add(moment, days, "DAY")
-
-
-def _add(moment: exp.Expr, amount: int, unit: str) -> exp.Expr:
-    operation = nodes.plus if amount > 0 else nodes.minus
-    return operation(moment, _interval(abs(amount), unit))
-
-
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
-    return nodes.call("DATE_BIN", _interval(*amount_and_unit(seconds)), moment, nodes.timestamp(EPOCH))
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return exp.Paren(this=_add(moment, hours, "HOUR")) if hours else moment
+    amount, unit = amount_and_unit(seconds)
+    return nodes.call("DATE_BIN", interval(nodes.text(str(amount)), unit), moment, nodes.timestamp(EPOCH))
 
 
 def _by_code_point(node: exp.Expr) -> exp.Expr:
@@ -130,67 +111,300 @@ def _collation(name: str | None) -> Collation:
     return Collation.FOLDED if name.endswith(NOT_DETERMINISTIC) else Collation.EXACT
 
 
-def _nulls_first(descending: bool) -> bool:
-    return descending
+def _date_part(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+    """Keep the type of DATE_PART, which gives doubles; the parser makes EXTRACT of it, which gives decimals."""
+    if not isinstance(node, exp.Extract) or isinstance(node.parent, exp.Cast):
+        return None
+    return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
-_bucket = buckets_by_truncation(truncate=_truncate, add_days=_add_days, cut_seconds=_cut_seconds)
-_COMPARISON = MomentComparison(moment=_moment)
-_LITERALS = LiteralStyle(
-    dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
+def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partition, ...]:
+    """Return the partitions of (schema, name, bounds); one of a range is found by where it begins."""
+    found = []
+    for schema, name, bounds in rows:
+        relation = exp.Table(this=quoted(name or ""), db=quoted(schema or ""), catalog=table.args.get("catalog"))
+        if (value := _partition_value(bounds or "")) is not None:
+            found.append(Partition(table=relation, value=value))
+    return tuple(found)
+
+
+def _partition_value(bounds: str) -> str | None:
+    begins = _RANGE.fullmatch(bounds)
+    if begins:
+        return first_literal(begins[1])
+    listed = _LIST.fullmatch(bounds)
+    return largest_literal(listed[1]) if listed else None
+
+
+_RANGE: Final = re.compile(r"FOR VALUES FROM \((.*)\) TO \((.*)\)", re.DOTALL)
+_LIST: Final = re.compile(r"FOR VALUES IN \((.*)\)", re.DOTALL)
+_PARTITIONS: Final = PartitionReader(
+    sql=(
+        "SELECT n.nspname::text AS a, c.relname::text AS b, pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS c "
+        "FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace "
+        "JOIN pg_catalog.pg_inherits i ON i.inhparent = t.oid JOIN pg_catalog.pg_class c ON c.oid = i.inhrelid "
+        "JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace WHERE t.relkind = 'p' AND t.relname = {table} "
+        "AND s.nspname = COALESCE({schema}, CURRENT_SCHEMA()) ORDER BY 2"
+    ),
+    read=_partitions,
 )
 NOT_DETERMINISTIC = " (not deterministic)"
 """Stands behind the name of a collation that takes texts for equal which are not the same."""
 
-_KINDS: Mapping[str, ValueKind] = MappingProxyType(
-    {"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}
+_moment = moments_by(
+    date=operators.cast_to(Type.TIMESTAMP),
+    timestamptz=nodes.utc,
+    iso_text=lambda column: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
+    text=_written_moment,
+    epoch=_epoch_moment,
 )
-_BITS: Mapping[str, int] = MappingProxyType({"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64})
+_bucket = buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds)
+_LITERALS = LiteralStyle(
+    dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
+)
 
+# Made from messages that the server gave.
+ERRORS = (
+    *meanings.coded(
+        ("42P01", r"^relation \"(?P<table>[^\"]+)\" does not exist", meanings.NO_TABLE),
+        ("42P01", r"^missing from-clause entry for table \"(?P<table>[^\"]+)\"", meanings.NO_TABLE),
+        ("42P01", r"", meanings.NO_TABLE),
+        (
+            "42703",
+            r"^column \"?(?P<column>[^\"\n]+?)\"?(?: of relation \"[^\"]+\")? does not exist",
+            meanings.NO_COLUMN,
+        ),
+        ("42703", r"", meanings.NO_COLUMN),
+        ("3F000", r"^schema \"(?P<schema>[^\"]+)\" does not exist", meanings.NO_SCHEMA),
+        ("3F000", r"", meanings.NO_SCHEMA),
+        (
+            "3D000",
+            r"^database \"(?P<database>[^\"]+)\" does not exist",
+            meanings.NO_OBJECT.said(meanings.NO_DATABASE.template),
+        ),
+        ("3D000", r"", meanings.NO_OBJECT.said(meanings.NO_DATABASE.template)),
+        ("42883 42725", r"^function (?P<function>[^(]+)\(.*(?:does not exist|is not unique)", meanings.NO_FUNCTION),
+        (
+            "42883 42725",
+            r"^(?:function|operator) .*does not exist|^function .*is not unique",
+            meanings.NO_OBJECT.said("there is no function or operator for values of these types"),
+        ),
+        ("42704", r"", meanings.NO_OBJECT),
+        ("42702", r"^column reference \"(?P<column>[^\"]+)\" is ambiguous", meanings.AMBIGUOUS),
+        (
+            "42803",
+            r"^(?:column .* must appear in the group by|aggregate functions are not allowed)",
+            meanings.NOT_GROUPED,
+        ),
+        ("42803", r"", meanings.NOT_GROUPED),
+        (
+            "21000 42601",
+            r"^(?:subquery must return only one|more than one row returned by a subquery)",
+            meanings.MANY_ROWS,
+        ),
+        ("42601", r"^cannot insert multiple commands", meanings.ONE_ONLY),
+        ("42601", r"^(?:syntax error|unterminated)|^each \w+ query must have the same", meanings.SYNTAX),
+        ("42601", r"", meanings.SYNTAX),
+        (
+            "25006 25001",
+            r"^cannot execute .* in a read-only transaction|^transaction read-write mode must be set",
+            meanings.READ_ONLY,
+        ),
+        ("25006 25001", r"", meanings.READ_ONLY),
+        ("42501", r"^permission denied for (?:table|relation|view|schema|sequence) (?P<table>\S+)", meanings.DENIED),
+        ("42501", r"^permission denied for \w+ |^must be ", meanings.DENIED_ANY),
+        ("42501", r"", meanings.DENIED_ANY),
+        ("57014", r"^canceling statement due to statement timeout", meanings.TIMEOUT),
+        ("57014", r"^canceling statement", meanings.KILLED),
+        ("22012", r"^division by zero", meanings.ZERO),
+        (
+            "22008",
+            r"^date/time field value out of range|^(?:timestamp|date|year|interval).* out of range"
+            r"|^timestamp too (?:large|small)",
+            meanings.BAD_TIME,
+        ),
+        ("22008", r"", meanings.BAD_TIME),
+        ("22003 2201E 2201F 2201G", r"^[\w ]+ out of range|^numeric field overflow|^cannot take", meanings.OVERFLOW),
+        ("22003 2201E 2201F 2201G", r"", meanings.OVERFLOW),
+        (
+            "22 42602 42804 42846 42P18",
+            r"^invalid input syntax|^invalid byte sequence|^[\w ]+ cannot be (?:cast|matched)|^could not determine",
+            meanings.BAD_VALUE,
+        ),
+        ("22 42602 42804 42846 42P18", r"", meanings.BAD_VALUE),
+        ("54", r"^stack depth limit|^too many|^target lists can have", meanings.TOO_DEEP),
+        ("54", r"", meanings.TOO_DEEP),
+        ("53200 XX000", r"^out of memory|^invalid memory alloc", meanings.NO_MEMORY),
+        ("08 57P01 57P02 57P03", r"^terminating connection", meanings.LOST),
+        ("08 57P01 57P02 57P03", r"", meanings.LOST),
+    ),
+    *meanings.patterns(
+        (
+            r"^copy cannot be used|^the last operation didn't (?:return|produce)|^no result available",
+            meanings.READ_ONLY,
+        ),
+        (r"role \"(?P<user>[^\"]+)\" does not exist", meanings.BAD_USER),
+        (r"password authentication failed for user \"(?P<user>[^\"]+)\"", meanings.BAD_PASSWORD),
+        (r"no password supplied|no pg_hba.conf entry|is not permitted to log in", meanings.BAD_LOGIN),
+        (r"database \"(?P<database>[^\"]+)\" does not exist", meanings.NO_DATABASE),
+        (
+            r"permission denied for database \"?(?P<database>[^\"\n]+)",
+            meanings.DENIED_ANY.said("the database user may not connect to {database}"),
+        ),
+        (r"failed to resolve host '(?P<host>[^']*)'|could not translate host name", meanings.BAD_HOST),
+        (r"invalid port number: \"(?P<port>[^\"]*)\"", meanings.BAD_PORT),
+        (
+            r"connection to server at \"(?P<host>[^\"]+)\".* port (?P<port>\d+) failed: connection refused",
+            meanings.PORT_CLOSED,
+        ),
+        (
+            r"connection to server at \"(?P<host>[^\"]+)\""
+            r".*(?:timeout|timed out|no route|unreachable|closed the connection)",
+            meanings.HOST_DOWN,
+        ),
+        (r"connection timeout expired|timeout expired", meanings.HOST_DOWN.said("the server did not answer in time")),
+        (
+            r"server does not support ssl|ssl (?:error|required)|certificate",
+            meanings.BAD_LOGIN.said("the encrypted connection that is asked for cannot be made with this server"),
+        ),
+        (
+            r"too many clients|remaining connection slots",
+            meanings.BAD_LOGIN.said("the server takes no more connections at present"),
+        ),
+        (
+            r"server closed the connection|terminating connection|connection (?:is lost|is closed|was closed)",
+            meanings.LOST,
+        ),
+    ),
+)
+_FILES = """
+    pg_read_file pg_read_binary_file pg_ls_dir pg_ls_logdir pg_ls_waldir pg_ls_tmpdir pg_ls_archive_statusdir
+    pg_ls_logicalmapdir pg_ls_logicalsnapdir pg_ls_replslotdir pg_stat_file pg_file_write pg_file_read pg_file_rename
+    pg_file_unlink pg_file_sync pg_logdir_ls pg_current_logfile pg_hba_file_rules pg_ident_file_mappings lo_import
+    lo_export lo_create lo_creat lo_open lo_unlink lo_put lo_get lo_from_bytea lo_truncate lo_truncate64 lo_lseek
+    lo_lseek64 lo_tell lo_tell64 lo_close loread lowrite pg_read_server_files aws_s3
+"""
+_SESSION = """
+    set_config pg_sleep pg_sleep_for pg_sleep_until pg_notify pg_listening_channels nextval setval lastval currval
+    pg_advisory_lock pg_advisory_lock_shared pg_advisory_unlock pg_advisory_unlock_all pg_advisory_unlock_shared
+    pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_lock pg_try_advisory_lock_shared
+    pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared pg_export_snapshot pg_cancel_backend pg_terminate_backend
+    pg_reload_conf pg_rotate_logfile pg_promote pg_log_backend_memory_contexts pg_switch_wal pg_create_restore_point
+    pg_backup_start pg_backup_stop pg_start_backup pg_stop_backup pg_wal_replay_pause pg_wal_replay_resume pg_stat_reset
+    pg_stat_reset_shared pg_stat_reset_single_table_counters pg_stat_reset_single_function_counters pg_stat_reset_slru
+    pg_stat_reset_replication_slot pg_stat_statements_reset pg_create_physical_replication_slot
+    pg_create_logical_replication_slot pg_drop_replication_slot pg_replication_slot_advance pg_logical_slot_get_changes
+    pg_logical_slot_peek_changes pg_logical_slot_get_binary_changes pg_logical_slot_peek_binary_changes
+    pg_logical_emit_message pg_replication_origin_create pg_replication_origin_drop pg_replication_origin_session_setup
+    pg_import_system_collations pg_prewarm autoprewarm_start_worker pg_extension_config_dump txid_current
+    pg_current_xact_id currtid currtid2 brin_summarize_new_values brin_summarize_range brin_desummarize_range
+    gin_clean_pending_list
+"""
+_HIDDEN_SQL = """
+    query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml
+    table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema
+    database_to_xml database_to_xmlschema database_to_xml_and_xmlschema xpath_table ts_stat ts_rewrite crosstab
+    crosstab2 crosstab3 crosstab4 crosstabn connectby dblink dblink_connect dblink_connect_u dblink_disconnect
+    dblink_open dblink_fetch dblink_close dblink_exec dblink_send_query dblink_get_result dblink_get_connections
+    dblink_is_busy dblink_cancel_query dblink_error_message dblink_get_notify dblink_get_pkey dblink_build_sql_insert
+    dblink_build_sql_update dblink_build_sql_delete postgres_fdw_get_connections postgres_fdw_disconnect
+    postgres_fdw_disconnect_all http http_get http_post http_put http_delete http_patch http_head
+"""
+_CATALOG = """
+    pg_* !pg_catalog !pg_typeof !pg_column_size !pg_column_compression !pg_size_pretty !pg_size_bytes
+    !pg_client_encoding !pg_char_to_encoding !pg_encoding_to_char !pg_input_is_valid !pg_wal_lsn_diff !pg_backend_pid
+    !pg_my_temp_schema !pg_is_in_recovery !pg_postmaster_start_time !pg_conf_load_time has_*_privilege
+    row_security_active current_setting current_query getpgusername to_regclass to_regcollation to_regnamespace
+    to_regoper to_regoperator to_regproc to_regprocedure to_regrole to_regtype regclass regcollation regconfig
+    regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype obj_description col_description
+    shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port txid_* aclexplode acldefault
+    makeaclitem aclinsert aclremove aclcontains *_to_xml_and_xmlschema *_to_xmlschema binary_upgrade_* amvalidate lo_*
+    gin_clean_* brin_* stv_* aclitem* reg*in reg*out reg*recv reg*send _reg* _aclitem _pg_* array_in array_recv
+    record_in record_recv domain_in domain_recv enum_in enum_recv range_in range_recv multirange_in multirange_recv
+    any*_in any*_recv format_type oidvectortypes current_schemas get_current_ts_config ts_parse ts_token_type
+    *_validator *_call_handler
+"""
+"""Answers of the catalog: names that it looks up at run time, definitions, sizes, settings, what others may and do."""
 
-def postgresql_spec() -> EngineSpec:
-    """Return the facts of PostgreSQL."""
-    return EngineSpec(
-        name="postgresql",
-        label="PostgreSQL",
-        dialect="postgres",
+DENIED = (_FILES, _SESSION, _HIDDEN_SQL, _CATALOG)
+ALLOWED = """
+    pg_catalog acosd asind atand atan2d cosd cotd sind tand erf erfc exp factorial gcd lcm scale min_scale trim_scale
+    num_nonnulls num_nulls random_normal age clock_timestamp date_bin isfinite justify_days justify_hours
+    justify_interval make_interval make_timestamptz statement_timestamp timezone transaction_timestamp date_add
+    date_subtract bit_count encode format normalize quote_ident quote_literal quote_nullable regexp_match
+    regexp_split_to_array sha224 sha384 similarity word_similarity strict_word_similarity unistr to_hex to_ascii get_bit
+    get_byte parse_ident string_to_array levenshtein metaphone dmetaphone casefold crc32 crc32c array_append array_cat
+    array_dims array_lower array_ndims array_position array_positions array_prepend array_remove array_replace
+    array_to_json array_to_string array_upper trim_array json_agg json_build_array json_build_object json_extract_path
+    json_extract_path_text json_object json_object_agg json_strip_nulls json_typeof row_to_json to_json to_jsonb
+    json_array json_arrayagg json_objectagg json_exists json_scalar json_serialize json jsonb_agg jsonb_array_length
+    jsonb_build_array jsonb_build_object jsonb_exists jsonb_exists_all jsonb_exists_any jsonb_extract_path
+    jsonb_extract_path_text jsonb_object jsonb_object_agg jsonb_path_exists jsonb_path_match jsonb_path_query_array
+    jsonb_path_query_first jsonb_pretty jsonb_set jsonb_strip_nulls jsonb_typeof jsonb_insert jsonb_contains abbrev
+    broadcast family host hostmask inet_merge inet_same_family masklen netmask network isempty lower_inc lower_inf
+    upper_inc upper_inf range_merge int4range int8range numrange tsrange tstzrange daterange range_agg
+    range_intersect_agg plainto_tsquery phraseto_tsquery websearch_to_tsquery to_tsquery to_tsvector ts_rank ts_rank_cd
+    numnode querytree area center diameter height radius gen_random_uuid pg_typeof pg_column_size hashtext int2 int4
+    int8 float4 float8 bool date time tsquery tsvector citext hstore ltree geometry geography inet cidr macaddr macaddr8
+    box point circle line lseg path polygon uuid jsonb jsonpath bytea money xml st_area st_asgeojson st_astext
+    st_centroid st_contains st_distance st_dwithin st_intersects st_length st_makepoint st_point st_setsrid st_transform
+    st_within st_x st_y time_bucket
+"""
+REVEALING = """
+    pg_stat* pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription pg_prepared_statements pg_cursors
+    pg_largeobject pg_hba_file_rules pg_ident_file_mappings pg_file_settings pg_db_role_setting pg_shmem_allocations
+    pg_backend_memory_contexts
+"""
+REVEALING_SCHEMAS = "pg_toast pg_toast_temp_*"
+_URI_OPTIONS = """
+    application_name client_encoding sslmode connect_timeout keepalives keepalives_idle keepalives_interval
+    keepalives_count tcp_user_timeout target_session_attrs channel_binding gssencmode
+"""
+GUARDS = Guards(
+    uri_options=frozenset(_URI_OPTIONS.split()),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set(*DENIED),
+    allowed_functions=allowed_with(ALLOWED),
+    row_makers=frozenset({"regexp_matches"}),
+    revealing=Revealing.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
+    table_names=replace(STANDARD_TABLE_NAMES, longest=63),
+    fence=fences.joined_with_nothing,
+    by_case=True,
+    casts_columns=False,
+)
+
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="postgresql",
+            label="PostgreSQL",
+            dialect="postgres",
+            drivers=("psycopg",),
+            extra_name="postgres",
+            guards=GUARDS,
+            error_patterns=ERRORS,
+            comparison=MomentComparison(moment=_moment),
+            bucket=_bucket,
+            shift=hours_by_interval,
+            text_key=_by_code_point,
+        ),
+        syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part})),
         aliases=("postgres",),
-        drivers=("psycopg",),
-        paramstyle=ParamStyle.PYFORMAT,
-        extra_name="postgres",
         max_identifier_bytes=63,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=_by_code_point,
-        text_equal=operators.unchanged,
-        text_order=_by_code_point,
         like=_like,
         as_text=operators.cast_to(Type.TEXT),
         average=_average,
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(_by_code_point),
-        count_distinct=operators.count_distinct_by(_by_code_point),
-        is_true=operators.is_true,
         in_list=operators.in_array(),
         literal=_LITERALS.write,
-        value_kind=kind_reader(_KINDS),
-        null_safe_equal=operators.null_safe_equal,
-        number_range=range_reader(_BITS),
+        value_kind=kind_reader({"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}),
+        number_range=range_reader({"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}),
         unsortable_kinds=frozenset(),
         hashed_equal=_hashed_equal,
         tie_keys=_tie_keys,
         collation=_collation,
         splits_nulls=True,
-        nulls_first_by_default=_nulls_first,
+        nulls_first_by_default=nulls_are_large,
         allows_cost_estimate=True,
-        fence=fences.joined_with_nothing,
-        partitions=POSTGRES_PARTITIONS,
-        guards_by_case=True,
-        casts_columns=False,
-        error_patterns=ERROR_PATTERNS.get("postgresql", ()),
-        denied_functions=DENIED_FUNCTIONS["postgresql"],
-        allowed_functions=ALLOWED_FUNCTIONS["postgresql"],
-    )
+        partitions=_PARTITIONS,
+    ),
+)

@@ -5,136 +5,146 @@ Not run here; written from its documentation. Sessions run in UTC, for text with
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
-from analytics_core._engines.kinds import kind_reader
+from analytics_core._engines import fences, meanings, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, parsed_by
+from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
 from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.spec import EngineSpec, ParamStyle
-from analytics_core._engines.tokens import SNOWFLAKE, write_tokens
+from analytics_core._engines.spec import nulls_are_large
+from analytics_core._engines.tokens import TO_TIMESTAMP
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
-
-def _moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    return _MOMENTS[time_format.encoding](column, time_format)
-
-
-def _naive(node: exp.Expr) -> exp.Expr:
-    return nodes.cast(node, Type.TIMESTAMPNTZ)
+_naive = operators.cast_to(Type.TIMESTAMPNTZ)
 
 
 def _in_utc(instant: exp.Expr) -> exp.Expr:
     return _naive(call("CONVERT_TIMEZONE", text("UTC"), instant))
 
 
-def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    source = written_text(column, time_format, Type.VARCHAR)
-    return call("TO_TIMESTAMP_NTZ", source, text(write_tokens(written_format(time_format), SNOWFLAKE)))
-
-
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    unit, count = ("second" if is_seconds else "millisecond"), column
+    unit, count = ("second" if is_seconds else "millisecond"), epoch_count(column, time_format)
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         unit, count = "microsecond", call("FLOOR", times(column, number(1_000_000 if is_seconds else 1000)))
-    elif time_format.value_kind is ValueKind.TEXT:
-        count = nodes.cast(column, Type.BIGINT)
     return call("DATEADD", text(unit), count, _naive(text(EPOCH)))
-
-
-_MOMENTS: Mapping[TimeEncoding, Callable[[exp.Expr, TimeFormat], exp.Expr]] = MappingProxyType(
-    {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: _naive(column),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: _in_utc(column),
-        TimeEncoding.ISO_TEXT: lambda column, _format: _in_utc(call("TO_TIMESTAMP_TZ", column)),
-        TimeEncoding.TEXT: _written_moment,
-        TimeEncoding.EPOCH_S: _epoch_moment,
-        TimeEncoding.EPOCH_MS: _epoch_moment,
-    }
-)
 
 
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
     if unit == "week":
         back = minus(number(1), call("DAYOFWEEKISO", moment.copy()))
-        return call("DATEADD", text("day"), back, _truncate(moment, "day"))
-    return call("DATE_TRUNC", text(unit), moment)
+        return call("DATEADD", text("day"), back, date_trunc(moment, "day"))
+    return date_trunc(moment, unit)
 
 
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return call("DATEADD", text("day"), number(days), moment)
-
-
-def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
-    return call("DATEDIFF", text("second"), _naive(text(EPOCH)), second)
-
-
-def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
-    return call("DATEADD", text("second"), exp.Neg(this=past), second)
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return call("DATEADD", text("hour"), number(hours), moment) if hours else moment
-
-
-def _nulls_first(descending: bool) -> bool:
-    return descending
-
-
+_moment = moments_by(
+    date=_naive,
+    timestamptz=_in_utc,
+    iso_text=lambda column: _in_utc(call("TO_TIMESTAMP_TZ", column)),
+    text=parsed_by("TO_TIMESTAMP_NTZ", TO_TIMESTAMP.but(f="FF6", b="MON", B="MMMM"), Type.VARCHAR),
+    epoch=_epoch_moment,
+)
 _bucket = buckets_by_truncation(
     truncate=_truncate,
-    add_days=_add_days,
+    add_days=lambda moment, days: call("DATEADD", text("day"), number(days), moment),
     cut_seconds=cut_by_remainder(
-        truncate=_truncate, seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds
+        truncate=_truncate,
+        seconds_since_epoch=lambda second: call("DATEDIFF", text("second"), _naive(text(EPOCH)), second),
+        subtract_seconds=lambda second, past: call("DATEADD", text("second"), exp.Neg(this=past), second),
     ),
 )
-_COMPARISON = MomentComparison(moment=_moment)
+_ERRORS = (
+    *meanings.patterns(
+        (r"Object '(?P<table>[^']+)' does not exist or not authorized", meanings.NO_TABLE),
+        (r"Schema '(?P<schema>[^']+)' does not exist", meanings.NO_SCHEMA),
+        (r"Database '(?P<database>[^']+)' does not exist", meanings.NO_DATABASE),
+        (r"invalid identifier '(?P<column>[^']+)'", meanings.NO_COLUMN),
+        (r"Unknown function (?P<function>\w+)", meanings.NO_FUNCTION),
+        (r"syntax error", meanings.SYNTAX),
+        (r"'[^']*' .*is not a valid group by", meanings.NOT_GROUPED),
+        (r"Insufficient privileges", meanings.DENIED_ANY),
+        (r"Division by zero", meanings.ZERO),
+        (r"Statement reached its .*timeout", meanings.TIMEOUT),
+        (r"SQL execution canceled", meanings.KILLED),
+        (r"Number out of representable range", meanings.OVERFLOW),
+        after=r"\A(?:\d{6} \(\w{5}\): )?(?:[\w-]{8,}: )?"
+        r"(?:SQL compilation error:\s*(?:error line \d+ at position \d+\s*)?)?",
+    ),
+    *meanings.patterns((r"\A250\d{3} .*Incorrect username or password", meanings.BAD_LOGIN)),
+)
+_REVEALING = "query_history access_history login_history sessions_history copy_history"
+_REVEALING_SCHEMAS = """
+    account_usage organization_usage reader_account_usage data_sharing_usage snowflake.* !snowflake.information_schema
+"""
+_GUARDS = Guards(
+    uri_options=frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("""
+    system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl system$wait
+    system$cancel_query system$cancel_all_queries system$abort_session system$abort_transaction system$send_email
+    system$send_snowflake_notification system$get_privatelink_config system$whitelist system$allowlist
+    system$authorize_privatelink system$global_account_set_parameter system$pipe_force_resume system$task_force_run
+    system$user_task_cancel_ongoing_executions system$link_account_objects_by_name system$get_service_logs
+    system$get_predecessor_return_value system$set_return_value system$stream_has_data
+    system$enable_behavior_change_bundle system$disable_behavior_change_bundle system$start_oauth_flow
+    system$finish_oauth_flow system$registry_list_images get_presigned_url build_stage_file_url build_scoped_file_url
+    get_stage_location result_scan infer_schema directory task_history external_functions_history query_history
+    login_history query_history_by_session query_history_by_user query_history_by_warehouse copy_history cortex
+    cortex_complete ai_complete ai_classify ai_extract ai_parse_document
+"""),
+    allowed_functions=allowed_with("""
+    approx_top_k array_* arrays_overlap arrays_to_object as_* bitand bitand_agg bitnot bitor bitor_agg bitshiftleft
+    bitshiftright bitxor bitxor_agg booland booland_agg boolnot boolor boolor_agg boolxor boolxor_agg charindex
+    check_json collate conditional_change_event conditional_true_event contains convert_timezone date_from_parts
+    datefromparts dayofweekiso div0 div0null editdistance endswith equal_null factorial get get_ignore_case get_path
+    greatest_ignore_nulls grouping_id h3_* hash hash_agg haversine hex_decode_string hex_encode hll ilike insert is_*
+    jarowinkler_similarity json_extract_path_text least_ignore_nulls like like_all like_any max_by md5_hex
+    md5_number_lower64 min_by minhash minute nullifzero object_agg object_construct object_construct_keep_null
+    object_delete object_insert object_keys object_pick parse_ip parse_json parse_url parse_xml previous_day
+    ratio_to_report regexp regexp_substr_all rlike rtrimmed_length sha1_hex sha2_hex skew split st_* startswith
+    strip_null_value strtok strtok_to_array sysdate time_from_parts time_slice timeadd timediff timestamp_from_parts
+    timestamp_ltz_from_parts timestamp_ntz_from_parts timestamp_tz_from_parts timestamp_ntz timestamp_ltz timestamp_tz
+    to_array to_binary to_boolean to_decimal to_double to_geography to_geometry to_json to_numeric to_object to_time
+    to_timestamp_ltz to_timestamp_ntz to_timestamp_tz to_varchar to_variant to_xml try_hex_decode_string try_parse_json
+    try_to_* typeof uniform unicode uuid_string variant object weekiso xmlget yearofweek yearofweekiso zeroifnull zipf
+    seq1 seq2 seq4 seq8 day variance_pop variance_samp width_bucket
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 _LITERALS = LiteralStyle(dialect="snowflake", timestamp="{}::TIMESTAMP_NTZ", timestamp_tz="{}::TIMESTAMP_TZ")
 
-
-def snowflake_spec() -> EngineSpec:
-    """Return the facts of Snowflake."""
-    return EngineSpec(
-        name="snowflake",
-        label="Snowflake",
-        dialect="snowflake",
-        drivers=("snowflake",),
+ENGINES = (
+    replace(
+        ansi_engine(
+            name="snowflake",
+            label="Snowflake",
+            dialect="snowflake",
+            drivers=("snowflake",),
+            extra_name="snowflake",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=_moment),
+            bucket=_bucket,
+            shift=shift_by("DATEADD", text("hour")),
+        ),
         registered_as={"snowflake": "snowflake"},
-        paramstyle=ParamStyle.PYFORMAT,
-        extra_name="snowflake",
         max_identifier_bytes=255,
-        moment=_moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=_COMPARISON.bound,
-        time_equal=_COMPARISON.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
         like=operators.like_where_case_counts(has_ilike=True),
-        as_text=operators.cast_to(Type.VARCHAR),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
         is_true=operators.equals_truth,
-        in_list=operators.in_list_of(),
         literal=_LITERALS.write,
-        value_kind=kind_reader(),
-        null_safe_equal=operators.null_safe_equal,
-        nulls_first_by_default=_nulls_first,
+        nulls_first_by_default=nulls_are_large,
         allows_cost_estimate=True,
-        error_patterns=ERROR_PATTERNS.get("snowflake", ()),
-        denied_functions=DENIED_FUNCTIONS["snowflake"],
-        allowed_functions=ALLOWED_FUNCTIONS["snowflake"],
-    )
+    ),
+)

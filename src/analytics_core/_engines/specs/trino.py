@@ -1,67 +1,55 @@
-"""Trino, and Presto as its elder: the same functions, but Presto's timestamps have milliseconds only.
-
-Not run here; written from the documentation. Neither result nor bound depends on the session's time zone.
-"""
+"""Trino, and Presto, whose timestamps have milliseconds only. Not run here; written from the documentation."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import nodes, operators
-from analytics_core._engines.allowed import ALLOWED_FUNCTIONS
-from analytics_core._engines.bounds import Moment, MomentComparison, written_format, written_text
-from analytics_core._engines.denied import DENIED_FUNCTIONS
-from analytics_core._engines.error_patterns import ERROR_PATTERNS
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
+from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.allowed import allowed_with
+from analytics_core._engines.ansi import ansi_engine
+from analytics_core._engines.bounds import Moment, MomentComparison, epoch_count, moments_by, parsed_by
+from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
-from analytics_core._engines.spec import EngineSpec, ParamStyle
-from analytics_core._engines.tokens import MYSQL, write_tokens
+from analytics_core._engines.spec import EngineSpec, ParamStyle, nulls_are_last
+from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.tokens import STR_TO_DATE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-
-_ZONE_AT_END = "(Z|[+-][0-9]{2}:[0-9]{2})$"
 
 
 def _moment_with(precision: tuple[int, ...], from_iso: str) -> Moment:
     """Return `moment` for timestamps of a precision; `from_iso` parses ISO text to a zoned timestamp."""
-
-    def as_timestamp(node: exp.Expr) -> exp.Expr:
-        return nodes.cast(node, Type.TIMESTAMP, *precision)
+    as_timestamp = operators.cast_to(Type.TIMESTAMP, *precision)
 
     def in_utc(node: exp.Expr) -> exp.Expr:
         return as_timestamp(call("AT_TIMEZONE", node, text("UTC")))
 
-    def iso_moment(column: exp.Expr, _format: TimeFormat) -> exp.Expr:
-        return in_utc(call(from_iso, _zoned_iso(column)))
-
-    def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-        source = written_text(column, time_format, Type.VARCHAR)
-        return call("DATE_PARSE", source, text(write_tokens(written_format(time_format), MYSQL)))
-
     def epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-        unit, count = _epoch_count(column, time_format)
+        """Count in whole milliseconds what may have fractions."""
+        is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
+        unit, count = ("second" if is_seconds else "millisecond"), epoch_count(column, time_format)
+        if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
+            millis = times(column, number(1000)) if is_seconds else column
+            unit, count = "millisecond", nodes.cast(call("FLOOR", millis), Type.BIGINT)
         return call("DATE_ADD", text(unit), count, as_timestamp(text(EPOCH)))
 
-    moments: dict[TimeEncoding, Moment] = {
-        TimeEncoding.TIMESTAMP: lambda column, _format: column,
-        TimeEncoding.DATE: lambda column, _format: as_timestamp(column),
-        TimeEncoding.TIMESTAMPTZ: lambda column, _format: in_utc(column),
-        TimeEncoding.ISO_TEXT: iso_moment,
-        TimeEncoding.TEXT: written_moment,
-        TimeEncoding.EPOCH_S: epoch_moment,
-        TimeEncoding.EPOCH_MS: epoch_moment,
-    }
-    return lambda column, time_format: moments[time_format.encoding](column, time_format)
+    return moments_by(
+        date=as_timestamp,
+        timestamptz=in_utc,
+        iso_text=lambda column: in_utc(call(from_iso, _zoned_iso(column))),
+        text=parsed_by("DATE_PARSE", STR_TO_DATE, Type.VARCHAR),
+        epoch=epoch_moment,
+    )
 
 
 def _zoned_iso(column: exp.Expr) -> exp.Expr:
     """Return ISO text with a `T` and a zone, UTC where none is written: the parser would take the session's."""
     iso = call("REPLACE", column, text(" "), text("T"))
     is_day = equal(call("LENGTH", iso.copy()), number(10))
-    has_zone = call("REGEXP_LIKE", iso.copy(), text(_ZONE_AT_END))
+    has_zone = call("REGEXP_LIKE", iso.copy(), text("(Z|[+-][0-9]{2}:[0-9]{2})$"))
     return nodes.when(
         (is_day, call("CONCAT", iso.copy(), text("T00:00:00Z"))),
         (has_zone, iso.copy()),
@@ -69,91 +57,94 @@ def _zoned_iso(column: exp.Expr) -> exp.Expr:
     )
 
 
-def _epoch_count(column: exp.Expr, time_format: TimeFormat) -> tuple[str, exp.Expr]:
-    """Return the unit and the whole number of it since 1970; fractions of seconds become milliseconds."""
-    is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
-        millis = times(column, number(1000)) if is_seconds else column
-        return "millisecond", nodes.cast(call("FLOOR", millis), Type.BIGINT)
-    count = nodes.cast(column, Type.BIGINT) if time_format.value_kind is ValueKind.TEXT else column
-    return ("second" if is_seconds else "millisecond"), count
-
-
-def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
-    return call("DATE_TRUNC", text(unit), moment)
-
-
-def _add_days(moment: exp.Expr, days: int) -> exp.Expr:
-    return call("DATE_ADD", text("day"), number(days), moment)
-
-
-def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
-    return call("DATE_DIFF", text("second"), nodes.timestamp(EPOCH), second)
-
-
-def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
-    return call("DATE_ADD", text("second"), exp.Neg(this=past), second)
-
-
-def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
-    return call("DATE_ADD", text("hour"), number(hours), moment) if hours else moment
-
-
-def _nulls_first(_descending: bool) -> bool:
-    return False
-
-
 _bucket = buckets_by_truncation(
-    truncate=_truncate,
-    add_days=_add_days,
+    truncate=date_trunc,
+    add_days=lambda moment, days: call("DATE_ADD", text("day"), number(days), moment),
     cut_seconds=cut_by_remainder(
-        truncate=_truncate, seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds
+        truncate=date_trunc,
+        seconds_since_epoch=lambda second: call("DATE_DIFF", text("second"), nodes.timestamp(EPOCH), second),
+        subtract_seconds=lambda second, past: call("DATE_ADD", text("second"), exp.Neg(this=past), second),
     ),
 )
-_LITERALS = LiteralStyle(dialect="trino")
+_ERRORS = (
+    *meanings.patterns(
+        (r"TABLE_NOT_FOUND(?:.*Table '(?P<table>[^']+)')?", meanings.NO_TABLE),
+        (r"SCHEMA_NOT_FOUND(?:.*Schema '(?P<schema>[^']+)')?", meanings.NO_SCHEMA),
+        (r"CATALOG_NOT_FOUND", meanings.NO_DATABASE.said("the catalog does not exist on this server")),
+        (r"COLUMN_NOT_FOUND(?:.*Column '(?P<column>[^']+)')?", meanings.NO_COLUMN),
+        (r"FUNCTION_NOT_FOUND", meanings.NO_NAMED_FUNCTION),
+        (r"SYNTAX_ERROR", meanings.SYNTAX),
+        (r"EXPRESSION_NOT_AGGREGATE", meanings.NOT_GROUPED),
+        (r"PERMISSION_DENIED", meanings.DENIED_ANY),
+        (r"READ_ONLY_VIOLATION", meanings.READ_ONLY),
+        (r"EXCEEDED_TIME_LIMIT", meanings.TIMEOUT),
+        (r"(?:USER_CANCELED|ADMINISTRATIVELY_KILLED)", meanings.KILLED),
+        (r"DIVISION_BY_ZERO", meanings.ZERO),
+        (r"NUMERIC_VALUE_OUT_OF_RANGE", meanings.OVERFLOW),
+        (r"(?:INVALID_CAST_ARGUMENT|TYPE_MISMATCH)", meanings.BAD_VALUE),
+        (r"EXCEEDED_.*MEMORY", meanings.NO_MEMORY),
+        after=r"\A(?:(?!name=).)*name=",
+    ),
+    *meanings.patterns(
+        (r"error 401|Invalid credentials|Unauthorized", meanings.BAD_LOGIN),
+        (r"Failed to resolve|Name or service", meanings.UNKNOWN_HOST),
+        (r"Connection refused", meanings.REFUSED_PORT),
+    ),
+)
+_GUARDS = Guards(
+    uri_options=frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
+    database_files=DatabaseFiles.NONE,
+    denied_functions=name_set("query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"),
+    allowed_functions=allowed_with("""
+    all_match any_match approx_most_frequent array_* at_timezone bar beta_cdf bitwise_* bool_and checksum chr codepoint
+    combinations concat contains cosine_similarity count_if current_timezone date_parse day_of_month day_of_week
+    day_of_year dow doy e element_at ends_with features filter flatten format format_datetime format_number from_base
+    from_big_endian_64 from_hex from_iso8601_date from_iso8601_timestamp from_iso8601_timestamp_nanos
+    from_unixtime_nanos from_utf8 geometric_mean hamming_distance hash_counts histogram hmac_md5 hmac_sha1 hmac_sha256
+    hmac_sha512 human_readable_seconds index infinity is_finite is_infinite is_json_scalar is_nan json_array
+    json_array_contains json_array_get json_exists json_format json_object json_parse json_size last_day_of_month
+    levenshtein_distance line_* listagg ln map_* max_by merge millisecond min_by nan ngrams none_match normal_cdf
+    normalize numeric_histogram parse_data_size parse_datetime parse_duration pos regexp_extract_all regexp_position
+    regexp_split reduce rgb sequence shuffle slice split split_to_map split_to_multimap spooky_hash_v2_64 st_* strpos
+    timezone_hour timezone_minute to_base to_big_endian_64 to_hex to_iso8601 to_milliseconds to_unixtime to_utf8
+    transform transform_keys transform_values try typeof url_decode url_encode url_extract_* uuid week_of_year
+    wilson_interval_lower wilson_interval_upper with_timezone word_stem xxhash64 year_of_week yow zip zip_with set_agg
+    murmur3 ipaddress hyperloglog tdigest qdigest row translate luhn_check
+"""),
+    row_makers=frozenset(),
+    revealing=Revealing.of(relations="", schemas="system.runtime", harmless="", functions=""),
+    table_names=STANDARD_TABLE_NAMES,
+    fence=fences.limited_by_bigint,
+    by_case=False,
+    casts_columns=True,
+)
 
 
-def trino_spec() -> EngineSpec:
-    """Return the facts of Trino."""
-    return _spec(name="trino", label="Trino", driver="rest", moment=_moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
-
-
-def presto_spec() -> EngineSpec:
-    """Return the facts of Presto."""
-    return _spec(name="presto", label="Presto", driver="rest", moment=_moment_with((), "FROM_ISO8601_TIMESTAMP"))
-
-
-def _spec(*, name: str, label: str, driver: str, moment: Callable[[exp.Expr, TimeFormat], exp.Expr]) -> EngineSpec:
-    comparison = MomentComparison(moment=moment)
-    return EngineSpec(
-        name=name,
-        label=label,
-        dialect=name,
-        drivers=(driver,),
-        registered_as={driver: name},
-        paramstyle=ParamStyle.QMARK if name == "trino" else ParamStyle.PYFORMAT,
-        extra_name="trino" if name == "trino" else "spark",
-        moment=moment,
-        bucket=_bucket,
-        shift=_shift,
-        time_bound=comparison.bound,
-        time_equal=comparison.equal,
-        text_key=operators.unchanged,
-        text_equal=operators.unchanged,
-        text_order=operators.unchanged,
-        like=operators.like_where_case_counts(has_ilike=False),
-        as_text=operators.cast_to(Type.VARCHAR),
-        average=operators.average_of_cast(),
-        sum_=operators.sum_,
-        extreme=operators.extreme_by(operators.unchanged),
-        count_distinct=operators.count_distinct_by(operators.unchanged),
+def _engine(name: str, label: str, moment: Moment) -> EngineSpec:
+    return replace(
+        ansi_engine(
+            name=name,
+            label=label,
+            dialect=name,
+            drivers=("rest",),
+            extra_name="trino",
+            guards=_GUARDS,
+            error_patterns=_ERRORS,
+            comparison=MomentComparison(moment=moment),
+            bucket=_bucket,
+            shift=shift_by("DATE_ADD", text("hour")),
+        ),
+        syntax=Syntax(reads_fields=True),
+        registered_as={"rest": name},
         is_true=operators.equals_truth,
-        in_list=operators.in_list_of(),
-        literal=_LITERALS.write,
-        value_kind=kind_reader(),
-        null_safe_equal=operators.null_safe_equal,
-        nulls_first_by_default=_nulls_first,
-        error_patterns=ERROR_PATTERNS.get(name, ()),
-        denied_functions=DENIED_FUNCTIONS[name],
-        allowed_functions=ALLOWED_FUNCTIONS[name],
+        nulls_first_by_default=nulls_are_last,
     )
+
+
+_TRINO = _engine("trino", "Trino", _moment_with((6,), "FROM_ISO8601_TIMESTAMP_NANOS"))
+_PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP"))
+
+ENGINES = (
+    replace(_TRINO, paramstyle=ParamStyle.QMARK),
+    replace(_PRESTO, extra_name="spark", guards=replace(_GUARDS, uri_options=frozenset())),
+)

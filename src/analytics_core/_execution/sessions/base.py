@@ -26,6 +26,9 @@ from analytics_core.errors import (
     StatementRefusedError,
 )
 
+CODE_ATTRIBUTES = ("sqlstate", "sqlite_errorname")
+"""Where the exceptions of drivers keep the code of an error."""
+
 STREAM_OPTION = "analytics_core_open"
 """Execution option of our engines: a callable that opens one more connection (for KILL QUERY)."""
 

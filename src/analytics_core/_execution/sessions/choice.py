@@ -1,13 +1,21 @@
-"""Which session serves which engine."""
+"""Which session serves which engine, and who asks its databases what they hold."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
 
 import sqlalchemy as sa
 
 from analytics_core._execution.sessions.base import Session
+from analytics_core._execution.sessions.duckdb_metadata import DuckdbMetadata
+from analytics_core._execution.sessions.metadata import EngineMetadata
 from analytics_core._execution.sessions.mysql import MysqlSession
+from analytics_core._execution.sessions.mysql_metadata import MysqlMetadata
 from analytics_core._execution.sessions.postgresql import PostgresqlSession
+from analytics_core._execution.sessions.postgresql_metadata import PostgresqlMetadata
 from analytics_core._execution.sessions.sqlite import SqliteSession
+from analytics_core._execution.sessions.sqlite_metadata import SqliteMetadata
 
 SESSION_OPTION = "analytics_core_session"
 """Execution option of our engines: the session that opened them."""
@@ -34,3 +42,21 @@ def session_of(engine: sa.Engine) -> Session:
     """Return the session that opened this engine; for an engine made elsewhere, one that any DBAPI driver suits."""
     chosen = engine.get_execution_options().get(SESSION_OPTION)
     return chosen if isinstance(chosen, Session) else Session()
+
+
+def metadata_of(dialect: sa.Dialect) -> EngineMetadata:
+    """Return how databases of this dialect are asked; it does not depend on who opened the connection."""
+    return _METADATA.get(dialect.name, _PLAIN)
+
+
+_PLAIN = EngineMetadata()
+_MYSQL = MysqlMetadata()
+_METADATA: Mapping[str, EngineMetadata] = MappingProxyType(
+    {
+        "sqlite": SqliteMetadata(),
+        "duckdb": DuckdbMetadata(),
+        "postgresql": PostgresqlMetadata(),
+        "mysql": _MYSQL,
+        "mariadb": _MYSQL,
+    }
+)

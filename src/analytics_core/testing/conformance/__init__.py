@@ -13,6 +13,7 @@ _SUITES = (
     "dashboards",
     "datasets",
     "embedded",
+    "engine",
     "every_kind",
     "job_records",
     "job_runner",

@@ -1,4 +1,4 @@
-"""Reflection on SQLite: types as they were declared, for queries too.
+"""What SQLite tells of what it holds: types as they were declared, for queries too.
 
 SQLAlchemy would turn declared types that it does not know into NUMERIC, and the driver describes no types at all.
 """
@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import sqlalchemy as sa
 
 from analytics_core._execution.fetching import read_within
 from analytics_core._execution.query_columns import BoundQuery, columns_of_rows
-from analytics_core._execution.sessions.sqlite import authorise_reading
+from analytics_core._execution.sessions.metadata import EngineMetadata, ReflectedColumn, leading_columns
+from analytics_core._execution.sessions.sqlite import authorise_reading, without_authoriser
 
 _SAMPLE_ROWS = 200
 _SAMPLE_BYTES = 4 * 1024 * 1024
@@ -25,7 +27,65 @@ _HIDDEN = 1  # internal column of a virtual table
 _GENERATED = 2  # column that is computed when it is read
 
 
-def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None, int | None], ...]:
+class SqliteMetadata(EngineMetadata):
+    """One schema; what a session forbids of PRAGMAs is free for our own questions."""
+
+    @contextmanager
+    def free(self, raw: Any) -> Iterator[None]:
+        """Lift the authoriser; the file stays read-only."""
+        with without_authoriser(raw):
+            yield
+
+    def default_schema(self, _connection: sa.Connection) -> str | None:
+        """Return `main`."""
+        return _MAIN
+
+    def functions_sql(self, _connection: sa.Connection) -> str | None:
+        """Ask for all but the one that is ours."""
+        return "SELECT DISTINCT name FROM pragma_function_list WHERE name <> 'ac_lower'"
+
+    def columns(self, connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+        """Return the columns with their declared types."""
+        rows = _table_columns(connection, table) if schema in (None, _MAIN) else ()
+        leading = leading_columns(sa.inspect(connection), table, schema) if rows else set()
+        collation = _collation(connection, table)
+        return tuple(
+            ReflectedColumn(
+                name=row[0],
+                type_text=row[1],
+                nullable=row[2],
+                key_position=row[3],
+                leads_index=row[0] in leading or row[3] == 1,
+                collation=collation,
+            )
+            for row in rows
+        )
+
+    def computed_columns(self, connection: sa.Connection, table: str, schema: str | None) -> frozenset[str] | None:
+        """Return generated columns that are not stored; None: a view or virtual table, or no such table."""
+        if schema not in (None, _MAIN) or _definition(connection, table) is None:
+            return None
+        quoted = connection.dialect.identifier_preparer.quote_identifier(table)
+        rows = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})")
+        return frozenset(row.name for row in rows if row.hidden == _GENERATED)
+
+    def query_columns(self, connection: sa.Connection, sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:
+        """Return declared types for columns of `sql` taken as they are, and read the rest off the rows of `query`.
+
+        A view takes no bound values; it reads no rows either.
+        """
+        declared = _declared_columns(connection, sql)
+        if all(type_text for _, type_text in declared):
+            return declared
+        names = [name for name, _ in declared]
+        sampled = columns_of_rows(names, _sample(connection, query))
+        return tuple(one if one[1] else other for one, other in zip(declared, sampled, strict=True))
+
+
+_MAIN = "main"
+
+
+def _table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str, bool | None, int | None], ...]:
     """Return (name, declared type, nullable, place in the key) of a table or view; none when there is no such table."""
     kinds = connection.exec_driver_sql("SELECT type FROM sqlite_master WHERE lower(name) = lower(?)", (table,))
     is_view = "view" in kinds.scalars().all()
@@ -39,16 +99,7 @@ def table_columns(connection: sa.Connection, table: str) -> tuple[tuple[str, str
     )
 
 
-def computed_columns(connection: sa.Connection, table: str) -> frozenset[str] | None:
-    """Return the columns that are computed when they are read; None: a view or virtual table, or no such table."""
-    if _definition(connection, table) is None:
-        return None
-    quoted = connection.dialect.identifier_preparer.quote_identifier(table)
-    rows = connection.exec_driver_sql(f"PRAGMA main.table_xinfo({quoted})")
-    return frozenset(row.name for row in rows if row.hidden == _GENERATED)
-
-
-def collation(connection: sa.Connection, table: str) -> str | None:
+def _collation(connection: sa.Connection, table: str) -> str | None:
     """Return the collation of every column of a table, BINARY where none names another; None where one may."""
     text = _definition(connection, table)
     return "BINARY" if text is not None and "COLLATE" not in text else None
@@ -66,19 +117,6 @@ def _rowid(found: Sequence[Any]) -> str | None:
     """Return the name of an INTEGER PRIMARY KEY, which is never null; SQLite's other primary keys may be."""
     key = [row for row in found if row.pk]
     return key[0].name if len(key) == 1 and key[0].type.upper() == "INTEGER" else None
-
-
-def query_columns(connection: sa.Connection, sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:
-    """Return (name, type) of `sql`: declared for columns taken as they are, read off the rows of `query` for the rest.
-
-    A view takes no bound values; it reads no rows either.
-    """
-    declared = _declared_columns(connection, sql)
-    if all(type_text for _, type_text in declared):
-        return declared
-    names = [name for name, _ in declared]
-    sampled = columns_of_rows(names, _sample(connection, query))
-    return tuple(one if one[1] else other for one, other in zip(declared, sampled, strict=True))
 
 
 def _declared_columns(connection: sa.Connection, sql: str) -> tuple[tuple[str, str], ...]:

@@ -1,0 +1,100 @@
+"""What the messages of a driver mean: the meanings that engines share, and how patterns are made of them.
+
+Where a driver tells a code, that decides; else a pattern begins at the start of a message, or after its fixed
+beginning: further on it may quote a user's text, or the value of a row. Only names pass into templates: tables,
+columns, schemas, functions, hosts, ports, users.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+from analytics_core._engines.spec import ErrorPattern
+from analytics_core.errors import ErrorType
+
+_E: Final = ErrorType
+
+
+class Meaning(NamedTuple):
+    """The type of an error and our words for it, in which names that a pattern found stand in braces."""
+
+    error_type: ErrorType
+    template: str
+
+    def said(self, template: str) -> Meaning:
+        """Return the same type of error in other words."""
+        return Meaning(self.error_type, template)
+
+
+NO_TABLE = Meaning(_E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table {table}")
+NO_COLUMN = Meaning(_E.COLUMN_DOES_NOT_EXIST_ERROR, "there is no column {column} in the tables of this statement")
+NO_SCHEMA = Meaning(_E.SCHEMA_DOES_NOT_EXIST_ERROR, "there is no schema {schema}")
+NO_DATABASE = Meaning(_E.CONNECTION_UNKNOWN_DATABASE_ERROR, "there is no database {database} on this server")
+NO_OBJECT = Meaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a type, role, collation or other object does not exist")
+NO_FUNCTION = Meaning(
+    _E.OBJECT_DOES_NOT_EXIST_ERROR, "there is no function {function}, or it does not take arguments of these types"
+)
+SYNTAX = Meaning(_E.SYNTAX_ERROR, "the statement is not correct SQL for this engine")
+AMBIGUOUS = Meaning(
+    _E.GENERIC_DB_ENGINE_ERROR,
+    "the column {column} is in more than one table of this statement; write the table before it",
+)
+NOT_GROUPED = Meaning(_E.SYNTAX_ERROR, "a column is neither grouped nor inside an aggregate")
+MANY_ROWS = Meaning(_E.SYNTAX_ERROR, "a sub-query that must give one value gives several rows or columns")
+READ_ONLY = Meaning(
+    _E.DML_NOT_ALLOWED_ERROR, "this connection only reads; the statement would change data, settings or files"
+)
+ZERO = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement divides by zero")
+OVERFLOW = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "a number is larger than the engine's type for it can hold")
+BAD_VALUE = Meaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "a value cannot be converted to the type that its column or function needs"
+)
+BAD_TIME = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "a date or time value is out of range")
+DENIED = Meaning(_E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user may not do this on {table}")
+DENIED_ANY = Meaning(
+    _E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user lacks a privilege that this statement needs"
+)
+BAD_LOGIN = Meaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "user name or password is not accepted by the server")
+BAD_USER = Meaning(_E.CONNECTION_INVALID_USERNAME_ERROR, "the server does not know the user {user}")
+BAD_PASSWORD = Meaning(_E.CONNECTION_INVALID_PASSWORD_ERROR, "the server does not accept the password of user {user}")
+BAD_HOST = Meaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name {host} cannot be found")
+PORT_CLOSED = Meaning(
+    _E.CONNECTION_PORT_CLOSED_ERROR, "port {port} on host {host} refuses connections; is the server running there?"
+)
+BAD_PORT = Meaning(
+    _E.CONNECTION_INVALID_PORT_ERROR, "{port} is not a valid port; ports are whole numbers from 1 to 65535"
+)
+HOST_DOWN = Meaning(
+    _E.CONNECTION_HOST_DOWN_ERROR, "the host {host} does not answer; it may be down or behind a firewall"
+)
+LOST = Meaning(_E.CONNECTION_HOST_DOWN_ERROR, "the server closed the connection")
+TIMEOUT = Meaning(_E.CONNECTION_DATABASE_TIMEOUT, "the statement was stopped by the server's time limit")
+KILLED = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement was stopped on the server")
+ONE_ONLY = Meaning(_E.SYNTAX_ERROR, "one statement at a time")
+TOO_DEEP = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement is too long or too deeply nested for this engine")
+UNNAMED = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement failed")
+LOCKED = Meaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "the database file is locked by another program; try again when it has finished"
+)
+NO_MEMORY = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement needs more memory than the engine may use")
+NO_NAMED_FUNCTION = Meaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a function of this statement does not exist")
+UNKNOWN_HOST = Meaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name cannot be found")
+REFUSED_PORT = Meaning(_E.CONNECTION_PORT_CLOSED_ERROR, "the port refuses connections")
+
+
+def coded(*rows: tuple[str, str, Meaning]) -> tuple[ErrorPattern, ...]:
+    """Return patterns that their codes choose (two letters: a class of them); a text of theirs gives the names."""
+    return tuple(
+        ErrorPattern(
+            codes=tuple(codes.split()), pattern=pattern, error_type=meaning.error_type, template=meaning.template
+        )
+        for codes, pattern, meaning in rows
+    )
+
+
+def patterns(*rows: tuple[str, Meaning], after: str = "") -> tuple[ErrorPattern, ...]:
+    """Return patterns that the text of a message chooses; `after` is the fixed beginning of all of them."""
+    return tuple(
+        ErrorPattern(pattern=after + pattern, error_type=meaning.error_type, template=meaning.template)
+        for pattern, meaning in rows
+    )

@@ -1,0 +1,177 @@
+"""What a database tells of what it holds; this one asks by SQLAlchemy, as suits most engines."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import NoSuchTableError
+
+from analytics_core._execution.query_columns import UNKNOWN, BoundQuery
+
+_IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedTable:
+    """A table or view, by the name that the database knows."""
+
+    name: str
+    is_view: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReflectedColumn:
+    """A column with its type as the engine writes it; `nullable` None: not known (views, query results).
+
+    `key_position` is its place in the primary key, from 1; None: it is no part of it, or the engine does not hold to
+    its keys. `leads_index` tells whether an index over all rows begins with it, `collation` how its text is compared;
+    both None: not asked of this engine. `is_stored`: its values are stored, not computed when they are read.
+    """
+
+    name: str
+    type_text: str
+    nullable: bool | None = None
+    key_position: int | None = None
+    leads_index: bool | None = None
+    collation: str | None = None
+    is_stored: bool = False
+
+
+class EngineMetadata:
+    """How an engine is asked what a database of it holds, on a connection that may ask."""
+
+    holds_keys: ClassVar[bool] = False
+    """Whether it holds to its keys; others only take note of them, and their indexes are not asked for."""
+
+    @contextmanager
+    def free(self, _raw: Any) -> Iterator[None]:
+        """Lift for our own questions what a session forbids or changes; `raw` is the driver's connection."""
+        yield
+
+    def schemas(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the names of the schemas that people work with, sorted."""
+        return tuple(sorted(sa.inspect(connection).get_schema_names()))
+
+    def every_schema(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the schema names with those of the engine itself."""
+        return tuple(sa.inspect(connection).get_schema_names())
+
+    def default_schema(self, connection: sa.Connection) -> str | None:
+        """Return the schema that a name without one means; None where there are none."""
+        return connection.dialect.default_schema_name
+
+    def tables(self, connection: sa.Connection, schema: str | None) -> tuple[ReflectedTable, ...]:
+        """Return tables and views of a schema (None: the default one), sorted by name."""
+        inspector = sa.inspect(connection)
+        tables = [ReflectedTable(name=name) for name in inspector.get_table_names(schema)]
+        views = [ReflectedTable(name=name, is_view=True) for name in self.view_names(inspector, schema)]
+        return tuple(sorted((*tables, *views), key=lambda found: found.name))
+
+    def view_names(self, inspector: sa.Inspector, schema: str | None) -> Sequence[str]:
+        """Return the names of views, materialised ones too where the engine has them."""
+        return inspector.get_view_names(schema)
+
+    def functions(self, connection: sa.Connection) -> tuple[str, ...]:
+        """Return the names of the functions, sorted; none where the engine does not tell."""
+        statement = self.functions_sql(connection)
+        if statement is None:
+            return ()
+        found = {str(function).lower() for function in connection.exec_driver_sql(statement).scalars()}
+        return tuple(sorted(function for function in found if _IS_NAME.fullmatch(function)))
+
+    def functions_sql(self, _connection: sa.Connection) -> str | None:
+        """Return the statement that tells the names of the functions."""
+        return None
+
+    def columns(self, connection: sa.Connection, table: str, schema: str | None) -> tuple[ReflectedColumn, ...]:
+        """Return the columns of a table or view; none when there is no such table."""
+        inspector = sa.inspect(connection)
+        try:
+            found = inspector.get_columns(table, schema)
+            is_view = table in self.view_names(inspector, schema)
+            key = inspector.get_pk_constraint(table, schema)["constrained_columns"] if self.holds_keys else []
+            asks_indexes = self.holds_keys and not is_view
+            leading = leading_columns(inspector, table, schema) if asks_indexes else set()
+            collations = self.collations(connection, table, schema)
+        except NoSuchTableError:
+            return ()
+        return tuple(
+            ReflectedColumn(
+                name=column["name"],
+                type_text=_type_text(column["type"], connection.dialect),
+                nullable=None if is_view else bool(column["nullable"]),
+                key_position=position_in(key, column["name"]),
+                leads_index=column["name"] in leading or column["name"] in key[:1] if asks_indexes else None,
+                collation=collations.get(column["name"]),
+            )
+            for column in found
+        )
+
+    def collations(self, _connection: sa.Connection, _table: str, _schema: str | None) -> Mapping[str, str]:
+        """Return the collations of the columns that have one, the database's by its own name."""
+        return {}
+
+    def computed_columns(self, connection: sa.Connection, table: str, schema: str | None) -> frozenset[str] | None:
+        """Return the columns of a table that are computed when they are read; None: it is no stored table.
+
+        What a relation computes (views, foreign tables, virtual columns) may fail on any row, so that an error tells of
+        rows that a row rule hides.
+        """
+        inspector = sa.inspect(connection)
+        if table not in inspector.get_table_names(schema):
+            return None
+        computed = [(column["name"], column.get("computed")) for column in inspector.get_columns(table, schema)]
+        return frozenset(name for name, how in computed if how is not None and not how.get("persisted"))
+
+    def query_columns(self, connection: sa.Connection, _sql: str, query: BoundQuery) -> tuple[tuple[str, str], ...]:
+        """Return (name, type) of a SELECT; what may look at rows is `query`, which reads the permitted ones alone."""
+        text, parameters = query
+        result = connection.exec_driver_sql(f"SELECT * FROM (\n{text}\n) AS source LIMIT 0", parameters)
+        assert result.cursor is not None  # noqa: S101 - a SELECT has one
+        described = result.cursor.description
+        texts = self.described_types(connection, described)
+        return tuple((item[0], text) for item, text in zip(described, texts, strict=True))
+
+    def described_types(self, _connection: sa.Connection, description: Sequence[Sequence[Any]]) -> Sequence[str]:
+        """Return the type texts of a driver's description."""
+        return [UNKNOWN if item[1] is None else str(item[1]).upper() for item in description]
+
+
+def leading_columns(inspector: sa.Inspector, table: str, schema: str | None) -> set[str | None]:
+    """Return the first columns of the indexes that hold every row in order."""
+    found = [index for index in inspector.get_indexes(table, schema) if not index.keys() & {"type", "expressions"}]
+    return {name for index in found if _holds_all_in_order(index) for name in index["column_names"][:1]}
+
+
+def _holds_all_in_order(index: Mapping[str, Any]) -> bool:
+    """Tell by the options of the dialect, whose names begin with its own: no hash, no condition, no cut values."""
+    options = {name.partition("_")[2]: value for name, value in index.get("dialect_options", {}).items()}
+    return options.get("using", "btree") == "btree" and options.get("where") is None and not options.get("length")
+
+
+def position_in(key: Sequence[str], name: str) -> int | None:
+    """Return the place of a column in a key, from 1."""
+    return key.index(name) + 1 if name in key else None
+
+
+def quoted_name(connection: sa.Connection, table: str, schema: str | None) -> str:
+    """Return the name of a table as the engine reads it in a statement."""
+    quote = connection.dialect.identifier_preparer.quote_identifier
+    return ".".join(quote(part) for part in (schema, table) if part)
+
+
+def names_in_rows(connection: sa.Connection, statement: str, values: tuple[Any, ...]) -> frozenset[str] | None:
+    """Return the names that a statement tells; None when it gives no row."""
+    rows = connection.exec_driver_sql(statement, values).all()
+    return frozenset(name for (name,) in rows if name is not None) if rows else None
+
+
+def _type_text(column_type: Any, dialect: sa.Dialect) -> str:
+    if isinstance(column_type, sa.types.NullType):  # a type that SQLAlchemy does not know
+        return "OTHER"
+    return str(column_type.compile(dialect=dialect))

@@ -1,0 +1,109 @@
+"""All facts of an engine stand in its file of `_engines/specs`: nothing else in the library knows engines by name."""
+
+from __future__ import annotations
+
+import ast
+import dataclasses
+import re
+from collections.abc import Iterator
+
+import pytest
+from tests.architecture.source import SourceFile, source_files
+
+from analytics_core._engines.guards import Guards, Revealing, TableNames
+from analytics_core._engines.registry import default_registry
+from analytics_core._engines.spec import EngineSpec
+
+LONGEST_SPEC = 150
+SPECIAL_CASES = {
+    "sqlite": "without dates or decimals of its own: moments are texts, in three files",
+    "sqlite_time": "of SQLite",
+    "sqlite_bounds": "of SQLite",
+    "duckdb": "has its own session, and an error of its own for each step",
+    "postgresql": "has its own session; its codes of errors, and a catalog of functions",
+    "mysql": "has its own session; calendar, collations and repairs of its own",
+    "clickhouse": "its calendar functions begin in 1970",
+    "mssql": "truncates nothing before 2022, and has no Booleans",
+    "oracle": "its texts, dates and Booleans are not those of the standard",
+}
+"""Files of `specs` that may be longer, and why."""
+
+AT_HOME = ("analytics_core._engines.specs", "analytics_core._execution.sessions")
+NO_ENGINES_THERE = {
+    "analytics_core._storage": "the store's own databases, which are no engines of charts",
+    "analytics_core.testing": "fakes, samples and suites, which are tests",
+    "analytics_core._compile.advanced_types.port": "names of services, as the register of ports has them",
+}
+A_STORE_OR_DATABASE_BY_URL = re.compile(r"\bsqlite://")
+
+_REGISTRY = default_registry()
+_SPECS = [_REGISTRY.get(name) for name in _REGISTRY.names()]
+NAMES = sorted({name for spec in _SPECS for name in (spec.name, spec.dialect, *spec.aliases)}, key=len, reverse=True)
+NAMED = re.compile("|".join(NAMES), re.IGNORECASE)
+
+
+def test_names_of_engines_stand_in_their_specs_and_sessions_alone() -> None:
+    """In code: comments and docstrings may tell of an engine why something is as it is."""
+    found = [
+        f"{file.path}:{line} {word}"
+        for file in source_files()
+        if not any(_is_inside(file.module, place) for place in (*AT_HOME, *NO_ENGINES_THERE))
+        for line, word in _words(file)
+        if NAMED.search(A_STORE_OR_DATABASE_BY_URL.sub("", word))
+    ]
+    assert found == []
+
+
+def test_no_place_is_excused_that_names_no_engine() -> None:
+    naming = {file.module for file in source_files() if any(NAMED.search(word) for _, word in _words(file))}
+    stale = [place for place in NO_ENGINES_THERE if not any(_is_inside(module, place) for module in naming)]
+    assert stale == []
+
+
+def test_a_name_is_found_wherever_code_can_hide_it() -> None:
+    tree = ast.parse(
+        '"""duckdb"""\nif dialect == "sqlite": pass\n_ORACLE = 1\ndef read_mysql(trino): x.hive\nimport a.druid'
+    )
+    hidden = SourceFile(module="m", path="m.py", lines=(), tree=tree)
+    found = {word for _, word in _words(hidden) if NAMED.search(word)}
+    assert found == {"sqlite", "_ORACLE", "read_mysql", "trino", "hive", "a.druid"}
+
+
+def _is_inside(module: str, place: str) -> bool:
+    return module == place or module.startswith(f"{place}.")
+
+
+def _words(file: SourceFile) -> Iterator[tuple[int, str]]:
+    """Yield the names and texts of the code, without docstrings."""
+    told = {id(node.value) for node in ast.walk(file.tree) if isinstance(node, ast.Expr)}
+    for node in ast.walk(file.tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in told:
+            yield node.lineno, node.value
+        for word in _names(node):
+            yield getattr(node, "lineno", 0), word
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for field in ("id", "attr", "name", "arg", "module", "asname"):
+        word = getattr(node, field, None)
+        if isinstance(word, str):
+            yield word
+
+
+def test_an_engine_that_is_no_special_case_takes_a_short_file() -> None:
+    files = [file for file in source_files() if _is_inside(file.module, AT_HOME[0])]
+    long = {file.module.rpartition(".")[2]: len(file.lines) for file in files if len(file.lines) > LONGEST_SPEC}
+    assert {name: lines for name, lines in long.items() if name not in SPECIAL_CASES} == {}
+    assert len(files) > len(SPECIAL_CASES)
+
+
+@pytest.mark.parametrize("record", [Guards, Revealing, TableNames])
+def test_no_fact_of_the_guards_has_a_default(record: type) -> None:
+    """Whoever adds an engine must say it."""
+    missing = dataclasses.MISSING
+    assert [f.name for f in dataclasses.fields(record) if (f.default, f.default_factory) != (missing, missing)] == []
+
+
+def test_an_engine_cannot_be_made_without_its_guards() -> None:
+    required = {f.name for f in dataclasses.fields(EngineSpec) if f.default is f.default_factory is dataclasses.MISSING}
+    assert {"guards", "error_patterns", "dialect", "literal"} <= required

@@ -1,0 +1,18 @@
+"""The engines of the library keep the promises of a spec."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics_core._engines.registry import default_registry
+from analytics_core._engines.spec import EngineSpec
+from analytics_core.testing.conformance.engine import EngineConformance
+
+_REGISTRY = default_registry()
+
+
+@pytest.mark.parametrize("name", _REGISTRY.names(), scope="class")
+class TestEveryEngine(EngineConformance):
+    @pytest.fixture
+    def spec(self, name: str) -> EngineSpec:
+        return _REGISTRY.get(name)
