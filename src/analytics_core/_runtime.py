@@ -64,6 +64,10 @@ class Runtime:
     advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()
 
+    def known_user(self, user_id: int) -> User | None:
+        """Return the person of this id as the directory knows them, if it does."""
+        return self.known_users.get(user_id, lambda: self.people.find(user_id)) if user_id >= 1 else None
+
     def check_uri(self, uri: str | Secret) -> CheckedUri:
         """Return the checked URI; ConnectionUriError when it is malformed or asks for more than is allowed."""
         return check_uri(uri, settings=self.settings, specs=self.registry.get, allowed_files=self.allowed_files)

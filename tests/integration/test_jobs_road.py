@@ -7,12 +7,14 @@ import time
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, errors
 from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
+from analytics_core.models.parsing import parse_query_context
 from analytics_core.testing.sample_data import make_shop
 
 FAST: dict[str, Any] = {"metrics": ["count"]}
@@ -126,6 +128,45 @@ def test_charts_are_warmed_up_in_a_job(core: Any) -> None:
         core.charts.job(job.job_id)
     with pytest.raises(errors.PayloadError):
         core.cache.submit_warm_up("all")
+
+
+def test_a_cancelled_warm_up_stops_its_statement(core: Any, slow: dict[str, Any]) -> None:
+    stored = {"datasource_type": "table", "datasource_id": slow["datasource"]["id"], "query_context": json.dumps(slow)}
+    chart = core.charts.create({"slice_name": "slow", **stored})
+    job = core.cache.submit_warm_up([chart.id])
+    wait_until_running(job)
+    job.cancel()
+    assert job.wait(HARD_STOP_S / 2)
+    assert job.state == "stopped"
+    with pytest.raises(errors.StatementStoppedError):
+        job.result()
+
+
+ROWS_OF_ONE = {
+    "columns": ["id"],
+    "filters": [{"col": "id", "op": "IN", "val": np.array([1, 2])}],
+    "orderby": [["id", True]],
+}
+
+
+def test_values_of_python_mean_the_same_in_the_background(core: Any) -> None:
+    asked = context(ROWS_OF_ONE)
+    answer = core.charts.data(asked).raise_for_error()
+    assert answer.results[0].data == [{"id": 1}, {"id": 2}]
+    assert core.charts.submit(asked).result(timeout_s=HARD_STOP_S).results[0].data == answer.results[0].data
+
+
+@pytest.mark.parametrize("value", [b"\xff", object()])
+def test_what_json_cannot_say_is_refused_at_once(core: Any, value: Any) -> None:
+    strange = {"col": "id", "op": "==", "val": value}
+    for asking in (
+        lambda: core.charts.data(context({**FAST, "filters": [strange]})),
+        lambda: core.charts.submit(context({**FAST, "filters": [strange]})),
+        lambda: core.charts.submit(parse_query_context(context(FAST)).model_copy(update={"form_data": {"x": value}})),
+        lambda: core.cache.submit_warm_up([1], extra_filters=[strange]),
+    ):
+        with pytest.raises(errors.PayloadFormatError, match="which JSON cannot say"):
+            asking()
 
 
 def test_jobs_are_found_listed_and_stopped_by_their_owner_and_administrators(host: Any, core: Any) -> None:

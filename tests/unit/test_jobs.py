@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
@@ -17,6 +18,7 @@ from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunne
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.book import JobBook
 from analytics_core._jobs.handlers import JobKind, JobOutcome
+from analytics_core._jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._jobs.job import Job
 from analytics_core._records.job import JobRecord, JobState
 from analytics_core._records.people import User
@@ -324,6 +326,30 @@ def test_the_lease_of_a_process_is_renewed_while_it_holds_jobs(desk: Any, store:
     at.book.close()
 
 
+class SlowStore:
+    """A store whose units of work take a while to begin."""
+
+    def __init__(self, store: SqlMetadataStore, pause_s: float) -> None:
+        self._store = store
+        self._pause_s = pause_s
+
+    def unit_of_work(self) -> Any:
+        time.sleep(self._pause_s)
+        return self._store.unit_of_work()
+
+
+def test_the_lease_holds_also_while_the_store_is_slow(store: SqlMetadataStore) -> None:
+    slow: Any = SlowStore(store, pause_s=0.3)
+    heartbeat = Heartbeat(slow, lease_s=3.0, stop=lambda _: None, settle=lambda: None, look_s=0.05)
+    heartbeat.hold()
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        with store.unit_of_work() as unit:
+            assert not is_dead(unit, heartbeat.token)
+        time.sleep(0.05)
+    heartbeat.close()
+
+
 def test_a_job_that_its_process_is_handed_twice_is_held_until_it_ends(desk: Any) -> None:
     running, runner = threading.Event(), HoldingRunner(is_local=False)
     at = desk(waiting(running), runner)
@@ -402,6 +428,14 @@ def test_results_are_kept_by_bytes_and_the_oldest_go_first(desk: Any) -> None:
     huge = at.submit()
     assert kept(at, [*jobs, huge]) == [False] * 6 + [True]
     assert huge.result() == "y" * 3_000
+
+
+def test_as_many_finished_jobs_are_kept_as_may_wait(desk: Any) -> None:
+    at = desk(raising(QueryError("no")), max_jobs=3)
+    jobs = [at.submit() for _ in range(4)]
+    at.handler.work = lambda _: DONE
+    jobs += [at.submit() for _ in range(2)]
+    assert kept(at, jobs) == [False, False, False, True, True, True]
 
 
 def test_a_large_result_is_kept_in_parts(desk: Any) -> None:

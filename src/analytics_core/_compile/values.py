@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
 
@@ -61,6 +61,8 @@ def as_moment(value: Any, *, column: str) -> datetime:
     """Return a moment as naive UTC: epoch milliseconds, or ISO 8601 text (naive text is UTC)."""
     if isinstance(value, datetime):
         return _naive_utc(value)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive UTC
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         raise _misfit(value, column, "a date, as ISO 8601 text or epoch milliseconds")
     if isinstance(value, str):

@@ -182,15 +182,10 @@ class AnalyticsCore:
         """Return what names the same person later: a name may go to somebody else, a record grows old."""
         if not isinstance(user, User):
             return self._actor_of(user).id if isinstance(user, str) else user
-        known = self._known(user)
+        known = self._runtime.known_user(user.id)
         if known is not None and known.rights() == user.rights():
             return user.id
         return _HostUser(user=user, is_known=known is not None)
-
-    def _known(self, user: User) -> User | None:
-        """Return the person of this id as the directory knows them, if it does."""
-        find = self._runtime.people.find
-        return self._runtime.known_users.get(user.id, lambda: find(user.id)) if user.id >= 1 else None
 
     def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
         """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
@@ -297,7 +292,7 @@ class AnalyticsCore:
 
     def _read_host_user(self, key: _HostUser) -> Actor:
         if key.is_known:
-            known = self._known(key.user)
+            known = self._runtime.known_user(key.user.id)
             if known is None or not known.active:
                 raise ActorRequiredError(f"nobody active answers to {short_repr(key.user.username)}; this call")
         return self._read_actor(key.user)

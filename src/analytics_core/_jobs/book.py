@@ -38,7 +38,7 @@ _PAUSE_S: Final = 0.2
 
 
 @dataclass(slots=True)
-class _Held:
+class _LocalJob:
     """A job that this process waits for or runs; `is_claimed`: the store says that this process runs it."""
 
     cancel: CancelToken = field(default_factory=CancelToken)
@@ -62,7 +62,7 @@ class JobBook:
         self._ends = JobEnds(settings)
         self._handlers: Mapping[str, JobHandler] = {}
         self._guard = forkable_lock()
-        self._held: dict[str, _Held] = {}
+        self._held: dict[str, _LocalJob] = {}
         self._taken: set[str] = set()
         self._heartbeat = Heartbeat(store, lease_s=settings.job_lease_s, stop=self._stop_here, settle=self._settle_own)
         tell_of_forks(self)
@@ -356,14 +356,14 @@ class JobBook:
         """Hold nothing: what the parent holds, the parent ends."""
         self._held, self._taken = {}, set()
 
-    def _hold(self, job_id: str) -> _Held:
+    def _hold(self, job_id: str) -> _LocalJob:
         """Hold a job in this process until `_drop`; outside of any unit of work."""
         with self._guard:
             held = self._held.get(job_id)
         if held is None:
             self._heartbeat.hold()
             with self._guard:
-                held = self._held.setdefault(job_id, _Held())
+                held = self._held.setdefault(job_id, _LocalJob())
         return held
 
     def _drop(self, job_id: str) -> None:

@@ -17,7 +17,7 @@ from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
 
 _PART_BYTES: Final = 4 * 1024 * 1024
-_MOST_KEPT: Final = 10_000
+_MORE_READ: Final = 100
 _WORKERS_KEPT: Final = timedelta(days=1)
 
 
@@ -93,18 +93,18 @@ class JobEnds:
             return job
 
     def _make_room(self, unit: UnitOfWork, *, but: str) -> None:
-        """Forget jobs that are expired, and the oldest results beyond what all may take; the latest stays."""
-        now = unit.now()
+        """Forget jobs that are expired, and the oldest beyond as many and as many bytes as may be; the latest stays."""
+        now, most = unit.now(), self._settings.max_jobs
         unit.jobs.delete_matching([ListFilter(col="expires_on", op="lt", val=now)])
         unit.job_workers.delete_matching([ListFilter(col="lease_until", op="lt", val=now - _WORKERS_KEPT)])
-        finished = (ListFilter(col="result_bytes", op="is_null", val=False),)
-        kept = unit.jobs.newest(
-            ("job_id", "result_bytes"), "ended_on", ListQuery(filters=finished, page_size=_MOST_KEPT)
-        )
+        over = (ListFilter(col="ended_on", op="is_null", val=False),)
+        query = ListQuery(filters=over, page_size=most + _MORE_READ)
         held, gone = 0, []
-        for (job_id, size), _, record_id in kept:
-            held += size
-            if job_id != but and held > self._settings.jobs_max_bytes:
+        for position, ((job_id, size), _, record_id) in enumerate(
+            unit.jobs.newest(("job_id", "result_bytes"), "ended_on", query)
+        ):
+            held += size or 0
+            if job_id != but and (position >= most or held > self._settings.jobs_max_bytes):
                 gone.append(record_id)
         if gone:
             unit.jobs.delete_matching([ListFilter(col="id", op="in", val=gone)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import timedelta
@@ -33,13 +34,21 @@ class Heartbeat:
         lease_s: how long it holds without being renewed.
         stop: is called with the ids of jobs that somebody cancelled.
         settle: is called at each renewal, to compare what is held with what the store says.
+        look_s: how long it pauses between two looks.
     """
 
     def __init__(
-        self, store: MetadataStore, *, lease_s: float, stop: Callable[[list[str]], None], settle: Callable[[], None]
+        self,
+        store: MetadataStore,
+        *,
+        lease_s: float,
+        stop: Callable[[list[str]], None],
+        settle: Callable[[], None],
+        look_s: float = LOOK_S,
     ) -> None:
         self._store = store
         self._lease_s = lease_s
+        self._look_s = look_s
         self._stop = stop
         self._settle = settle
         self._guard = forkable_lock()
@@ -97,14 +106,14 @@ class Heartbeat:
         self._thread = None
 
     def _run(self) -> None:
-        looks, is_told = 0, False
+        renewed, is_told = time.monotonic(), False
         while self._goes_on_after_a_pause():
-            looks += 1
+            now = time.monotonic()
             try:
-                if looks * LOOK_S >= self._lease_s / 3:
+                if now - renewed >= self._lease_s / 3:
                     self._renew()
+                    renewed = now
                     self._settle()
-                    looks = 0
                 self._stop(self._cancelled())
                 is_told = False
             except AnalyticsError as error:  # the lease may hold until the store is back
@@ -113,7 +122,7 @@ class Heartbeat:
                 is_told = True
 
     def _goes_on_after_a_pause(self) -> bool:
-        self._wake.wait(LOOK_S)
+        self._wake.wait(self._look_s)
         with self._guard:
             if self._held <= 0:
                 self._thread = None

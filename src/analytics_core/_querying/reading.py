@@ -12,6 +12,7 @@ from analytics_core._querying.unread_keys import unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import check_text, parse_query_context
+from analytics_core.models.python_values import json_text, plain_values
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
 Payload = Mapping[str, Any] | str | bytes | ChartDataQueryContext
@@ -60,7 +61,9 @@ class ContextReader:
             return ReadContext(context=self._checked(payload, strict=strict), digest=None)
         encoded = _encoded(payload)
         if encoded is None:
-            return ReadContext(context=self._checked(parse_query_context(payload), strict=strict), digest=None)
+            check_text(payload, shape=_SHAPE)  # bounds how deep it nests, too
+            context = parse_query_context(plain_values(payload, shape=_SHAPE))
+            return ReadContext(context=self._checked(context, strict=strict), digest=None)
         is_plain = _is_plain(payload, encoded)
         if not is_plain and isinstance(payload, Mapping):
             check_text(payload, shape=_SHAPE)  # before the look-up: NaN is encoded as null is
@@ -145,10 +148,14 @@ def stored_context(chart: Chart) -> str:
 
 
 def context_text(payload: Payload, read: ReadContext) -> str:
-    """Return a payload as JSON text that is read as the same question again; values that JSON lacks become texts."""
+    """Return a payload as JSON text that is read as the same question again; dates and decimals become texts.
+
+    Raises:
+        PayloadFormatError: it holds a value that JSON cannot say.
+    """
     encoded = None if isinstance(payload, ChartDataQueryContext) else _encoded(payload)
     if encoded is None:
-        return read.context.model_dump_json(by_alias=True, exclude_unset=True)
+        return json_text(read.context.model_dump(by_alias=True, exclude_unset=True), shape=_SHAPE)
     return encoded.decode("utf-8", "surrogatepass")
 
 

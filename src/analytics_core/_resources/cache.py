@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._querying.answer import ChartData
@@ -28,6 +28,8 @@ from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import parse_source, readable_datasets
 from analytics_core._resources.visibility import every_id, visible_charts
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.cache import (
     CacheInvalidationRequest,
@@ -40,6 +42,7 @@ from analytics_core.models.cache import (
 )
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.python_values import json_text
 
 _LOG = logging.getLogger(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"
@@ -48,7 +51,11 @@ _MOST_DATASETS = 1_000
 
 
 class CacheControl(Namespace):
-    """The cache of answers, as one actor may empty and fill it."""
+    """The cache of answers, as one actor may empty and fill it; `cancel` stops a warm-up from another thread."""
+
+    def __init__(self, runtime: Runtime, actor: Actor, *, cancel: CancelToken | None = None) -> None:
+        super().__init__(runtime, actor)
+        self._cancel = cancel
 
     def invalidate(self, payload: Payload) -> int:
         """Make all kept answers of datasets unreachable and return how many datasets they were.
@@ -152,7 +159,7 @@ class CacheControl(Namespace):
             self._runtime,
             self._actor,
             JobKind.WARM_UP,
-            json.dumps(asked),
+            json_text(asked, shape=_WARM_UP),
             find_actor=lambda: self._anew()._actor,
         )
 
@@ -198,7 +205,9 @@ class CacheControl(Namespace):
             asked = Questions(self._runtime, self._actor).one(
                 chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
             )
-            return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload))
+            return _outcome(
+                chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload, self._cancel)
+            )
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
         except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything

@@ -12,7 +12,7 @@ from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.answer_bytes import decode_answer, encode_answer
 from analytics_core._records.job import JobRecord, JobState
-from analytics_core._resources.chart_queries import ChartQueries, KeptQuestion
+from analytics_core._resources.chart_queries import ChartQueries, JobQuestion
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.entry_seal import EntrySeal
@@ -40,7 +40,7 @@ class ChartDataJobs:
 
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         """Answer the question."""
-        answer, bound = self._queries(job, self._find_actor(job)).answer_kept(_question(job), cancel)
+        answer, bound = self._queries(job, self._find_actor(job)).answer_job(_question(job), cancel)
         return JobOutcome(
             state=_state_of(answer), data=encode_answer(answer, key=job.job_id, seal=self._seal), bound=bound
         )
@@ -53,21 +53,24 @@ class ChartDataJobs:
         """Return the answer."""
         answer = decode_answer(data, key=job.job_id, seal=self._seal)
         if answer is None:
-            raise StoredDataError(f"the metadata store holds no answer of job {job.job_id!r} that this version reads")
+            raise StoredDataError(
+                f"the metadata store holds no answer of job {job.job_id!r} that this version of analytics_core made "
+                "with the secret key that it has now; submit the question again"
+            )
         return answer
 
     def _queries(self, job: JobRecord, actor: Actor) -> ChartQueries:
         return ChartQueries(self._runtime_of(job), actor)
 
 
-def question_text(question: KeptQuestion) -> str:
+def question_text(question: JobQuestion) -> str:
     """Return a question as the payload of a job."""
     return json.dumps(asdict(question))
 
 
-def _question(job: JobRecord) -> KeptQuestion:
+def _question(job: JobRecord) -> JobQuestion:
     try:
-        return KeptQuestion(**json.loads(job.payload))
+        return JobQuestion(**json.loads(job.payload))
     except (TypeError, ValueError):
         raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None
 

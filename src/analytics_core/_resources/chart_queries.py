@@ -23,17 +23,13 @@ Question = int | Payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class KeptQuestion:
-    """A question as a job keeps it: a query context as JSON, the chart that it comes from, and how it was asked.
-
-    `queue` names the database that it asks.
-    """
+class JobQuestion:
+    """The payload of a job: a query context as JSON, the chart that it comes from, and how it was asked."""
 
     chart_id: int | None
     context: str
     force: bool
     strict: bool
-    queue: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +55,10 @@ class ChartQueries:
         asked = self._asked(question, force=force, strict=strict)
         return self._runtime.queries.run(asked.read, asked.call)
 
-    def fill(self, chart: Chart, payload: Payload) -> ChartData:
+    def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
         strict = self._runtime.settings.strict_queries
-        call = self._call(chart.cache_timeout, strict=strict)
+        call = replace(self._call(chart.cache_timeout, strict=strict), cancel=cancel)
         return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload, strict=strict)), call)
 
     def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
@@ -70,34 +66,32 @@ class ChartQueries:
         asked = self._asked(question, strict=strict)
         return self._runtime.queries.explain(asked.read, asked.call)
 
-    def kept(self, question: Question, *, force: bool = False, strict: bool | None = None) -> KeptQuestion:
-        """Return the question as a job keeps it; errors that `data` would raise at once are raised here."""
+    def for_job(
+        self, question: Question, *, force: bool = False, strict: bool | None = None
+    ) -> tuple[JobQuestion, str]:
+        """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
         strict = self._runtime.settings.strict_queries if strict is None else strict
         chart = self._chart(question) if isinstance(question, int) else None
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         read = self._runtime.contexts.read(payload, strict=strict)
-        return KeptQuestion(
-            chart_id=None if chart is None else chart.id,
-            context=context_text(payload, read),
-            force=force,
-            strict=strict,
-            queue=self._runtime.queries.database_of(read),
-        )
+        context = context_text(payload, read)
+        asked = JobQuestion(chart_id=chart.id if chart else None, context=context, force=force, strict=strict)
+        return asked, self._runtime.queries.database_of(read)
 
-    def answer_kept(self, question: KeptQuestion, cancel: CancelToken) -> tuple[ChartData, str]:
-        """Return the answer to a kept question, and a digest of what bound the actor; it has a budget of its own."""
-        asked, queries = self._asked_kept(question), self._runtime.queries
+    def answer_job(self, question: JobQuestion, cancel: CancelToken) -> tuple[ChartData, str]:
+        """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
+        asked, queries = self._asked_by_job(question), self._runtime.queries
         call = queries.begun(replace(asked.call, cancel=cancel))
         bound = digest_of(queries.bound_by(asked.read, call))
         return queries.run(asked.read, call), bound
 
-    def bound_on(self, question: KeptQuestion) -> str:
-        """Return a digest of what binds the actor now on all that answers a kept question."""
-        asked = self._asked_kept(question)
+    def bound_on(self, question: JobQuestion) -> str:
+        """Return a digest of what binds the actor now on all that answers the question of a job."""
+        asked = self._asked_by_job(question)
         return digest_of(self._runtime.queries.bound_by(asked.read, asked.call))
 
-    def _asked_kept(self, question: KeptQuestion) -> _Asked:
+    def _asked_by_job(self, question: JobQuestion) -> _Asked:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
         return self._asked_of(chart, question.context, force=question.force, strict=question.strict)
 

@@ -151,14 +151,14 @@ class Charts(Namespace):
             ActorRequiredError: the host's directory does not know the actor, so that no worker could find them.
             JobError: no more work can be taken.
         """
-        kept = self._queries.kept(question, force=force, strict=strict)
+        asked, database = self._queries.for_job(question, force=force, strict=strict)
         return submit_job(
             self._runtime,
             self._actor,
             JobKind.CHART_DATA,
-            question_text(kept),
+            question_text(asked),
             find_actor=lambda: self._anew()._actor,
-            queue=kept.queue,
+            queue=database,
         )
 
     def job(self, job_id: str) -> Job[ChartData]:

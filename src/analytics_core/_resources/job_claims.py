@@ -20,7 +20,7 @@ def claims_of(runtime: Runtime, actor: Actor) -> str | None:
     Raises:
         ActorRequiredError: the directory does not know the actor, so that no other process could ask about them.
     """
-    known = runtime.people.find(actor.id)
+    known = runtime.known_user(actor.id)
     if known is None:
         raise ActorRequiredError(
             f"user {actor.username!r} is in no directory, so that no worker could find them; a job in the background"

@@ -30,9 +30,9 @@ class WarmUpJobs:
         self._find_actor = find_actor
 
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
-        """Warm up the charts; a cancelled job stops before the next one."""
+        """Warm up the charts; a cancelled job stops the statement of the one that runs."""
         asked: dict[str, Any] = json.loads(job.payload)
-        cache = live(lambda: CacheControl(self._runtime_of(job), self._find_actor(job)))
+        cache = live(lambda: CacheControl(self._runtime_of(job), self._find_actor(job), cancel=cancel))
         done = []
         for result in cache.warm_up_many(**asked):
             done.append(result.model_dump(mode="json"))
