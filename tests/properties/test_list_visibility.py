@@ -6,7 +6,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from tests.support.stores import open_store
-from tests.support.visible_world import PEOPLE, SCHEMAS, VISIBLE, fill
+from tests.support.visible_world import KINDS, PEOPLE, SCHEMAS, fill
 
 from analytics_core._records.guest import GuestPass
 from analytics_core._records.people import Grant, GrantTarget, Role, User
@@ -78,7 +78,7 @@ tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.v
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_a_list_shows_what_the_policy_lets_read(world, actor, table):
     policy = Policy(table)
-    for name in VISIBLE:
+    for name in KINDS:
         assert scope_of(policy, READING[name], actor) is not None
         readable = world.readable(name, policy, actor)
         assert world.listed(name, policy, actor) == (len(readable), readable), name
@@ -105,7 +105,7 @@ class Choosy(Policy):
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_lists_ask_a_policy_that_decides_by_methods_of_its_own(world, actor):
     policy = Choosy()
-    for name in VISIBLE:
+    for name in KINDS:
         assert scope_of(policy, READING[name], actor) is None
         readable = world.readable(name, policy, actor)
         assert all(key % 2 == 0 for key in readable)

@@ -3,21 +3,15 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core._records.people import Role
-from analytics_core._records.repositories import ListQuery, UnitOfWork
-from analytics_core._resources.visibility import (
-    Visible,
-    visible_charts,
-    visible_dashboards,
-    visible_databases,
-    visible_datasets,
-)
+from analytics_core._records.repositories import ListQuery
+from analytics_core._resources.reader import Kind, Reader
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.ports import MetadataStore
@@ -27,12 +21,7 @@ PEOPLE = (1, 2, 3)
 SCHEMAS = (None, "sales", "Sales", "hr")
 _MANY = 10_000
 
-VISIBLE: Mapping[str, Callable[[UnitOfWork, Policy, Actor], Visible]] = {
-    "databases": visible_databases,
-    "datasets": visible_datasets,
-    "charts": visible_charts,
-    "dashboards": visible_dashboards,
-}
+KINDS: tuple[Kind, ...] = ("databases", "datasets", "charts", "dashboards")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,10 +32,10 @@ class VisibleWorld:
     role_ids: tuple[int, ...]
     records: Mapping[str, Mapping[int, object]]
 
-    def listed(self, name: str, policy: Policy, actor: Actor) -> tuple[int, set[int]]:
+    def listed(self, name: Kind, policy: Policy, actor: Actor) -> tuple[int, set[int]]:
         """Return the total of the actor's list, and the ids in it."""
         with self.store.unit_of_work() as unit:
-            ids = VISIBLE[name](unit, policy, actor)
+            ids = Reader(unit, policy, actor).scope(name)
             count, found = getattr(unit, name).list(ListQuery(ids=ids, page_size=_MANY))
         return count, {record.id for record in found}
 
@@ -83,7 +72,7 @@ def fill(store: MetadataStore, *, seed: int = 4) -> VisibleWorld:
             unit.dashboards.append(_dashboard(chance, n, roles, charts), actor_id=None)
         records = {
             name: {record.id: record for record in getattr(unit, name).list(ListQuery(page_size=_MANY))[1]}
-            for name in VISIBLE
+            for name in KINDS
         }
     return VisibleWorld(store=store, role_ids=tuple(roles), records=records)
 

@@ -180,7 +180,7 @@ class Annotations(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
         of_layer = ListQuery(filters=(_of_layer(layer_id),))
-        return Choices(self._runtime, self._actor, replace(LOOK_UPS, scope=lambda _unit, _policy, _actor: of_layer))
+        return Choices(self._runtime, self._actor, replace(LOOK_UPS, scope=lambda _reader: of_layer))
 
 
 def _of_layer(layer_id: int) -> ListFilter:

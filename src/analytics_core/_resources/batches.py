@@ -1,14 +1,19 @@
-"""Many records by their ids, read together instead of one by one."""
+"""Many records, read together instead of one by one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from itertools import islice
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from itertools import count, islice
 from typing import Any, Protocol, TypeGuard, TypeVar
+from uuid import UUID
 
-from analytics_core._records.repositories import Repository
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository
+from analytics_core._records.scope import Scope
 
 _LARGEST_ID = 2**31 - 1
+_BATCH = 500
+_IDS = 10_000
 
 
 class Stored(Protocol):
@@ -30,6 +35,38 @@ def by_ids(
     return {record.id: record for record in found}
 
 
+def every(
+    repository: Repository[Record],
+    filters: tuple[ListFilter, ...] = (),
+    *,
+    ids: frozenset[int] | Scope | None = None,
+    without: frozenset[str] = frozenset(),
+) -> Iterator[Record]:
+    """Yield all records of a repository that meet the filters and are among `ids` (None: all), batch by batch."""
+    query = ListQuery(filters=filters, ids=ids, page_size=_BATCH, without=without)
+    for page in count():
+        _, records = repository.list(replace(query, page=page))
+        yield from records
+        if len(records) < _BATCH:
+            return
+
+
+def every_id(
+    repository: Repository[Any], filters: tuple[ListFilter, ...] = (), *, ids: frozenset[int] | Scope | None = None
+) -> Iterator[int]:
+    """Yield the ids of all records that `every` would yield, without reading the records."""
+    return every_value(repository, "id", ListQuery(filters=filters, ids=ids), batch=_IDS)
+
+
+def every_value(repository: Repository[Any], column: str, query: ListQuery, *, batch: int = _BATCH) -> Iterator[Any]:
+    """Yield the different values of a column among what a query finds, batch by batch."""
+    for page in count():
+        total, values = repository.distinct(column, replace(query, page=page, page_size=batch))
+        yield from values
+        if (page + 1) * batch >= total:
+            return
+
+
 def stored_ids(ids: Iterable[int]) -> frozenset[int]:
     """Return those of the ids that a store may have given."""
     return frozenset(filter(is_stored_id, ids))
@@ -43,6 +80,14 @@ def is_id(key: object) -> TypeGuard[int]:
 def is_stored_id(key: object) -> TypeGuard[int]:
     """Tell whether a store may have given this id."""
     return is_id(key) and 1 <= key <= _LARGEST_ID
+
+
+def uuid_in(text: str) -> str | None:
+    """Return the UUID that a text is, as stores write it; None when it is none."""
+    try:
+        return str(UUID(text))
+    except ValueError:
+        return None
 
 
 def read_once(given: Any, *, most: int) -> Any:

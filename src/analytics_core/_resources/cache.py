@@ -14,20 +14,23 @@ from analytics_core._querying.generations import next_generation
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import every_id
 from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.jobs import submit_job
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.named_datasets import DatasetName, datasets_by_name, datasets_of_table
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.question_filters import given_filters
 from analytics_core._resources.questions import Questions
-from analytics_core._resources.readable_items import readable_charts_by_id
-from analytics_core._resources.related_objects import charts_drawn_from
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import parse_source, readable_datasets
-from analytics_core._resources.visibility import every_id, visible_charts
+from analytics_core._resources.sources import (
+    DatasetName,
+    datasets_by_name,
+    datasets_of_sources,
+    datasets_of_table,
+    parse_source,
+)
+from analytics_core._resources.surroundings import charts_drawn_from
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
@@ -85,7 +88,7 @@ class CacheControl(Namespace):
         asked = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
         given_filters(asked.extra_filters, shape=_WARM_UP)
         with self._runtime.store.unit_of_work() as unit:
-            readable_chart(unit, self._runtime.policy, self._actor, asked.chart_id)
+            self._reader(unit).chart(asked.chart_id)
             self._check_dashboard(unit, asked.dashboard_id)
         result = self._warmed(asked.chart_id, asked.dashboard_id, asked.extra_filters)
         return ChartCacheWarmUpResponse(result=(result,))
@@ -103,11 +106,11 @@ class CacheControl(Namespace):
         asked = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
         with self._runtime.store.unit_of_work() as unit:
             named = {"database": asked.db_name, "table": asked.table_name}
-            datasets = datasets_of_table(unit, self._runtime.policy, self._actor, **named)
+            datasets = datasets_of_table(self._reader(unit), **named)
             chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
             if asked.dashboard_id is not None:
                 chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
-            readable = sorted(readable_charts_by_id(unit, self._runtime.policy, self._actor, chart_ids))
+            readable = sorted(self._reader(unit).charts(chart_ids))
         results = self.warm_up_many(readable, dashboard_id=asked.dashboard_id, extra_filters=asked.extra_filters)
         return DatasetCacheWarmUpResponse(result=tuple(results))
 
@@ -177,15 +180,14 @@ class CacheControl(Namespace):
 
     def _named(self, unit: UnitOfWork, request: CacheInvalidationRequest) -> tuple[Dataset, ...]:
         """Return the datasets that a request names, read together however many they are."""
-        policy, actor = self._runtime.policy, self._actor
         uids, names = request.datasource_uids or (), request.datasources or ()
         if len(uids) + len(names) > _MOST_DATASETS:
             problem = Problem(path="", message=f"may name {_MOST_DATASETS} datasets at most")
             raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
         sources = [parse_source(uid, shape=_INVALIDATION, place=f"datasource_uids.{i}") for i, uid in enumerate(uids)]
         full = [_dataset_name(name, place=f"datasources.{i}") for i, name in enumerate(names)]
-        by_id = readable_datasets(unit, policy, actor, sources)
-        return (*by_id, *datasets_by_name(unit, policy, actor, full))
+        reader = self._reader(unit)
+        return (*datasets_of_sources(reader, sources), *datasets_by_name(reader, full))
 
     # ---------------------------------------------------------------------------------------------------- warm-up
     def _check_dashboard(self, unit: UnitOfWork, dashboard_id: int | None) -> None:
@@ -193,10 +195,10 @@ class CacheControl(Namespace):
             Questions(self._runtime, self._actor).dashboard(unit, dashboard_id)
 
     def _all_charts(self, unit: UnitOfWork, dashboard_id: int | None) -> tuple[int, ...]:
-        policy, actor = self._runtime.policy, self._actor
+        reader = self._reader(unit)
         if dashboard_id is not None:
-            return tuple(readable_charts_by_id(unit, policy, actor, unit.dashboards.get(dashboard_id).chart_ids))
-        return tuple(every_id(unit.charts, ids=visible_charts(unit, policy, actor)))
+            return tuple(reader.charts(unit.dashboards.get(dashboard_id).chart_ids))
+        return tuple(every_id(unit.charts, ids=reader.scope("charts")))
 
     def _warmed(
         self, chart_id: int, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None

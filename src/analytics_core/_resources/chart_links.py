@@ -8,21 +8,16 @@ from dataclasses import replace
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Tag
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboard_remap import layout_without
 from analytics_core._resources.listing import LARGEST_PAGE
-from analytics_core._resources.surroundings import dashboards_with
-from analytics_core._resources.visibility import readable_dashboards
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
+from analytics_core._resources.reader import Reader
 from analytics_core.errors import DashboardAccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import TagReference
 
 
-def place_on_dashboards(
-    unit: UnitOfWork, policy: Policy, actor: Actor, *, chart_id: int, wanted: Iterable[int]
-) -> tuple[int, ...]:
+def place_on_dashboards(reader: Reader, *, chart_id: int, wanted: Iterable[int]) -> tuple[int, ...]:
     """Put a chart on these dashboards and take it from the others, and return the ids of those that changed.
 
     Dashboards that the actor may not read keep the chart: the actor cannot have meant them. Where the chart is taken
@@ -33,11 +28,13 @@ def place_on_dashboards(
         OwnershipError: the actor may not change a dashboard that would get or lose the chart.
     """
     goal = frozenset(wanted)
-    before = readable_dashboards(unit, policy, actor, dashboards_with(unit, [chart_id]))
-    added = _readable(unit, policy, actor, goal - {dashboard.id for dashboard in before})
+    unit, actor = reader.unit, reader.actor
+    showing = (ListFilter(col="chart_ids", op="eq", val=chart_id),)
+    before = reader.among_dashboards(tuple(every(unit.dashboards, showing)))
+    added = _readable(reader, goal - {dashboard.id for dashboard in before})
     removed = [dashboard for dashboard in before if dashboard.id not in goal]
     for dashboard in (*added, *removed):
-        policy.require_write(actor, dashboard)
+        reader.policy.require_write(actor, dashboard)
     for dashboard in added:
         unit.dashboards.update(replace(dashboard, chart_ids=(*dashboard.chart_ids, chart_id)), actor_id=actor.id)
     for dashboard in removed:
@@ -50,11 +47,11 @@ def _without(dashboard: Dashboard, chart_id: int) -> Dashboard:
     return replace(dashboard, chart_ids=left, position_json=layout_without(dashboard.position_json, chart_id))
 
 
-def _readable(unit: UnitOfWork, policy: Policy, actor: Actor, ids: frozenset[int]) -> Sequence[Dashboard]:
-    found = by_ids(unit.dashboards, ids)
+def _readable(reader: Reader, ids: frozenset[int]) -> Sequence[Dashboard]:
+    found = by_ids(reader.unit.dashboards, ids)
     for missing in sorted(ids - found.keys()):
         raise NotFoundError("dashboard", missing)
-    readable = readable_dashboards(unit, policy, actor, tuple(found.values()))
+    readable = reader.among_dashboards(tuple(found.values()))
     for refused in sorted(ids - {dashboard.id for dashboard in readable}):
         raise DashboardAccessError(f"you have no access to dashboard {refused}")
     return readable

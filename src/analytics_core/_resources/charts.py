@@ -22,7 +22,6 @@ from analytics_core._resources.chart_links import named_tags, place_on_dashboard
 from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_source, require_readable_chart
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
@@ -33,10 +32,9 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.readable_items import DATASET_NAME, by_readable_dashboards, by_readable_dataset_names
+from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
-from analytics_core._resources.visibility import visible_charts, visible_named_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import JobNotFoundError, NotFoundError
@@ -78,7 +76,7 @@ LOOK_UPS = LookUps(
     shape="chart",
     repository=lambda unit: unit.charts,
     scope=CHARTS.scope,
-    narrower={DATASET_NAME: lambda unit, policy, actor: ListQuery(ids=visible_named_charts(unit, policy, actor))},
+    narrower={DATASET_NAME: lambda reader: ListQuery(ids=reader.named_charts())},
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
@@ -219,12 +217,10 @@ class Charts(Namespace):
         fields = LISTING.fields(columns)
         readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
-            ids = visible_charts(unit, self._runtime.policy, self._actor)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
-            query = by_readable_dashboards(unit, self._runtime.policy, self._actor, query)
-            query = by_readable_dataset_names(unit, self._runtime.policy, self._actor, query)
-            count, found = unit.charts.list(query)
-            around = around_charts(unit, self._runtime.policy, self._actor, found)
+            reader = self._reader(unit)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+            count, found = unit.charts.list(reader.visible("charts", query))
+            around = around_charts(reader, found)
         people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
         items = (chart_item(chart, around=around, people=people, readable=readable) for chart in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
@@ -356,9 +352,7 @@ class Charts(Namespace):
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
-        chart = unit.charts.get(chart_id)
-        require_readable_chart(unit, self._runtime.policy, self._actor, chart)
-        return chart
+        return self._reader(unit).chart(chart_id)
 
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
         chart = self._readable(unit, chart_id)
@@ -376,7 +370,7 @@ class Charts(Namespace):
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
-        dataset = find_source(unit, self._runtime.policy, self._actor, chart)
+        dataset = self._reader(unit).source_of(chart)
         if dataset is None:
             raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
         self._runtime.policy.require_read_dataset(self._actor, dataset)
@@ -395,11 +389,10 @@ class Charts(Namespace):
         """Put the chart on the dashboards that a payload names, and return what the log says of it."""
         if wanted is None:
             return {}
-        policy = self._runtime.policy
-        return {"dashboards": place_on_dashboards(unit, policy, self._actor, chart_id=chart_id, wanted=wanted)}
+        return {"dashboards": place_on_dashboards(self._reader(unit), chart_id=chart_id, wanted=wanted)}
 
     def _around(self, unit: UnitOfWork, chart: Chart) -> Around:
-        return around_charts(unit, self._runtime.policy, self._actor, (chart,), with_metadata=True)
+        return around_charts(self._reader(unit), (chart,), with_metadata=True)
 
     def _answer(self, chart: Chart, around: Around) -> ChartGet:
         people = read_people(self._runtime.people, _people_of(chart))

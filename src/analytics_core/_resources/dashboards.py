@@ -6,15 +6,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
-from uuid import UUID, uuid4
+from uuid import uuid4
 
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, uuid_in
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_answers import dashboard_get, dashboard_item, people_of
@@ -27,7 +26,6 @@ from analytics_core._resources.dashboard_filter_values import values_question
 from analytics_core._resources.dashboard_filters import with_changed_filters
 from analytics_core._resources.dashboard_moves import dashboard_payload_elsewhere
 from analytics_core._resources.favourites import Favourites
-from analytics_core._resources.finding import find_datasets_of, readable_dashboard, require_readable_dashboard
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
@@ -37,10 +35,8 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.readable_items import by_readable_charts
 from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import Around, around_dashboards
-from analytics_core._resources.visibility import readable_charts, visible_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
@@ -120,7 +116,7 @@ class Dashboards(Namespace):
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_dashboard(post, uuid=str(uuid4()), owner_ids=owners, shape=_POST)
         with self._runtime.store.unit_of_work() as unit:
-            check_roles(unit, self._runtime.policy, self._actor, record.role_ids, before=(), shape=_POST)
+            check_roles(self._reader(unit), record.role_ids, before=(), shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
             around, charts = self._around(unit, stored)
@@ -135,7 +131,7 @@ class Dashboards(Namespace):
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = _found(unit, key)
-            require_readable_dashboard(unit, self._runtime.policy, self._actor, dashboard)
+            self._reader(unit).require_dashboard(dashboard)
             around, charts = self._around(unit, dashboard)
         return self._shown(dashboard, around, charts)
 
@@ -149,11 +145,10 @@ class Dashboards(Namespace):
         """
         fields = LISTING.fields(columns)
         with self._runtime.store.unit_of_work() as unit:
-            ids = visible_dashboards(unit, self._runtime.policy, self._actor)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
-            query = by_readable_charts(unit, self._runtime.policy, self._actor, query)
-            count, found = unit.dashboards.list(query)
-            around = around_dashboards(unit, found)
+            reader = self._reader(unit)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+            count, found = unit.dashboards.list(reader.visible("dashboards", query))
+            around = around_dashboards(reader, found)
         people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
         readable = readable_now(self._runtime)
         items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
@@ -184,7 +179,7 @@ class Dashboards(Namespace):
             after = changed_dashboard(before, put, owner_ids=owners, shape=_PUT)
             if put.roles is not None:
                 had = before.role_ids
-                check_roles(unit, self._runtime.policy, self._actor, after.role_ids, before=had, shape=_PUT)
+                check_roles(self._reader(unit), after.role_ids, before=had, shape=_PUT)
             stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
             act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
         return self._answer(stored)
@@ -232,7 +227,7 @@ class Dashboards(Namespace):
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
             record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
-                charts = readable_charts(unit, self._runtime.policy, self._actor, record.chart_ids)
+                charts = tuple(self._reader(unit).charts(record.chart_ids).values())
                 record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.wall_clock.now())
             stored = unit.dashboards.add(record, actor_id=self._actor.id)
             made = sorted({*record.chart_ids} - {*placed.chart_ids})
@@ -290,7 +285,7 @@ class Dashboards(Namespace):
         readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
-            charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
+            charts = self._reader(unit).charts(dashboard.chart_ids).values()
         return tuple(chart_entity(chart, readable=readable) for chart in charts)
 
     def datasets(self, dashboard_id: int) -> tuple[DashboardDataset, ...]:
@@ -300,7 +295,8 @@ class Dashboards(Namespace):
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._readable(unit, dashboard_id)
-            datasets = [d for d in find_datasets_of(unit, dashboard) if self._may_read(d)]
+            reader = self._reader(unit)
+            datasets = reader.among_datasets(reader.datasets_of(dashboard))
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
         people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
         readable = readable_now(self._runtime)
@@ -347,7 +343,7 @@ class Dashboards(Namespace):
     # -------------------------------------------------------------------------------------------------------- inside
     def _readable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         """Return a dashboard by its id alone: what is stored or logged about it goes by that number."""
-        return readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
+        return self._reader(unit).dashboard(dashboard_id)
 
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         dashboard = self._readable(unit, dashboard_id)
@@ -359,12 +355,9 @@ class Dashboards(Namespace):
     ) -> Dashboard:
         """Return the record with those of its charts that there are, once the actor may place the new ones."""
         known = (*before.chart_ids, *charts_in(json_object(before.position_json))) if before else ()
-        policy, shape = self._runtime.policy, shape if before else _POST
-        chart_ids = placed_charts(unit, policy, self._actor, record.chart_ids, before=known, shape=shape)
+        shape = shape if before else _POST
+        chart_ids = placed_charts(self._reader(unit), record.chart_ids, before=known, shape=shape)
         return replace(record, chart_ids=chart_ids)
-
-    def _may_read(self, dataset: Dataset) -> bool:
-        return self._runtime.policy.can_read_dataset(self._actor, dataset)
 
     def _answer(self, dashboard: Dashboard) -> DashboardGet:
         with self._runtime.store.unit_of_work() as unit:
@@ -373,8 +366,8 @@ class Dashboards(Namespace):
 
     def _around(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Around, tuple[Chart, ...]]:
         """Return what stands around a dashboard, and those of its charts that the actor may read."""
-        charts = readable_charts(unit, self._runtime.policy, self._actor, dashboard.chart_ids)
-        return around_dashboards(unit, (dashboard,)), charts
+        reader = self._reader(unit)
+        return around_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
 
     def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_people(self._runtime.people, people_of(dashboard))
@@ -389,7 +382,7 @@ def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
         return unit.dashboards.get(key)
     if key.isdecimal() and len(key) <= 10:
         return unit.dashboards.get(int(key))
-    uuid = _uuid_of(key)
+    uuid = uuid_in(key)
     found = None
     if uuid is not None:
         found = unit.dashboards.find(uuid=uuid)
@@ -398,10 +391,3 @@ def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
     if found is None:
         raise NotFoundError("dashboard", key)
     return found
-
-
-def _uuid_of(text: str) -> str | None:
-    try:
-        return str(UUID(text))
-    except ValueError:
-        return None

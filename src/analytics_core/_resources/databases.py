@@ -11,6 +11,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.secret import Secret
+from analytics_core._resources.batches import every_id
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
 from analytics_core._resources.database_changes import changed_database, new_database, new_uri
 from analytics_core._resources.database_parameters import parameter_problems
@@ -23,9 +24,8 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import read_people
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.related_objects import related_objects
 from analytics_core._resources.retrying import repeated
-from analytics_core._resources.visibility import every_id, visible_databases
+from analytics_core._resources.surroundings import related_objects
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -131,9 +131,8 @@ class Databases(Namespace):
         fields = LISTING.fields(columns)
         readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
-            ids = visible_databases(unit, self._runtime.policy, self._actor)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
-            count, found = unit.databases.list(query)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+            count, found = unit.databases.list(self._reader(unit).visible("databases", query))
         people = read_people(self._runtime.people, (database.audit.created_by for database in found))
         items = (database_item(d, spec=self._spec_of(d), people=people, readable=readable) for d in found)
         return Page(count=count, result=tuple(only(item, fields) for item in items))
@@ -236,7 +235,7 @@ class Databases(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             self._readable(unit, database_id)
             dataset_ids = every_id(unit.datasets, of_it)
-            return related_objects(unit, self._runtime.policy, self._actor, dataset_ids)
+            return related_objects(self._reader(unit), dataset_ids)
 
     # ---------------------------------------------------------------------------------------------------- trials
     def validate_parameters(self, payload: Payload) -> None:
@@ -301,9 +300,7 @@ class Databases(Namespace):
         return self._runtime.registry.find(database.engine)
 
     def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
-        database = unit.databases.get(database_id)
-        self._runtime.policy.require_read_database(self._actor, database)
-        return database
+        return self._reader(unit).database(database_id)
 
     def _stored_uri(self, database_name: str | None) -> Secret | None:
         if database_name is None:

@@ -15,6 +15,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.names import NamesQuery
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.batches import every
 from analytics_core._resources.dataset_answers import dataset_get, dataset_item
 from analytics_core._resources.dataset_changes import changed_dataset, changes_sql, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
@@ -36,15 +37,14 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
 from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
-from analytics_core._resources.named_datasets import dataset_called
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.related_objects import charts_drawn_from, related_objects
 from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
-from analytics_core._resources.visibility import every, visible_datasets
+from analytics_core._resources.sources import dataset_called
+from analytics_core._resources.surroundings import charts_drawn_from, related_objects
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
@@ -184,7 +184,7 @@ class Datasets(Namespace):
         """
         with self._runtime.store.unit_of_work() as unit:
             if isinstance(dataset_id, str):
-                dataset = dataset_called(unit, self._runtime.policy, self._actor, dataset_id)
+                dataset = dataset_called(self._reader(unit), dataset_id)
             else:
                 dataset = self._readable(unit, dataset_id)
             database = unit.databases.get(dataset.database_id)
@@ -196,10 +196,12 @@ class Datasets(Namespace):
         """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
         fields = LISTING.fields(columns)
         with self._runtime.store.unit_of_work() as unit:
-            ids = visible_datasets(unit, self._runtime.policy, self._actor)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=ids)
-            count, found = unit.datasets.list(query)
-            databases = unit.names(NamesQuery(databases=frozenset(dataset.database_id for dataset in found))).databases
+            reader = self._reader(unit)
+            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
+            count, found = unit.datasets.list(reader.visible("datasets", query))
+            databases = reader.names(
+                NamesQuery(databases=frozenset(dataset.database_id for dataset in found))
+            ).databases
         people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
         readable = readable_now(self._runtime)
         items = (dataset_item(d, database=databases[d.database_id], people=people, readable=readable) for d in found)
@@ -311,7 +313,7 @@ class Datasets(Namespace):
         """
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._readable(unit, dataset_id)
-            return related_objects(unit, self._runtime.policy, self._actor, [dataset.id])
+            return related_objects(self._reader(unit), [dataset.id])
 
     @repeated
     def delete(self, dataset_id: int) -> None:
@@ -435,9 +437,7 @@ class Datasets(Namespace):
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
     def _readable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
-        dataset = unit.datasets.get(dataset_id)
-        self._runtime.policy.require_read_dataset(self._actor, dataset)
-        return dataset
+        return self._reader(unit).dataset(dataset_id)
 
     def _writable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
         dataset = self._readable(unit, dataset_id)

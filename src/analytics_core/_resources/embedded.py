@@ -10,8 +10,8 @@ from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cu
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._resources.finding import find_embedded
-from analytics_core._resources.guest_minting import AllRows, Minting
+from analytics_core._resources.batches import every_id
+from analytics_core._resources.guest_minting import AllRows, Minting, find_embedded
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
@@ -19,13 +19,12 @@ from analytics_core._resources.look_ups import DASHBOARDS, Choices, LookUps
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated, until_accepted
-from analytics_core._resources.visibility import every
 from analytics_core._runtime import Runtime
 from analytics_core._security import policy as rules
 from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
-from analytics_core._security.policy import Policy
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet, GuestUser
 from analytics_core.models.parsing import Payload, parse
@@ -50,18 +49,18 @@ _MOST_DOMAINS = 1_000
 _REVOKE = "revoke_guest_tokens"
 
 
-def _own_dashboards(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+def _own_dashboards(reader: Reader) -> ListQuery:
     """Return the query of the dashboards that the actor may embed."""
-    own = (ListFilter(col="owner_ids", op="eq", val=actor.id),)
-    return ListQuery(filters=() if policy.sees_all(rules.Act.EMBED_DASHBOARD, actor) else own)
+    own = (ListFilter(col="owner_ids", op="eq", val=reader.actor.id),)
+    return ListQuery(filters=() if reader.policy.sees_all(rules.Act.EMBED_DASHBOARD, reader.actor) else own)
 
 
-def _visible(unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+def _visible(reader: Reader) -> ListQuery:
     """Return the query of the embeddings that the actor may see: those of the dashboards that they may embed."""
-    own = _own_dashboards(unit, policy, actor)
+    own = _own_dashboards(reader)
     if not own.filters:
         return own
-    ids = tuple(dashboard.id for dashboard in every(unit.dashboards, own.filters, without=DASHBOARDS.without))
+    ids = tuple(every_id(reader.unit.dashboards, own.filters))
     return ListQuery(filters=(ListFilter(col="dashboard_id", op="in", val=ids),))
 
 
@@ -145,7 +144,7 @@ class Embedded(Namespace):
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self._runtime.store.unit_of_work() as unit:
-            own = _visible(unit, self._runtime.policy, self._actor).filters
+            own = _visible(self._reader(unit)).filters
             count, found = unit.embedded.list(replace(query, filters=(*own, *query.filters)))
         people = read_people(self._runtime.people, (item.audit.changed_by for item in found))
         return Page(count=count, result=tuple(only(_shown(item, people), fields) for item in found))

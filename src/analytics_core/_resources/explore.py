@@ -10,13 +10,12 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_slice, form_data
 from analytics_core._resources.dataset_answers import describe_dataset
-from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.form_data import FormDataShelf
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.sources import Source, parse_source, readable_dataset
+from analytics_core._resources.sources import Source, dataset_of_source, parse_source
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
@@ -137,7 +136,7 @@ class Explore(Namespace):
             if source is None:
                 message = "name a chart_id, a datasource, a form_data_key or a permalink_key"
                 raise PayloadSchemaError(shape=_SHAPE, problems=[Problem(path="", message=message)])
-            dataset = readable_dataset(unit, self._runtime.policy, self._actor, source)
+            dataset = dataset_of_source(self._reader(unit), source)
             database = unit.databases.get(dataset.database_id)
         readable = readable_now(self._runtime)
         spec = self._runtime.registry.get(database.engine)
@@ -166,7 +165,7 @@ class Explore(Namespace):
         return _Start(source=stored.source, chart_id=stored.chart_id, fields=stored.fields)
 
     def _chart(self, unit: UnitOfWork, chart_id: int | None) -> Chart | None:
-        return None if chart_id is None else readable_chart(unit, self._runtime.policy, self._actor, chart_id)
+        return None if chart_id is None else self._reader(unit).chart(chart_id)
 
 
 def _texts(values: Any) -> Iterator[str]:

@@ -12,10 +12,10 @@ from typing import Any
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
-from analytics_core._resources.finding import readable_chart
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
-from analytics_core._resources.sources import Source, readable_dataset, remaining_chart
+from analytics_core._resources.reader import Reader
+from analytics_core._resources.sources import Source, dataset_of_source
 from analytics_core._resources.stored_values import stored_object
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -89,9 +89,9 @@ class FormDataShelf:
 
     def _opened(self, unit: UnitOfWork, record: KeyValue) -> StoredFormData:
         """Return what a record holds, once the actor may read what it was stored for."""
-        stored, policy = _read(record), self._runtime.policy
-        readable_dataset(unit, policy, self._actor, stored.source)
-        return replace(stored, chart_id=remaining_chart(unit, policy, self._actor, stored.chart_id))
+        stored, reader = _read(record), self._reader(unit)
+        dataset_of_source(reader, stored.source)
+        return replace(stored, chart_id=reader.remaining_chart(stored.chart_id))
 
     def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:
         record = self._record(unit, key)
@@ -108,10 +108,13 @@ class FormDataShelf:
         return record
 
     def _require_access(self, unit: UnitOfWork, stored: StoredFormData) -> None:
-        policy = self._runtime.policy
-        readable_dataset(unit, policy, self._actor, stored.source)
+        reader = self._reader(unit)
+        dataset_of_source(reader, stored.source)
         if stored.chart_id is not None:
-            readable_chart(unit, policy, self._actor, stored.chart_id)
+            reader.chart(stored.chart_id)
+
+    def _reader(self, unit: UnitOfWork) -> Reader:
+        return Reader(unit, self._runtime.policy, self._actor)
 
     def _kept_anew(self, record: KeyValue) -> KeyValue:
         keep = timedelta(seconds=self._runtime.settings.form_data_keep_s)

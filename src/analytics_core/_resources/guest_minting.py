@@ -12,19 +12,19 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.finding import find_embedded
+from analytics_core._resources.batches import by_ids, is_id, stored_ids, uuid_in
 from analytics_core._resources.journal import begin_act
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import attributes_of, named, rule_of
 from analytics_core._security.row_rules import ruled_dataset
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.embedded import GuestResource, GuestRowRule, GuestTokenCreate
 from analytics_core.models.parsing import Payload, parse
 
 AllRows = bool | Iterable[int]
 _SHAPE = "GuestTokenCreate"
+_LONGEST_ID = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +73,25 @@ class Minting:
         guest = Actor(user=User(username=user.username or "", attributes=attributes_of(user)))
         spec = self._runtime.registry.get(database.engine)
         self._runtime.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
+
+
+def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:
+    """Return an embedded dashboard by the dashboard's id (a number or its digits) or the uuid of the embedding."""
+    found = None
+    number = _number_of(key)
+    if number is not None:
+        found = unit.embedded.find(dashboard_id=number) if stored_ids([number]) else None
+    elif isinstance(key, str) and (uuid := uuid_in(key)):
+        found = unit.embedded.find(uuid=uuid)
+    if found is None:
+        raise NotFoundError("embedded dashboard", key)
+    return found
+
+
+def _number_of(key: object) -> int | None:
+    if isinstance(key, str) and key.isascii() and key.isdecimal() and len(key) <= _LONGEST_ID:
+        return int(key)
+    return key if is_id(key) else None
 
 
 def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _Opened:

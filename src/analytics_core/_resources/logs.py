@@ -28,11 +28,11 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.recent_activity import recent_activity
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Act, Policy, Standing
+from analytics_core._security.policy import Act, Standing
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
@@ -66,7 +66,8 @@ _OWN_VERBS = frozenset(
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
 
 
-def _readable_entries(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
+def _readable_entries(reader: Reader) -> ListQuery:
+    policy, actor = reader.policy, reader.actor
     if policy.reads_all_activity(actor):
         return ListQuery()
     if not policy.allows(Act.READ_ACTIVITY, frozenset({Standing.THEMSELVES})):
@@ -144,7 +145,7 @@ class Logs(Namespace):
         fields = LISTING.fields(columns)
         query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self._runtime.store.unit_of_work() as unit:
-            own = _readable_entries(unit, self._runtime.policy, self._actor)
+            own = _readable_entries(self._reader(unit))
             count, found = unit.logs.list(replace(query, filters=(*query.filters, *own.filters), ids=own.ids))
         people = read_people(self._runtime.people, (entry.user_id for entry in found))
         return Page(count=count, result=tuple(only(_shown(LogListItem, entry, people), fields) for entry in found))
@@ -178,9 +179,7 @@ class Logs(Namespace):
         self._runtime.policy.require_read_activity(self._actor, user_id)
         with self._runtime.store.unit_of_work() as unit:
             return recent_activity(
-                unit,
-                policy=self._runtime.policy,
-                actor=self._actor,
+                self._reader(unit),
                 readable=readable_now(self._runtime),
                 user_id=user_id,
                 actions=actions,
@@ -218,11 +217,11 @@ class Logs(Namespace):
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""
-        policy, actor = self._runtime.policy, self._actor
-        charts = readable_charts_by_id(unit, policy, actor, [entry.slice_id])
+        reader = self._reader(unit)
+        charts = reader.charts([entry.slice_id])
         if entry.slice_id is not None and entry.slice_id not in charts:
             raise ChartAccessError(f"you have no access to chart {entry.slice_id}; ask for a grant on its dataset")
-        dashboards = readable_dashboards_by_id(unit, policy, actor, [entry.dashboard_id])
+        dashboards = reader.dashboards([entry.dashboard_id])
         if entry.dashboard_id is not None and entry.dashboard_id not in dashboards:
             raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
 

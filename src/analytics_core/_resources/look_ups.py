@@ -6,31 +6,24 @@ has such a filter.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
+from analytics_core._resources.batches import every_value
 from analytics_core._resources.listing import LONGEST_SEARCH, check_page
 from analytics_core._resources.people_choices import Wanted, all_people
 from analytics_core._resources.people_index import read_people
-from analytics_core._resources.visibility import (
-    DASHBOARD_PARTS,
-    visible_charts,
-    visible_dashboards,
-    visible_databases,
-    visible_datasets,
-)
+from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Act, Policy
+from analytics_core._security.policy import Act
 from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.related import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
 
-Scope = Callable[[UnitOfWork, Policy, Actor], ListQuery]
+Scope = Callable[[Reader], ListQuery]
 """Returns the query of all records that an actor may see."""
-
-_BATCH = 500
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,7 +98,7 @@ class Choices:
         wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), look_ups.distinct[name]
         with self.runtime.store.unit_of_work() as unit:
             scope = look_ups.narrower.get(name, look_ups.scope)
-            query = _page_of(scope(unit, self.runtime.policy, self.actor), column, wanted)
+            query = _page_of(scope(Reader(unit, self.runtime.policy, self.actor)), column, wanted)
             count, values = look_ups.repository(unit).distinct(column, query)
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
 
@@ -120,7 +113,7 @@ def _checked(text: Any, page: int, page_size: int, *, shape: str) -> Wanted:
 
 def _records(choices: RecordChoices, runtime: Runtime, actor: Actor, wanted: Wanted) -> RelatedResponse:
     with runtime.store.unit_of_work() as unit:
-        query = _page_of(choices.scope(unit, runtime.policy, actor), choices.text, wanted)
+        query = _page_of(choices.scope(Reader(unit, runtime.policy, actor)), choices.text, wanted)
         query = replace(query, order_by=((choices.text, False),), without=choices.without)
         count, found = choices.repository(unit).list(query)
     items = (RelatedItem(value=record.id, text=getattr(record, choices.text), extra={}) for record in found)
@@ -134,7 +127,8 @@ def _page_of(scope: ListQuery, column: str, wanted: Wanted) -> ListQuery:
 
 def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, wanted: Wanted) -> RelatedResponse:
     def named(unit: UnitOfWork) -> set[int]:
-        return set(_named(look_ups, unit, look_ups.scope(unit, runtime.policy, actor), column))
+        scope = look_ups.scope(Reader(unit, runtime.policy, actor))
+        return set(every_value(look_ups.repository(unit), column, scope))
 
     if runtime.policy.sees_all(Act.MANAGE_PEOPLE, actor):
         return all_people(runtime, actor, named, wanted)
@@ -143,48 +137,38 @@ def _people(look_ups: LookUps, runtime: Runtime, actor: Actor, column: str, want
     return wanted.cut({**read_people(runtime.people, seen - {actor.id}).users, actor.id: actor.user}.values())
 
 
-def _named(look_ups: LookUps, unit: UnitOfWork, scope: ListQuery, column: str) -> Iterator[int]:
-    """Yield the users that the records of a scope name in a column, batch by batch."""
-    page = 0
-    while True:
-        _, ids = look_ups.repository(unit).distinct(column, replace(scope, page=page, page_size=_BATCH))
-        yield from ids
-        if len(ids) < _BATCH:
-            return
-        page += 1
-
-
-def all_of_it(_unit: UnitOfWork, _policy: Policy, _actor: Actor) -> ListQuery:
+def all_of_it(_reader: Reader) -> ListQuery:
     """Return the query of all records, for a resource that whoever may ask for it sees whole."""
     return ListQuery()
 
 
-def _own_roles(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
-    return ListQuery(ids=None if policy.sees_all(Act.MANAGE_PEOPLE, actor) else actor.role_ids)
+def _own_roles(reader: Reader) -> ListQuery:
+    sees_all = reader.policy.sees_all(Act.MANAGE_PEOPLE, reader.actor)
+    return ListQuery(ids=None if sees_all else reader.actor.role_ids)
 
 
 ROLES = RecordChoices(repository=lambda unit: unit.roles, scope=_own_roles, text="name", without=frozenset({"grants"}))
 TAGS = RecordChoices(repository=lambda unit: unit.tags, scope=all_of_it, text="name")
 DATABASES = RecordChoices(
     repository=lambda unit: unit.databases,
-    scope=lambda unit, policy, actor: ListQuery(ids=visible_databases(unit, policy, actor)),
+    scope=lambda reader: reader.visible("databases"),
     text="database_name",
 )
 DATASETS = RecordChoices(
     repository=lambda unit: unit.datasets,
-    scope=lambda unit, policy, actor: ListQuery(ids=visible_datasets(unit, policy, actor)),
+    scope=lambda reader: reader.visible("datasets"),
     text="table_name",
     without=frozenset({"columns", "metrics", "owner_ids"}),
 )
 CHARTS = RecordChoices(
     repository=lambda unit: unit.charts,
-    scope=lambda unit, policy, actor: ListQuery(ids=visible_charts(unit, policy, actor)),
+    scope=lambda reader: reader.visible("charts"),
     text="slice_name",
     without=frozenset({"owner_ids", "tag_ids"}),
 )
 DASHBOARDS = RecordChoices(
     repository=lambda unit: unit.dashboards,
-    scope=lambda unit, policy, actor: ListQuery(ids=visible_dashboards(unit, policy, actor)),
+    scope=lambda reader: reader.visible("dashboards"),
     text="dashboard_title",
     without=DASHBOARD_PARTS,
 )

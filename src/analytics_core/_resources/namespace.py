@@ -9,6 +9,8 @@ from typing import Any, Self, TypeVar
 
 from pydantic import ValidationError
 
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import StoredDataError
@@ -38,6 +40,10 @@ class Namespace:
                 setattr(cls, name, _acting_now(member))
             elif isinstance(member, property) and isinstance(member.fget, FunctionType):
                 setattr(cls, name, property(_acting_now(member.fget)))
+
+    def _reader(self, unit: UnitOfWork) -> Reader:
+        """Return what the actor may read in this unit of work."""
+        return Reader(unit, self._runtime.policy, self._actor)
 
     def _anew(self) -> Self:
         """Return this namespace with the rights that its actor has now, for one call; itself, if it is not live."""

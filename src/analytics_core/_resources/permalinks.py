@@ -11,13 +11,12 @@ from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
-from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import parse_source, readable_dataset, remaining_chart
+from analytics_core._resources.sources import dataset_of_source, parse_source
 from analytics_core._resources.stored_values import stored_object, stored_shape
 from analytics_core._security.permalink_keys import permalink_keys
 from analytics_core.errors import (
@@ -66,9 +65,10 @@ class Permalinks(Namespace):
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
-                readable_dataset(unit, self._runtime.policy, self._actor, source)
+                reader = self._reader(unit)
+                dataset_of_source(reader, source)
                 if chart_id is not None:
-                    readable_chart(unit, self._runtime.policy, self._actor, chart_id)
+                    reader.chart(chart_id)
                 return self._kept(unit, _CHART, content, act, chart_id=chart_id)
 
         return self._answer(_CHART, until_accepted(store))
@@ -83,8 +83,9 @@ class Permalinks(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             record, content = _content(unit, _CHART, key)
             source = parse_source(content["datasource"], shape="permalink", place="datasource")
-            readable_dataset(unit, self._runtime.policy, self._actor, source)
-            chart_id = remaining_chart(unit, self._runtime.policy, self._actor, content["chart_id"])
+            reader = self._reader(unit)
+            dataset_of_source(reader, source)
+            chart_id = reader.remaining_chart(content["chart_id"])
         state = stored_shape(record, ExplorePermalinkState, content["state"])
         return ExplorePermalink(chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=state)
 
@@ -104,7 +105,7 @@ class Permalinks(Namespace):
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
-                readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
+                self._reader(unit).dashboard(dashboard_id)
                 return self._kept(unit, _DASHBOARD, content, act, dashboard_id=dashboard_id)
 
         return self._answer(_DASHBOARD, until_accepted(store))
@@ -113,7 +114,7 @@ class Permalinks(Namespace):
         """Return the state of a dashboard; NotFoundError or DashboardAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             record, content = _content(unit, _DASHBOARD, key)
-            readable_dashboard(unit, self._runtime.policy, self._actor, content["dashboard_id"])
+            self._reader(unit).dashboard(content["dashboard_id"])
         state = stored_shape(record, DashboardPermalinkState, content["state"])
         return DashboardPermalink(dashboardId=content["dashboard_id"], state=state)
 

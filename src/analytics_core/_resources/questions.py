@@ -10,13 +10,13 @@ from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.finding import readable_chart, readable_dashboard
 from analytics_core._resources.question_filters import (
     ExtraFilters,
     dashboard_filters,
     given_filters,
     with_filters,
 )
+from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, QueryError
@@ -52,7 +52,7 @@ class Questions:
         """
         given = given_filters(extra_filters, shape=_SHAPE)
         with self._runtime.store.unit_of_work() as unit:
-            chart = readable_chart(unit, self._runtime.policy, self._actor, chart_id)
+            chart = Reader(unit, self._runtime.policy, self._actor).chart(chart_id)
             dashboard = self.dashboard(unit, dashboard_id) if dashboard_id is not None else None
         if dashboard is not None and chart.id not in dashboard.chart_ids:
             raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
@@ -61,7 +61,7 @@ class Questions:
 
     def dashboard(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
         """Return a dashboard that the actor may read; NotFoundError or DashboardAccessError otherwise."""
-        return readable_dashboard(unit, self._runtime.policy, self._actor, dashboard_id)
+        return Reader(unit, self._runtime.policy, self._actor).dashboard(dashboard_id)
 
 
 def _context(chart: Chart) -> dict[str, Any]:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Final
 
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.batches import every_value
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.readable_items import readable_charts_by_id, readable_dashboards_by_id
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
+from analytics_core._resources.reader import Reader
 from analytics_core.models.log import RecentActivity, RecentActivityList
 
 LATELY = timedelta(days=365)
@@ -41,10 +41,8 @@ class _Done:
 
 
 def recent_activity(
-    unit: UnitOfWork,
+    reader: Reader,
     *,
-    policy: Policy,
-    actor: Actor,
     readable: Readable,
     user_id: int,
     actions: Sequence[str] | None,
@@ -60,15 +58,13 @@ def recent_activity(
     filters = [ListFilter(col="user_id", op="eq", val=user_id), ListFilter(col="dttm", op="gt", val=since)]
     if actions is not None:
         filters.append(ListFilter(col="action", op="in", val=tuple(actions)))
-    titles = {
-        kind: _titles(unit, policy, actor, kind, _item_ids(unit, kind, (*filters, *_IS_OF[kind]))) for kind in _COLUMNS
-    }
+    titles = {kind: _titles(reader, kind, (*filters, *_IS_OF[kind])) for kind in _COLUMNS}
     read = _latest_of_each if distinct else _every_one
     done = [
         one
         for kind, of_kind in titles.items()
         if of_kind
-        for one in read(unit, kind, _among(kind, tuple(of_kind), filters), most=wanted.stop)
+        for one in read(reader.unit, kind, _among(kind, tuple(of_kind), filters), most=wanted.stop)
     ]
     done.sort(key=lambda one: one.order, reverse=True)
     return RecentActivityList(
@@ -76,30 +72,15 @@ def recent_activity(
     )
 
 
-def _item_ids(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...]) -> Iterator[Sequence[int]]:
-    """Yield the charts or dashboards that entries name, batch by batch."""
-    page = 0
-    while True:
-        query = ListQuery(filters=filters, page=page, page_size=_BATCH)
-        count, found = unit.logs.distinct(_COLUMNS[kind], query)
-        yield found
-        page += 1
-        if page * _BATCH >= count:
-            return
-
-
-def _titles(
-    unit: UnitOfWork, policy: Policy, actor: Actor, kind: str, batches: Iterator[Sequence[int]]
-) -> dict[int, str | None]:
-    """Return the titles of those that there are and that the actor may read, by id."""
+def _titles(reader: Reader, kind: str, filters: tuple[ListFilter, ...]) -> dict[int, str | None]:
+    """Return the titles of what entries name, as far as it is there and the actor may read it, by id."""
+    named = every_value(reader.unit.logs, _COLUMNS[kind], ListQuery(filters=filters))
     titles: dict[int, str | None] = {}
-    for batch in batches:
+    while batch := tuple(islice(named, _BATCH)):
         if kind == _CHART:
-            charts = readable_charts_by_id(unit, policy, actor, batch)
-            titles |= {chart.id: chart.slice_name for chart in charts.values()}
+            titles |= {key: chart.slice_name for key, chart in reader.charts(batch).items()}
         else:
-            boards = readable_dashboards_by_id(unit, policy, actor, batch)
-            titles |= {board.id: board.dashboard_title for board in boards.values()}
+            titles |= {key: board.dashboard_title for key, board in reader.dashboards(batch).items()}
     return titles
 
 

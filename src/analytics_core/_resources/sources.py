@@ -1,20 +1,25 @@
-"""Names of datasources, such as `1__table`, and the datasets that they mean."""
+"""What callers call datasets, by number (`1__table`) or by name (`sales.orders`), and the datasets that they mean.
+
+A name is a guess where a number is none: whoever may not read a dataset of a name gets the same answer as for one that
+is not there.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from analytics_core._error_texts import short_repr
 from analytics_core._records.chart import DATASET_TYPES
+from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids
-from analytics_core._resources.finding import readable_chart
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
-from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._resources.batches import by_ids, every
+from analytics_core._resources.reader import Reader
+from analytics_core._security.policy import Act
+from analytics_core.errors import DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.enums import DatasourceType
 
 _UID = re.compile(r"([0-9]{1,10})__([a-z_]{1,20})")
@@ -32,6 +37,18 @@ class Source:
     def uid(self) -> str:
         """The text that means this datasource, for example `1__table`."""
         return f"{self.id}__{self.type}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetName:
+    """A dataset by name; `schema` None is the database's default one, `database` None any."""
+
+    database: str | None
+    schema: str | None
+    table: str
+
+    def __str__(self) -> str:
+        return ".".join(part for part in (self.database, self.schema, self.table) if part)
 
 
 def parse_source(given: Any, *, shape: str, place: str) -> Source:
@@ -53,38 +70,114 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
     raise PayloadSchemaError(shape=shape, problems=[Problem(path=place, message=message)])
 
 
-def readable_dataset(unit: UnitOfWork, policy: Policy, actor: Actor, source: Source) -> Dataset:
+def dataset_of_source(reader: Reader, source: Source) -> Dataset:
     """Return the dataset of a datasource.
 
     Raises:
         NotFoundError: there is no such dataset, or the datasource is of a type of which nothing is stored.
         DatasetAccessError: the actor may not read it.
     """
-    return readable_datasets(unit, policy, actor, (source,))[0]
+    return datasets_of_sources(reader, (source,))[0]
 
 
-def readable_datasets(unit: UnitOfWork, policy: Policy, actor: Actor, sources: Sequence[Source]) -> tuple[Dataset, ...]:
-    """Return the datasets of datasources, all read together; errors as in `readable_dataset`."""
+def datasets_of_sources(reader: Reader, sources: Sequence[Source]) -> tuple[Dataset, ...]:
+    """Return the datasets of datasources, all read together; errors as in `dataset_of_source`."""
     strange = next((source for source in sources if source.type not in DATASET_TYPES), None)
     if strange is not None:
         raise NotFoundError(f"{strange.type} datasource", strange.id)
-    found = by_ids(unit.datasets, (source.id for source in sources))
+    found = by_ids(reader.unit.datasets, (source.id for source in sources))
     for source in sources:
         if source.id not in found:
             raise NotFoundError("dataset", source.id)
-        policy.require_read_dataset(actor, found[source.id])
+        reader.policy.require_read_dataset(reader.actor, found[source.id])
     return tuple(found[source.id] for source in sources)
 
 
-def remaining_chart(unit: UnitOfWork, policy: Policy, actor: Actor, chart_id: int | None) -> int | None:
-    """Return the id of a chart that something was stored for, None when it was deleted since.
+def datasets_by_name(reader: Reader, names: Sequence[DatasetName]) -> tuple[Dataset, ...]:
+    """Return the datasets of these names, all read together; a name without a database may mean several.
 
     Raises:
-        ChartAccessError: the actor may not read it.
+        NotFoundError: there is no such dataset, and the actor would see it.
+        DatasetAccessError: the actor may not read it, or it is not there.
     """
-    if chart_id is None:
-        return None
-    try:
-        return readable_chart(unit, policy, actor, chart_id).id
-    except NotFoundError:
-        return None
+    databases = _databases(reader.unit, {name.database for name in names if name.database is not None})
+    anywhere = any(name.database is None for name in names)
+    known = _datasets(reader.unit, None if anywhere else databases.values(), names)
+    found: dict[int, Dataset] = {}
+    for name in names:
+        database = databases.get(name.database or "")
+        meant = [dataset for dataset in known if _is_meant(dataset, name, database)]
+        readable = reader.among_datasets(meant)
+        if not readable:
+            raise _refusal(reader, database, next(iter(meant), None), schema=name.schema, name=str(name))
+        found.update((dataset.id, dataset) for dataset in readable)
+    return tuple(found.values())
+
+
+def dataset_called(reader: Reader, name: str) -> Dataset:
+    """Return the one dataset of a name, `table` or `schema.table`, that the actor may read.
+
+    Raises:
+        NotFoundError: there is none, or there are several.
+    """
+    schema, _, table = name.rpartition(".")
+    wanted = {(None, name), *([(schema, table)] if schema else ())}
+    tables = ListFilter(col="table_name", op="in", val=sorted({one for _, one in wanted}))
+    named = reader.among_datasets(every(reader.unit.datasets, (tables,)))
+    exact = [d for d in named if (None, d.table_name) in wanted or (d.schema, d.table_name) in wanted]
+    if len(exact) == 1:
+        return exact[0]
+    if not exact:
+        raise NotFoundError("dataset", name)
+    ids = ", ".join(str(dataset.id) for dataset in exact)
+    raise NotFoundError("dataset", name, place=f"one dataset alone: {ids} are called so; get one by its id")
+
+
+def _is_meant(dataset: Dataset, name: DatasetName, database: Database | None) -> bool:
+    if name.database is not None and (database is None or dataset.database_id != database.id):
+        return False
+    return (dataset.schema, dataset.table_name) == (name.schema, name.table)
+
+
+def datasets_of_table(reader: Reader, *, database: str, table: str) -> tuple[Dataset, ...]:
+    """Return the datasets of a table's name, in any schema, that the actor may read; errors as `datasets_by_name`."""
+    stored = _databases(reader.unit, {database}).get(database)
+    name = DatasetName(database=database, schema=None, table=table)
+    found = () if stored is None else _datasets(reader.unit, (stored,), (name,), any_catalog=True)
+    readable = reader.among_datasets(found)
+    if not readable:
+        raise _refusal(reader, stored, next(iter(found), None), schema=None, name=str(name))
+    return readable
+
+
+def _databases(unit: UnitOfWork, names: set[str]) -> dict[str, Database]:
+    named = (ListFilter(col="database_name", op="in", val=tuple(names)),)
+    return {database.database_name: database for database in every(unit.databases, named)} if names else {}
+
+
+def _datasets(
+    unit: UnitOfWork, databases: Iterable[Database] | None, names: Iterable[DatasetName], *, any_catalog: bool = False
+) -> tuple[Dataset, ...]:
+    """Return the datasets of these tables in these databases (None: in all)."""
+    of_them = [ListFilter(col="table_name", op="in", val=tuple({name.table for name in names}))]
+    if databases is not None:
+        ids = tuple(database.id for database in databases)
+        if not ids:
+            return ()
+        of_them.append(ListFilter(col="database_id", op="in", val=ids))
+    return tuple(dataset for dataset in every(unit.datasets, tuple(of_them)) if any_catalog or dataset.catalog is None)
+
+
+def _refusal(
+    reader: Reader, database: Database | None, dataset: Dataset | None, *, schema: str | None, name: str
+) -> NotFoundError | DatasetAccessError:
+    if database is None:
+        would_see = reader.policy.sees_all(Act.READ_DATASET, reader.actor)
+    else:
+        would_see = reader.policy.can_read_tables(reader.actor, database, schema=schema)
+    if dataset is None and would_see:
+        return NotFoundError("dataset", name)
+    return DatasetAccessError(
+        f"there is no dataset {short_repr(name)} that you may read; ask an administrator for a grant on it, or on its "
+        "database"
+    )

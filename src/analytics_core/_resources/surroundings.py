@@ -1,21 +1,27 @@
-"""What stands around dashboards and charts in an answer: roles, tags, each other; read for a whole page at once."""
+"""What stands around records in an answer: roles, tags, and each other; read for a whole page at once."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from analytics_core._records.chart import Chart
+from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.names import DashboardName, DatasetName, Names, NamesQuery, TagName
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import ListFilter
 from analytics_core._records.tag import Tag
-from analytics_core._resources.batches import stored_ids
-from analytics_core._resources.visibility import every, visible_dashboards, visible_datasets
-from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Policy
+from analytics_core._resources.batches import every_id, stored_ids
+from analytics_core._resources.json_text import json_object
+from analytics_core._resources.reader import Reader
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import RoleReference, TagReference
+from analytics_core.models.related import (
+    RelatedChart,
+    RelatedCharts,
+    RelatedDashboard,
+    RelatedDashboards,
+    RelatedObjects,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,33 +63,52 @@ def tag_reference(tag: Tag | TagName) -> TagReference:
     return TagReference(id=tag.id, name=tag.name, type=TagType(tag.type))
 
 
-def around_dashboards(unit: UnitOfWork, dashboards: Sequence[Dashboard]) -> Around:
+def around_dashboards(reader: Reader, dashboards: Sequence[Dashboard]) -> Around:
     """Return what stands around these dashboards."""
     query = NamesQuery(
         roles=frozenset(role_id for dashboard in dashboards for role_id in dashboard.role_ids),
         tags=frozenset(tag_id for dashboard in dashboards for tag_id in dashboard.tag_ids),
     )
-    return Around.of(unit.names(query))
+    return Around.of(reader.names(query))
 
 
-def around_charts(
-    unit: UnitOfWork, policy: Policy, actor: Actor, charts: Sequence[Chart], *, with_metadata: bool = False
-) -> Around:
+def around_charts(reader: Reader, charts: Sequence[Chart], *, with_metadata: bool = False) -> Around:
     """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
-    sources = (chart.dataset_id or 0 for chart in charts)
     query = NamesQuery(
         tags=frozenset(tag_id for chart in charts for tag_id in chart.tag_ids),
-        datasets=stored_ids(sources),
-        among_datasets=visible_datasets(unit, policy, actor),
+        datasets=stored_ids(chart.dataset_id or 0 for chart in charts),
         dashboards_of=frozenset(chart.id for chart in charts),
-        dashboards=visible_dashboards(unit, policy, actor),
         with_metadata=with_metadata,
     )
-    return Around.of(unit.names(query))
+    return Around.of(reader.names(query))
 
 
-def dashboards_with(unit: UnitOfWork, chart_ids: Sequence[int]) -> tuple[Dashboard, ...]:
-    """Return all dashboards that have one of these charts, whoever may read them."""
-    if not chart_ids:
-        return ()
-    return tuple(every(unit.dashboards, (ListFilter(col="chart_ids", op="in", val=tuple(chart_ids)),)))
+def charts_drawn_from(dataset_ids: Iterable[int]) -> tuple[ListFilter, ...]:
+    """Return the conditions that find the charts of these datasets."""
+    return (
+        ListFilter(col="datasource_id", op="in", val=tuple(dataset_ids)),
+        ListFilter(col="datasource_type", op="in", val=tuple(DATASET_TYPES)),
+    )
+
+
+def related_objects(reader: Reader, dataset_ids: Iterable[int]) -> RelatedObjects:
+    """Return the charts of these datasets and the dashboards with such charts, as far as the actor may read them."""
+    wanted = tuple(dataset_ids)
+    drawn = tuple(every_id(reader.unit.charts, charts_drawn_from(wanted))) if wanted else ()
+    showing = (ListFilter(col="chart_ids", op="in", val=drawn),)
+    boards = every_id(reader.unit.dashboards, showing) if drawn else ()
+    charts = tuple(map(_chart, reader.charts(drawn).values()))
+    dashboards = tuple(map(_dashboard, reader.dashboards(boards).values()))
+    return RelatedObjects(
+        charts=RelatedCharts(count=len(charts), result=charts),
+        dashboards=RelatedDashboards(count=len(dashboards), result=dashboards),
+    )
+
+
+def _chart(chart: Chart) -> RelatedChart:
+    return RelatedChart(id=chart.id, slice_name=chart.slice_name, viz_type=chart.viz_type)
+
+
+def _dashboard(board: Dashboard) -> RelatedDashboard:
+    metadata = json_object(board.json_metadata)
+    return RelatedDashboard(id=board.id, slug=board.slug, title=board.dashboard_title, json_metadata=metadata)

@@ -12,7 +12,6 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.chart_links import custom_tags
-from analytics_core._resources.finding import require_readable_chart, require_readable_dashboard
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, only
@@ -23,7 +22,6 @@ from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import tag_reference
-from analytics_core._resources.visibility import visible_charts, visible_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
@@ -191,8 +189,7 @@ class Tags(Namespace):
         carries = ListFilter(col="tag_ids", op="eq", val=tag_id)
         with self._runtime.store.unit_of_work() as unit:
             unit.tags.get(tag_id)
-            visible = visible_charts if kind is TagTarget.CHART else visible_dashboards
-            ids = visible(unit, self._runtime.policy, self._actor)
+            ids = self._reader(unit).scope("charts" if kind is TagTarget.CHART else "dashboards")
             query = TAGGED.query(filters=(), order_by=None, page=page, page_size=page_size, ids=ids)
             query = replace(query, filters=(carries,))
             found: tuple[int, Sequence[Chart | Dashboard]]
@@ -208,15 +205,9 @@ class Tags(Namespace):
         return tag
 
     def _writable_target(self, unit: UnitOfWork, target: TagTarget, target_id: int) -> Chart | Dashboard:
-        policy = self._runtime.policy
-        record: Chart | Dashboard
-        if target is TagTarget.CHART:
-            record = unit.charts.get(target_id)
-            require_readable_chart(unit, policy, self._actor, record)
-        else:
-            record = unit.dashboards.get(target_id)
-            require_readable_dashboard(unit, policy, self._actor, record)
-        policy.require_write(self._actor, record)
+        reader = self._reader(unit)
+        record = reader.chart(target_id) if target is TagTarget.CHART else reader.dashboard(target_id)
+        self._runtime.policy.require_write(self._actor, record)
         return record
 
     def _known(self, unit: UnitOfWork, names: Sequence[str]) -> tuple[Tag, ...]:

@@ -17,11 +17,11 @@ from analytics_core._resources.look_ups import ROLES, Choices, LookUps
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act as PolicyAct
-from analytics_core._security.policy import Policy
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
@@ -46,8 +46,9 @@ LISTING = Listing(
 )
 
 
-def _themselves(_unit: UnitOfWork, policy: Policy, actor: Actor) -> ListQuery:
-    return ListQuery(ids=None if policy.sees_all(PolicyAct.MANAGE_PEOPLE, actor) else frozenset({actor.id}))
+def _themselves(reader: Reader) -> ListQuery:
+    sees_all = reader.policy.sees_all(PolicyAct.MANAGE_PEOPLE, reader.actor)
+    return ListQuery(ids=None if sees_all else frozenset({reader.actor.id}))
 
 
 LOOK_UPS = LookUps(
