@@ -65,11 +65,18 @@ def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
-    noted = run_step(step, frame)
+    noted = run_step(step, _own(frame))
     unread = (f"{name}: kept but not read: {', '.join(step.unread)}",) if step.unread else ()
     if unread or noted.notes:
         noted.frame.attrs["notes"] = (*unread, *noted.notes)
     return noted.frame
+
+
+def _own(frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a frame that may share its memory with the result: pandas 2 copies nothing when somebody writes."""
+    import pandas as pd
+
+    return frame.copy() if pd.__version__.startswith("2.") else frame
 
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:

@@ -257,7 +257,7 @@ def test_columns_that_a_forecast_would_write_over_are_refused(daily: pd.DataFram
 
 def test_whole_numbers_beyond_floats_are_refused_without_their_values(daily: pd.DataFrame) -> None:
     with pytest.raises(PostProcessingError, match="does not work on this frame") as caught:
-        forecast(daily[["day"]].assign(a=[10**400] + [1] * 83))
+        forecast(daily[["day"]].assign(a=pd.Series([10**400] + [1] * 83, dtype=object)))
     assert "000" not in str(caught.value)
 
 
@@ -281,7 +281,7 @@ def test_a_future_without_end_is_refused(daily: pd.DataFrame) -> None:
 
 
 def test_days_of_arrow_are_a_time_axis_like_any_other():
-    moments = pd.Series(pd.date_range("2024-01-01", periods=12, freq="D"))
+    moments = pd.Series(pd.date_range("2024-01-01", periods=12, freq="D", unit="us"))
     days = moments.astype(pd.ArrowDtype(pa.timestamp("us"))).astype(pd.ArrowDtype(pa.date32()))
     values = pd.Series(range(12), dtype=float)
     options = {"time_grain": "P1D", "periods": 2, "confidence_interval": 0.8}

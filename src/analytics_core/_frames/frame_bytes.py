@@ -16,6 +16,8 @@ _KIND: Final = b"kind"
 _FORM: Final = b"form"
 _ARROW: Final = b"arrow"
 _JSON: Final = b"json"
+_UNPICKLED: Final = b"arrow.py_extension_type"
+"""What the schema of a stream names for PyArrow before 21 to make of a pickle."""
 
 
 def frame_to_bytes(frame: Frame) -> memoryview:
@@ -83,11 +85,13 @@ def frame_from_bytes(data: bytes | memoryview) -> Frame:
     import pyarrow as pa
 
     try:
+        if _UNPICKLED in pa.ipc.read_message(pa.py_buffer(data)).metadata.to_pybytes():
+            raise TypeError("a type of Python")
         with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
             table = reader.read_all()
         table.validate(full=True)  # offsets that lie would read the memory of this process
         return Frame(columns=tuple(map(_column, table.schema, table.columns)))
-    except (pa.ArrowException, ArithmeticError, OSError, KeyError, TypeError, ValueError):
+    except (pa.ArrowException, ArithmeticError, EOFError, OSError, KeyError, TypeError, ValueError):
         raise StoredDataError("the stored bytes of a result hold no frame; ask again with force") from None
 
 

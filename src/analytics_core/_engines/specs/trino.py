@@ -127,7 +127,7 @@ def _engine(name: str, label: str, moment: Moment) -> EngineSpec:
             label=label,
             dialect=name,
             drivers=("rest",),
-            extra_name="trino",
+            extra_name=name,
             guards=_GUARDS,
             error_patterns=_ERRORS,
             comparison=MomentComparison(moment=moment),
@@ -146,5 +146,5 @@ _PRESTO = _engine("presto", "Presto", _moment_with((), "FROM_ISO8601_TIMESTAMP")
 
 ENGINES = (
     replace(_TRINO, paramstyle=ParamStyle.QMARK),
-    replace(_PRESTO, extra_name="spark", guards=replace(_GUARDS, uri_options=frozenset())),
+    replace(_PRESTO, guards=replace(_GUARDS, uri_options=frozenset())),
 )

@@ -8,9 +8,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from pandas.api.internals import create_dataframe_from_blocks
 
 from analytics_core._frames.operations.checks import Array
+
+try:
+    from pandas.api.internals import create_dataframe_from_blocks
+except ImportError:  # pandas 2
+    create_dataframe_from_blocks = None
 
 
 def table_of(keys: Mapping[str, Any], made: Mapping[str, Array], *, rows: int) -> pd.DataFrame:
@@ -26,7 +30,7 @@ def table_of(keys: Mapping[str, Any], made: Mapping[str, Array], *, rows: int) -
     """
     index = pd.RangeIndex(rows)
     are_texts = bool(keys) and all(isinstance(key.dtype, pd.StringDtype) for key in keys.values())
-    if not rows or not are_texts or keys.keys() & made.keys():
+    if create_dataframe_from_blocks is None or not rows or not are_texts or keys.keys() & made.keys():
         return pd.DataFrame({**keys, **made}, index=index, copy=False)
     blocks: list[tuple[Any, Array]] = [(key, np.array([place])) for place, key in enumerate(keys.values())]
     place = len(keys)

@@ -118,7 +118,13 @@ def _axis(frame: pd.DataFrame, name: str | None) -> str:
 
 
 def _holds_moments(column: pd.Series[Any]) -> bool:
-    return pd.api.types.is_datetime64_any_dtype(column) or _holds_python_days(column)
+    return pd.api.types.is_datetime64_any_dtype(column) or _holds_arrow_days(column) or _holds_python_days(column)
+
+
+def _holds_arrow_days(column: pd.Series[Any]) -> bool:
+    import pyarrow as pa
+
+    return isinstance(column.dtype, pd.ArrowDtype) and pa.types.is_date(column.dtype.pyarrow_dtype)
 
 
 def _holds_python_days(column: pd.Series[Any]) -> bool:
@@ -127,10 +133,7 @@ def _holds_python_days(column: pd.Series[Any]) -> bool:
 
 def _days_as_moments(axis: pd.Series[Any]) -> pd.Series[Any]:
     """Return days of Arrow or of Python as moments, which have a zone or none; other columns as they are."""
-    import pyarrow as pa
-
-    days = isinstance(axis.dtype, pd.ArrowDtype) and pa.types.is_date(axis.dtype.pyarrow_dtype)
-    return axis.astype("datetime64[us]") if days or _holds_python_days(axis) else axis
+    return axis.astype("datetime64[us]") if _holds_arrow_days(axis) or _holds_python_days(axis) else axis
 
 
 def _check_periods(periods: int, series: int) -> None:
@@ -168,9 +171,16 @@ def _naive(axis: pd.Series[Any], grain: TimeGrain) -> Array:
 
 
 def _like(axis: pd.Series[Any], moments: Array, grain: TimeGrain) -> pd.Series[Any]:
-    """Return moments in the zone of the axis again."""
+    """Return moments in the zone of the axis again, and in its unit where that reaches as far."""
+    zoned = _in_zone(axis.dt.tz, moments, grain)
+    try:
+        return zoned.dt.as_unit(axis.dt.unit)
+    except pd.errors.OutOfBoundsDatetime:
+        return zoned
+
+
+def _in_zone(zone: tzinfo | None, moments: Array, grain: TimeGrain) -> pd.Series[Any]:
     result: pd.Series[Any] = pd.Series(moments)
-    zone = axis.dt.tz
     if zone is None:
         return result
     if grain.value.startswith(_WITHIN_A_DAY):

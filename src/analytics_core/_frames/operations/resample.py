@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
-from typing import Any, Final, cast
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 import pandas as pd
@@ -99,13 +99,13 @@ def _asfreq(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
 def _ffill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the last value before or at it that is not null."""
     _require_distinct(table.index)
-    return _fillable(table).ffill().resample(interval).ffill()
+    return _carried(table, "ffill").resample(interval).ffill()
 
 
 def _bfill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return for each moment the first value at or after it that is not null."""
     _require_distinct(table.index)
-    return _fillable(table).bfill().resample(interval).bfill()
+    return _carried(table, "bfill").resample(interval).bfill()
 
 
 def _linear(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
@@ -186,6 +186,29 @@ def _fillable(table: pd.DataFrame) -> pd.DataFrame:
         column: Any = table.iloc[:, place].astype(np.float32)
         result.isetitem(place, column)
     return result
+
+
+def _carried(table: pd.DataFrame, method: Literal["ffill", "bfill"]) -> pd.DataFrame:
+    """Return the table with the last value, or the next one, in place of nulls; objects stay objects."""
+    table = _fillable(table)
+    if not any(dtype == object for dtype in table.dtypes):
+        return table.ffill() if method == "ffill" else table.bfill()
+    result = table.copy(deep=False)
+    for place, dtype in enumerate(table.dtypes):
+        column: Any = table.iloc[:, place]
+        # pandas 2 makes numbers of objects that it fills, and warns of it.
+        filled = _carried_objects(column, method) if dtype == object else getattr(column, method)()
+        result.isetitem(place, filled)
+    return result
+
+
+def _carried_objects(column: pd.Series[Any], method: Literal["ffill", "bfill"]) -> pd.Series[Any]:
+    places, known, last = np.arange(len(column)), column.notna().to_numpy(), len(column) - 1
+    if method == "ffill":
+        places = np.maximum.accumulate(np.where(known, places, 0))
+    else:
+        places = np.minimum.accumulate(np.where(known, places, last)[::-1])[::-1]
+    return column.iloc[places].set_axis(column.index)
 
 
 def _numeric(table: pd.DataFrame) -> pd.DataFrame:
