@@ -1,21 +1,31 @@
 """The project's checks. `nox` runs the short ones; `nox -s tests` runs one.
 
 Each session makes its own environment. `.ci/run` makes one environment for all of them and calls
-`nox --no-venv`; sessions then install nothing.
+`nox --no-venv`; sessions then install nothing. `lowest` and `newest` are about an environment of their own.
 """
 
 from __future__ import annotations
 
 import os
+import tomllib
 from pathlib import Path
 
 import nox
+from packaging.requirements import Requirement
 
 nox.options.default_venv_backend = "uv|virtualenv"
 nox.options.sessions = ["tests", "lint", "types", "contracts", "docs", "acceptance"]
 
+TESTED_EXTRAS = ("duckdb", "postgres", "mysql", "fast", "polars", "holidays")
 ENGINES = "-e.[duckdb,postgres,mysql,fast,test]"
 SHARED = Path(os.environ.get("ANALYTICS_CORE_SHARED", "../shared"))
+FAST = (
+    *("tests/unit/test_operation_forecast.py", "tests/unit/test_operation_resample.py"),
+    *("tests/unit/test_operation_boxplot.py", "tests/unit/test_operation_diff.py", "tests/unit/test_stored_bytes.py"),
+    *("tests/unit/test_purposes_of_keys.py", "tests/integration/test_answer_bytes.py"),
+    *("tests/integration/test_chart_data_post_processing.py", "tests/integration/test_sqlite_moments.py"),
+)
+"""What has differed between versions of our dependencies, in about a minute; `.ci/run` asks it of the lowest."""
 
 
 def _install(session: nox.Session, *packages: str) -> None:
@@ -63,9 +73,20 @@ def docs(session: nox.Session) -> None:
         session.run("python", "-m", "pytest", "-q", "-n", "2", "tests/docs")
 
 
+def _require_shared(session: nox.Session) -> None:
+    """Skip a session whose cases a clone does not hold; ANALYTICS_CORE_REQUIRE_SHARED=1 makes that a failure."""
+    if SHARED.is_dir():
+        return
+    told = f"its cases are not at {SHARED}; ANALYTICS_CORE_SHARED names the folder that has them"
+    if os.environ.get("ANALYTICS_CORE_REQUIRE_SHARED") == "1":
+        session.error(told)
+    session.skip(told)
+
+
 @nox.session
 def acceptance(session: nox.Session) -> None:
     """Compare the shapes with the contract, and real chart queries with the recorded answers, on all four engines."""
+    _require_shared(session)
     _install(session, ENGINES)
     session.run("python", "tests/acceptance/check_shapes.py", str(SHARED / "spec" / "shapes.json"))
     session.run("python", "tests/acceptance/run_acceptance.py", str(SHARED / "acceptance"), *session.posargs)
@@ -95,6 +116,7 @@ def plans(session: nox.Session) -> None:
 @nox.session
 def bench(session: nox.Session) -> None:
     """Measure the ratios that the project promises; `-- --peer FOLDER` measures the peer beside it."""
+    _require_shared(session)
     _install(session, ENGINES)
     folders = [str(SHARED / "bench"), "--forecast", str(SHARED / "forecast")]
     session.run("python", "-m", "benchmarks", *folders, *session.posargs)
@@ -105,3 +127,54 @@ def faults(session: nox.Session) -> None:
     """Try the library under faults: servers that hang or die, caches, forks, Ctrl-C, a full disk, a clock put back."""
     _install(session, ENGINES)
     session.run("python", "-m", "tests.faults", *session.posargs)
+
+
+def _lower_bounds() -> list[str]:
+    """Return the least version of each package that pyproject.toml allows, as constraints."""
+    project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    listed = [*project["dependencies"], *(text for extra in TESTED_EXTRAS for text in extras[extra])]
+    bounds = [
+        f"{requirement.name}=={part.version}"
+        for requirement in map(Requirement, listed)
+        for part in requirement.specifier
+        if part.operator == ">="
+    ]
+    return sorted(set(bounds))
+
+
+def _tests_of(session: nox.Session) -> list[str]:
+    """Return what is asked of pytest: `-- fast` stands for a choice, nothing for all."""
+    return [part for word in session.posargs for part in (FAST if word == "fast" else (word,))]
+
+
+@nox.session(python="3.11")
+def lowest(session: nox.Session) -> None:
+    """Run the tests at the lower bound of every dependency, on the lowest Python; `-- fast` runs a choice of them."""
+    constraints = Path(session.create_tmp()) / "lower-bounds.txt"
+    constraints.write_text("\n".join(_lower_bounds()) + "\n", encoding="utf-8")
+    session.install(ENGINES, "--constraint", str(constraints))
+    session.run("python", "-m", "pytest", "-n", "2", *_tests_of(session))
+
+
+@nox.session
+def newest(session: nox.Session) -> None:
+    """Run the tests at the newest versions that the bounds allow, and tell of newer ones; `-- fast` as for `lowest`."""
+    session.install("--upgrade", ENGINES)
+    outdated = ("uv", "pip", "list", "--outdated") if session.venv_backend == "uv" else ("pip", "list", "--outdated")
+    session.run(*outdated)
+    session.run("python", "-m", "pytest", "-n", "2", *_tests_of(session))
+
+
+@nox.session
+def no_extras(session: nox.Session) -> None:
+    """Try the package without its extras: what works without, and that the rest says which extra it needs."""
+    _install(session, ".", "pytest>=9.2")
+    session.run("python", "-m", "pytest", "--confcutdir", "tests/no_extras", "tests/no_extras", *session.posargs)
+
+
+@nox.session
+def beside(session: nox.Session) -> None:
+    """Resolve the newest mlflow, Dagster, Airflow, Streamlit and dbt beside this package, and print their versions."""
+    _install(session, "uv>=0.9", "packaging")
+    session.run("python", "tests/dependencies/resolve_beside.py", *session.posargs)

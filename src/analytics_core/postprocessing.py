@@ -22,6 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from analytics_core._frames.pandas_frames import unshared
 from analytics_core._frames.pipeline import Step, read_options, run_step
 from analytics_core._frames.registry import Operations
 from analytics_core.errors import PostProcessingError
@@ -65,18 +66,11 @@ def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
-    noted = run_step(step, _own(frame))
+    noted = run_step(step, unshared(frame))
     unread = (f"{name}: kept but not read: {', '.join(step.unread)}",) if step.unread else ()
     if unread or noted.notes:
         noted.frame.attrs["notes"] = (*unread, *noted.notes)
     return noted.frame
-
-
-def _own(frame: pd.DataFrame) -> pd.DataFrame:
-    """Return a frame that may share its memory with the result: pandas 2 copies nothing when somebody writes."""
-    import pandas as pd
-
-    return frame.copy() if pd.__version__.startswith("2.") else frame
 
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:

@@ -9,11 +9,9 @@ MariaDB from the system's binaries. Both refuse to run as root, so root hands th
 
 from __future__ import annotations
 
-import fcntl
 import glob
 import json
 import os
-import pwd
 import shutil
 import signal
 import socket
@@ -27,6 +25,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
+
+if sys.platform != "win32":
+    import fcntl
+    import pwd
 
 START_TIMEOUT_S = 90.0
 STOP_TIMEOUT_S = 20.0
@@ -293,6 +295,8 @@ class PrivateServers:
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def _shared(self, kind: type[PrivateServer]) -> PrivateServer:
+        if sys.platform == "win32":
+            raise ServerMissingError(f"{kind.name}: private servers are not started on Windows")
         with open(self.folder / f"{kind.name}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             _start_watch(self.folder)
@@ -304,7 +308,7 @@ def make_server_folder() -> Path:
 
     Its servers live at most as long as this process.
     """
-    folder = Path(tempfile.mkdtemp(prefix="acsrv-", dir="/tmp"))
+    folder = Path(tempfile.mkdtemp(prefix="acsrv-", dir="/tmp" if os.name == "posix" else None))
     folder.chmod(0o711)
     (folder / "owner").write_text(str(os.getpid()))
     return folder

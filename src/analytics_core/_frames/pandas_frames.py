@@ -92,6 +92,13 @@ def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
     return None
 
 
+def unshared(table: pd.DataFrame) -> pd.DataFrame:
+    """Return a table that may share memory with what is made of it; pandas 2 copies nothing when somebody writes."""
+    import pandas as pd
+
+    return table.copy() if pd.__version__.startswith("2.") else table
+
+
 def from_pandas(table: pd.DataFrame) -> Frame:
     """Return the columns of a DataFrame as a frame of Python values; the index is dropped.
 

@@ -191,13 +191,13 @@ def _fillable(table: pd.DataFrame) -> pd.DataFrame:
 def _carried(table: pd.DataFrame, method: Literal["ffill", "bfill"]) -> pd.DataFrame:
     """Return the table with the last value, or the next one, in place of nulls; objects stay objects."""
     table = _fillable(table)
-    if not any(dtype == object for dtype in table.dtypes):
+    if not any(pd.api.types.is_object_dtype(dtype) for dtype in table.dtypes):
         return table.ffill() if method == "ffill" else table.bfill()
     result = table.copy(deep=False)
     for place, dtype in enumerate(table.dtypes):
         column: Any = table.iloc[:, place]
         # pandas 2 makes numbers of objects that it fills, and warns of it.
-        filled = _carried_objects(column, method) if dtype == object else getattr(column, method)()
+        filled = _carried_objects(column, method) if pd.api.types.is_object_dtype(dtype) else getattr(column, method)()
         result.isetitem(place, filled)
     return result
 
