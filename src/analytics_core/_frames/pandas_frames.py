@@ -19,12 +19,11 @@ _DTYPES: Final[Mapping[ValueKind, tuple[str, str]]] = {
     ValueKind.INTEGER: ("int64", "Int64"),
     ValueKind.FLOAT: ("float64", "float64"),
     ValueKind.BOOLEAN: ("bool", "boolean"),
-    ValueKind.TEXT: ("str", "str"),
     ValueKind.DATE: ("datetime64[us]", "datetime64[us]"),
     ValueKind.TIMESTAMP: ("datetime64[us]", "datetime64[us]"),
     ValueKind.TIMESTAMPTZ: ("datetime64[us, UTC]", "datetime64[us, UTC]"),
 }
-"""The dtype of a column without nulls, and of one with nulls; other kinds are objects."""
+"""The dtype of a column without nulls, and of one with nulls; text has that of pandas, other kinds are objects."""
 
 
 def to_pandas(frame: Frame, *, decimals_as_floats: bool = False) -> pd.DataFrame:
@@ -64,7 +63,7 @@ def _series(column: FrameColumn) -> pd.Series[Any]:
     if is_arrow(column.values) and (ready := _series_of_arrow(column)) is not None:
         return ready
     values = column.to_list()
-    dtypes = _DTYPES.get(column.kind)
+    dtypes = (_text_dtype(),) * 2 if column.kind is ValueKind.TEXT else _DTYPES.get(column.kind)
     if dtypes is None:
         return pd.Series(values, dtype=object)
     try:
@@ -88,8 +87,15 @@ def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
     if column.kind is ValueKind.TIMESTAMP and kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is None:
         return pd.Series(values.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
     if column.kind is ValueKind.TEXT and (kinds.is_string(kind) or kinds.is_large_string(kind)):
-        return pd.Series(values.to_pandas(), dtype="str")
+        return pd.Series(values.to_pandas(), dtype=_text_dtype())
     return None
+
+
+def _text_dtype() -> Any:
+    """Return the dtype that pandas gives text; the "str" of pandas 2 would write a null as the text "None"."""
+    import pandas as pd
+
+    return "str" if pd.__version__ >= "3" or pd.get_option("future.infer_string") else object
 
 
 def unshared(table: pd.DataFrame) -> pd.DataFrame:

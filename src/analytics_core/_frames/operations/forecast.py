@@ -174,9 +174,10 @@ def _like(axis: pd.Series[Any], moments: Array, grain: TimeGrain) -> pd.Series[A
     """Return moments in the zone of the axis again, and in its unit where that reaches as far."""
     zoned = _in_zone(axis.dt.tz, moments, grain)
     try:
-        return zoned.dt.as_unit(axis.dt.unit)
+        result: pd.Series[Any] = zoned.dt.as_unit(axis.dt.unit)
     except pd.errors.OutOfBoundsDatetime:
         return zoned
+    return result
 
 
 def _in_zone(zone: tzinfo | None, moments: Array, grain: TimeGrain) -> pd.Series[Any]:

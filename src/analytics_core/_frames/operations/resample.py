@@ -197,7 +197,9 @@ def _carried(table: pd.DataFrame, method: Literal["ffill", "bfill"]) -> pd.DataF
     for place, dtype in enumerate(table.dtypes):
         column: Any = table.iloc[:, place]
         # pandas 2 makes numbers of objects that it fills, and warns of it.
-        filled = _carried_objects(column, method) if pd.api.types.is_object_dtype(dtype) else getattr(column, method)()
+        filled: Any = (
+            _carried_objects(column, method) if pd.api.types.is_object_dtype(dtype) else getattr(column, method)()
+        )
         result.isetitem(place, filled)
     return result
 
