@@ -87,7 +87,8 @@ def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
     if column.kind is ValueKind.TIMESTAMP and kinds.is_timestamp(kind) and kind.unit == "us" and kind.tz is None:
         return pd.Series(values.to_numpy(zero_copy_only=False), dtype="datetime64[us]")
     if column.kind is ValueKind.TEXT and (kinds.is_string(kind) or kinds.is_large_string(kind)):
-        return pd.Series(values.to_pandas(), dtype=_text_dtype())
+        texts: pd.Series[Any] = pd.Series(values.to_pandas(), dtype=_text_dtype())
+        return texts
     return None
 
 
