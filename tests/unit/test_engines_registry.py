@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import tomllib
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -37,15 +34,6 @@ def test_every_engine_of_the_package_is_there() -> None:
     four = {"sqlite", "duckdb", "postgresql", "mysql"}
     others = {"clickhouse", "trino", "bigquery", "snowflake", "redshift", "databricks", "mssql", "oracle", "druid"}
     assert four | others <= set(REGISTRY.names())
-
-
-def test_every_extra_that_an_error_can_name_exists() -> None:
-    root = Path(__file__).parents[2]
-    extras = tomllib.loads((root / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    written = "".join(path.read_text() for path in (root / "src").rglob("*.py"))
-    named = {REGISTRY.get(name).extra_name for name in REGISTRY.names() if name != "sqlite"}
-    named |= set(re.findall(r'extra_name="([^"]+)"', written)) | {"postgres", "mysql"}  # of metadata stores
-    assert named <= set(extras)
 
 
 def test_an_unknown_engine_names_the_known_ones_and_the_nearest() -> None:
