@@ -11,7 +11,7 @@ from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVA
 from analytics_core._engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing, TableNames
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations, TableNames
 from analytics_core._engines.name_sets import NameSet, name_set
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -35,7 +35,7 @@ __all__ = [
     "NameSet",
     "Operation",
     "ParamStyle",
-    "Revealing",
+    "RevealingRelations",
     "Span",
     "Syntax",
     "TableNames",

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import pytest
 from tests.architecture.source import SourceFile, source_files
 
-from analytics_core._engines.guards import Guards, Revealing, TableNames
+from analytics_core._engines.guards import Guards, RevealingRelations, TableNames
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec
 
@@ -18,7 +18,6 @@ LONGEST_SPEC = 150
 SPECIAL_CASES = {
     "sqlite": "without dates or decimals of its own: moments are texts, in three files",
     "sqlite_time": "of SQLite",
-    "sqlite_bounds": "of SQLite",
     "duckdb": "has its own session, and an error of its own for each step",
     "postgresql": "has its own session; its codes of errors, and a catalog of functions",
     "mysql": "has its own session; calendar, collations and repairs of its own",
@@ -94,10 +93,10 @@ def test_an_engine_that_is_no_special_case_takes_a_short_file() -> None:
     files = [file for file in source_files() if _is_inside(file.module, AT_HOME[0])]
     long = {file.module.rpartition(".")[2]: len(file.lines) for file in files if len(file.lines) > LONGEST_SPEC}
     assert {name: lines for name, lines in long.items() if name not in SPECIAL_CASES} == {}
-    assert len(files) > len(SPECIAL_CASES)
+    assert [name for name in SPECIAL_CASES if name not in long] == []
 
 
-@pytest.mark.parametrize("record", [Guards, Revealing, TableNames])
+@pytest.mark.parametrize("record", [Guards, RevealingRelations, TableNames])
 def test_no_fact_of_the_guards_has_a_default(record: type) -> None:
     """Whoever adds an engine must say it."""
     missing = dataclasses.MISSING

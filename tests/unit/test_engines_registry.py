@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from analytics_core._engines.guards import Revealing
+from analytics_core._engines.guards import RevealingRelations
 from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._engines.specs.mysql import mysql_spec
@@ -73,7 +73,7 @@ UNSAID = name_set("")
 GAPS = {
     "guards.denied_functions is empty": {"denied_functions": UNSAID},
     "guards.revealing is empty": {
-        "revealing": Revealing(relations=UNSAID, schemas=UNSAID, harmless=UNSAID, functions=UNSAID)
+        "revealing": RevealingRelations(relations=UNSAID, schemas=UNSAID, harmless=UNSAID, functions=UNSAID)
     },
 }
 

@@ -6,13 +6,14 @@ from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
-from tests.support.execution import database
+from tests.support.execution import admission, database
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import Sent, diagnose, error_code
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._records.database import Database
+from analytics_core._records.identity import Access, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 E = ErrorType
@@ -203,6 +204,15 @@ def test_the_host_that_was_asked_for_is_told_and_not_its_address() -> None:
     assert "port 1 on host localhost" in diagnosed("postgresql", text, sent).message
 
 
+@pytest.mark.parametrize(("engine", "told"), [("postgresql", "5432"), ("redshift", "5439"), ("postgresql", "3306")])
+def test_a_port_that_the_url_leaves_out_is_told_where_it_is_the_engines_own(engine: str, told: str) -> None:
+    sent = Sent(url=sa.URL.create("x", host="localhost"))
+    text = f'connection to server at "127.0.0.1", port {told} failed: Connection refused'
+    spec = REGISTRY.get(engine)
+    shown = diagnose(Exception(text), spec, sent=sent).message
+    assert (f"port {told} on host localhost" in shown) == (told == str(spec.usual_port))
+
+
 def test_what_fails_before_there_is_a_connection_speaks_of_no_statement() -> None:
     spec = replace(SPEC, name="postgresql", label="PostgreSQL")
     text = 'connection to server at "10.0.0.1", port 5433 failed: received invalid response to SSL negotiation: H'
@@ -213,8 +223,8 @@ def test_what_fails_before_there_is_a_connection_speaks_of_no_statement() -> Non
 class _Unreachable:
     """A connector of a driver over HTTP, which lets through what its sockets raise."""
 
-    def engine(self, _database: Database, *, identity: str | None = None) -> sa.Engine:
-        assert identity is None
+    def engine(self, _database: Database, *, identity: Identity | None, access: Access = Access.READ) -> sa.Engine:
+        assert (identity, access) == (None, Access.READ)
         return sa.create_engine("sqlite://", creator=self._open, **without_driver_logs(LOGGING_NAME))
 
     def _open(self) -> None:
@@ -224,7 +234,7 @@ class _Unreachable:
 def test_a_socket_error_of_a_driver_is_typed_and_not_repeated() -> None:
     connections = Connections(_Unreachable())  # type: ignore[arg-type]  # one method of a connector
     with pytest.raises(DatabaseError, match="takes no connection") as caught:
-        connections.use(database("sqlite://"), SPEC, lambda _lent: None, timeout_s=5)
+        connections.use(admission(database("sqlite://")), lambda _lent: None, timeout_s=5)
     assert "swordfish" not in str(caught.value.to_payload())
 
 

@@ -25,7 +25,7 @@ class DatabaseFiles(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Revealing:
+class RevealingRelations:
     """Relations of the engine's own that show rows of other tables, what others run, or passwords.
 
     Attributes:
@@ -41,7 +41,7 @@ class Revealing:
     functions: NameSet
 
     @classmethod
-    def of(cls, *, relations: str, schemas: str, harmless: str, functions: str) -> Revealing:
+    def of(cls, *, relations: str, schemas: str, harmless: str, functions: str) -> RevealingRelations:
         """Return those that the words of the texts name."""
         return cls(
             relations=name_set(relations),
@@ -106,7 +106,7 @@ class Guards:
     denied_functions: NameSet
     allowed_functions: NameSet
     row_makers: frozenset[str]
-    revealing: Revealing
+    revealing: RevealingRelations
     table_names: TableNames
     fence: Fence
     by_case: bool

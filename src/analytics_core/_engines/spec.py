@@ -111,7 +111,7 @@ class ErrorPattern:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EngineSpec:
-    """The facts of one engine: all of them, and where it is known but from here.
+    """The facts of one engine, all of them: nothing else in the library knows an engine by its name.
 
     Attributes:
         guards: what the gate must know of it.
@@ -123,6 +123,7 @@ class EngineSpec:
         drivers: SQLAlchemy driver names allowed in URIs; the first is the default.
         registered_as: driver -> the name under which its package registers the dialect with SQLAlchemy, where that is
             not `name+driver`.
+        usual_port: where its servers listen, for a URL that names no port; None: errors tell no port then.
         paramstyle: how `exec_driver_sql` takes bound values.
         extra_name: the extra of this package that installs the driver; None when nothing is needed.
         max_identifier_bytes: labels longer than this are cut and hashed; None: no limit that matters.
@@ -182,6 +183,7 @@ class EngineSpec:
     aliases: tuple[str, ...] = ()
     drivers: tuple[str, ...] = ()
     registered_as: Mapping[str, str] = field(default_factory=dict, hash=False)
+    usual_port: int | None = None
     paramstyle: ParamStyle = ParamStyle.PYFORMAT
     extra_name: str | None = None
     max_identifier_bytes: int | None = None

@@ -34,7 +34,6 @@ _POOL_EXHAUSTED = ErrorPattern(
     error_type=ErrorType.GENERIC_DB_ENGINE_ERROR,
     template="all connections to this database are in use; try again, or raise pool_size",
 )
-_USUAL_PORTS: Final = frozenset({"443", "1433", "1521", "3306", "5432", "5439", "8123", "8443"})
 _TEXTS: Final = frozenset(
     {
         TokenType.STRING, TokenType.NUMBER, TokenType.NATIONAL_STRING, TokenType.RAW_STRING, TokenType.HEREDOC_STRING,
@@ -59,20 +58,20 @@ class Sent:
     names: tuple[str, ...] = ()
     url: sa.URL | None = None
 
-    def tells(self, kind: str, name: str, *, dialect: str) -> bool:
+    def tells(self, kind: str, name: str, *, spec: EngineSpec) -> bool:
         """Tell whether a name of this kind (`table`, `host` ...) was sent; case does not count."""
         if kind in ("host", "port", "user"):
-            known = self._of_the_connection(kind)
+            known = self._of_the_connection(kind, spec)
         else:
-            known = self._of_the_connection("database") | self._of_the_statement(dialect)
+            known = self._of_the_connection("database", spec) | self._of_the_statement(spec.dialect)
         plain = _QUOTES.sub("", name).casefold()
         return plain in known or all(part in known for part in _PARTED.split(plain))
 
-    def _of_the_connection(self, kind: str) -> frozenset[str]:
+    def _of_the_connection(self, kind: str, spec: EngineSpec) -> frozenset[str]:
         if self.url is None:
             return frozenset()
         if kind == "port":
-            return frozenset({str(self.url.port)}) if self.url.port is not None else _USUAL_PORTS
+            return _folded([str(self.url.port or spec.usual_port or "")])
         if kind == "host":
             return _folded((self.url.host or "").split(","))
         return _folded([{"user": self.url.username, "database": self.url.database}.get(kind) or ""])
@@ -112,7 +111,7 @@ def diagnose(error: BaseException, spec: EngineSpec, *, sent: Sent, is_connected
         return _unknown(spec, code, what="could not run the statement" if is_connected else _NO_CONNECTION)
     pattern, match = found
     names = {kind: _cleaned(name) for kind, name in match.groupdict().items() if name is not None}
-    told = {kind: name for kind, name in names.items() if sent.tells(kind, name, dialect=spec.dialect)}
+    told = {kind: name for kind, name in names.items() if sent.tells(kind, name, spec=spec)}
     if "host" in names and sent.url is not None and sent.url.host:  # the driver may tell the address of a name
         told.setdefault("host", _cleaned(sent.url.host))
     return _typed(pattern, told, spec=spec, code=code)

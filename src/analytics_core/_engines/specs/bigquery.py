@@ -17,7 +17,7 @@ from analytics_core._engines.bounds import (
     written_text,
 )
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -115,7 +115,7 @@ _GUARDS = Guards(
     merge merge_partial hll_count_extract last_day
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
     table_names=replace(STANDARD_TABLE_NAMES, parted=True),
     fence=fences.limited_by_bigint,
     by_case=False,

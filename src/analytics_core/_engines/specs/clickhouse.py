@@ -17,7 +17,7 @@ from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format, written_text
 from analytics_core._engines.formats import fixed_width_format
 from analytics_core._engines.grains import SECONDS, UNITS, WEEK_SHIFTS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -167,7 +167,7 @@ _GUARDS = Guards(
     generateuuidv4 leftpad rightpad base64* crc32 monthname runningdifference neighbor
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
+    revealing=RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
     table_names=replace(STANDARD_TABLE_NAMES, after_in=True),
     fence=fences.limited_by_bigint,
     by_case=False,

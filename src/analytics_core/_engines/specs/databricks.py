@@ -14,7 +14,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, parsed_by, timestamp_of_epoch
 from analytics_core._engines.grains import buckets_by_truncation, date_trunc, days_by_interval, hours_by_interval
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -88,7 +88,9 @@ _GUARDS = Guards(
     timestamp_ltz timestamp_ntz date long short byte
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations="", schemas="system.* !system.information_schema", harmless="", functions=""),
+    revealing=RevealingRelations.of(
+        relations="", schemas="system.* !system.information_schema", harmless="", functions=""
+    ),
     table_names=replace(STANDARD_TABLE_NAMES, is_file=_is_file),
     fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
     by_case=False,
@@ -127,7 +129,7 @@ _SPARK = replace(
     guards=replace(
         _GUARDS,
         uri_options=frozenset(),
-        revealing=Revealing.of(relations="", schemas="sys", harmless="", functions=""),  # of Hive's metastore
+        revealing=RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),  # of Hive's metastore
     ),
 )
 

@@ -16,7 +16,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import WEEK_SHIFTS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, number, text, times
 from analytics_core._engines.spec import BindValue
@@ -97,7 +97,7 @@ _GUARDS = Guards(
     timestamp_to_millis to_json_string try_parse_json strlen textcat strpos
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations="", schemas="sys", harmless="", functions=""),
+    revealing=RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),
     table_names=STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,

@@ -20,7 +20,7 @@ from analytics_core._engines.grains import (
     days_by_interval,
     hours_by_interval,
 )
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -215,7 +215,7 @@ _GUARDS = Guards(
     st_area st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x st_y
 """),
     row_makers=frozenset({"stats"}),
-    revealing=Revealing.of(
+    revealing=RevealingRelations.of(
         relations="duckdb_logs duckdb_settings duckdb_secrets duckdb_variables pg_stats",
         schemas="",
         harmless="",

@@ -18,7 +18,7 @@ from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
 from analytics_core._engines.formats import fixed_width_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -178,7 +178,7 @@ _GUARDS = Guards(
     sysdatetimeoffset sysutcdatetime timefromparts todatetimeoffset try_parse uniqueidentifier varp stdevp xml
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(
+    revealing=RevealingRelations.of(
         relations="sysprocesses syslogins syscacheobjects syscomments", schemas="sys", harmless=_HARMLESS, functions=""
     ),
     table_names=STANDARD_TABLE_NAMES,

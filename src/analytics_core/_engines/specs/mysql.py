@@ -20,7 +20,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, SECONDS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
@@ -389,7 +389,9 @@ _GUARDS = Guards(
     st_y point
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""),
+    revealing=RevealingRelations.of(
+        relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""
+    ),
     table_names=STANDARD_TABLE_NAMES,
     fence=fences.limited(2**64 - 1),
     by_case=False,

@@ -17,7 +17,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -172,7 +172,7 @@ _GUARDS = Guards(
     varchar2 nvarchar2 binary_double binary_float clob long
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
     table_names=STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,

@@ -22,7 +22,7 @@ from analytics_core._engines.grains import (
     days_by_interval,
     hours_by_interval,
 )
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -366,7 +366,7 @@ GUARDS = Guards(
     denied_functions=name_set(*DENIED),
     allowed_functions=allowed_with(ALLOWED),
     row_makers=frozenset({"regexp_matches"}),
-    revealing=Revealing.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
+    revealing=RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
     table_names=replace(STANDARD_TABLE_NAMES, longest=63),
     fence=fences.joined_with_nothing,
     by_case=True,
@@ -390,6 +390,7 @@ ENGINES = (
         ),
         syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part})),
         aliases=("postgres",),
+        usual_port=5432,
         max_identifier_bytes=63,
         like=_like,
         as_text=operators.cast_to(Type.TEXT),

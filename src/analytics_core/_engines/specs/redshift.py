@@ -18,7 +18,7 @@ from analytics_core._engines.grains import (
     days_by_interval,
     hours_by_interval,
 )
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -85,7 +85,7 @@ _GUARDS = replace(
 """,
     ),
     row_makers=frozenset({"generate_series"}),
-    revealing=Revealing.of(
+    revealing=RevealingRelations.of(
         relations=f"{postgresql.REVEALING} {_REVEALING}",
         schemas=postgresql.REVEALING_SCHEMAS,
         harmless="",
@@ -112,6 +112,7 @@ ENGINES = (
             bucket=_bucket,
             shift=hours_by_interval,
         ),
+        usual_port=5439,
         max_identifier_bytes=127,
         like=operators.like_where_case_counts(has_ilike=True),
         literal=_LITERALS.write,

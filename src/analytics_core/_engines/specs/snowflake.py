@@ -14,7 +14,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
@@ -117,7 +117,7 @@ _GUARDS = Guards(
     seq1 seq2 seq4 seq8 day variance_pop variance_samp width_bucket
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),
+    revealing=RevealingRelations.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),
     table_names=STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.allowed import allowed_with
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import name_set
@@ -158,7 +158,7 @@ _GUARDS = Guards(
     octet_length string_agg unistr concat exp ltrim
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(
+    revealing=RevealingRelations.of(
         relations="sqlite_stat3 sqlite_stat4 pragma_* dbstat sqlite_dbpage sqlite_stmt bytecode tables_used",
         schemas="",
         harmless="",

@@ -11,7 +11,7 @@ from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import Moment, MomentComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, Revealing
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.name_sets import name_set
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import EngineSpec, ParamStyle, nulls_are_last
@@ -112,7 +112,7 @@ _GUARDS = Guards(
     murmur3 ipaddress hyperloglog tdigest qdigest row translate luhn_check
 """),
     row_makers=frozenset(),
-    revealing=Revealing.of(relations="", schemas="system.runtime", harmless="", functions=""),
+    revealing=RevealingRelations.of(relations="", schemas="system.runtime", harmless="", functions=""),
     table_names=STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
