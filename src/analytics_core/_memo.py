@@ -13,7 +13,14 @@ Value = TypeVar("Value")
 
 
 class Memo(Generic[Key, Value]):
-    """The latest values by everything that they depend on; bounded, safe between threads."""
+    """The latest values by everything that they depend on; bounded, safe between threads.
+
+    A key holds all that its value was made from, by value or by version: nothing is ever taken out because something
+    changed. What is believed for a while only has its end beside the value (`_querying.fresh.Fresh`).
+
+    Args:
+        capacity: how many values are kept; the one unused for longest makes room.
+    """
 
     def __init__(self, capacity: int = 1_000) -> None:
         self._capacity = capacity
@@ -32,5 +39,6 @@ class Memo(Generic[Key, Value]):
         """Keep a value; the one unused for longest makes room."""
         with self._guard:
             self._entries[key] = value
+            self._entries.move_to_end(key)
             while len(self._entries) > self._capacity:
                 self._entries.popitem(last=False)

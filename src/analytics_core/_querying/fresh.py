@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from analytics_core._forks import forkable_lock
+from analytics_core._memo import Memo
 from analytics_core.ports import Clock, MetadataStore
 
 Key = TypeVar("Key", bound=Hashable)
@@ -35,21 +34,14 @@ class Fresh(Generic[Key, Value]):
         self._nouns = nouns
         self._clock = clock
         self._lasts_s = seconds
-        self._capacity = capacity
-        self._kept: OrderedDict[Key, _Kept[Value]] = OrderedDict()
-        self._guard = forkable_lock()
+        self._kept: Memo[Key, _Kept[Value]] = Memo(capacity=capacity)
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
         revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
-        with self._guard:
-            kept = self._kept.get(key)
+        kept = self._kept.get(key)
         if kept is not None and kept.revision == revision and now_s < kept.ends_s:
             return kept.value
         value = read()
-        with self._guard:
-            self._kept[key] = _Kept(value, revision, now_s + self._lasts_s)
-            self._kept.move_to_end(key)
-            while len(self._kept) > self._capacity:
-                self._kept.popitem(last=False)
+        self._kept.put(key, _Kept(value, revision, now_s + self._lasts_s))
         return value

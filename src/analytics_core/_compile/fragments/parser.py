@@ -6,7 +6,6 @@ refused, is told in `docs/explanation/sql-fragments.md`.
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from enum import StrEnum
@@ -40,7 +39,7 @@ from analytics_core._compile.plan import FragmentExpr
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.syntax import Refuse
 from analytics_core._engines.types import ValueKind
-from analytics_core._forks import forkable_lock
+from analytics_core._memo import Memo
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError
 
 
@@ -85,9 +84,7 @@ class FragmentParser:
     ) -> None:
         self._max_length = max_length
         self._allowed = {engine: frozenset(map(str.lower, names)) for engine, names in allowed.items()}
-        self._cache_size = cache_size
-        self._parsed: OrderedDict[_Key, FragmentExpr] = OrderedDict()
-        self._lock = forkable_lock()
+        self._parsed: Memo[_Key, FragmentExpr] = Memo(capacity=cache_size)
 
     def parse(
         self,
@@ -113,14 +110,14 @@ class FragmentParser:
             UnknownColumnError: it names a column that the dataset does not have.
         """
         key = (text, spec.name, spec.dialect, slot, names, allow_subqueries, only_listed)
-        found = self._find(key)
+        found = self._parsed.get(key)
         if found is None:
             if charge is not None:
                 charge(text)
             found = self._parse(text, spec, slot, place, names, allow_subqueries=allow_subqueries)
             if only_listed:
                 self._refuse_unlisted(found, spec, place)
-            self._keep(key, found)
+            self._parsed.put(key, found)
         return found
 
     def _refuse_unlisted(self, parsed: FragmentExpr, spec: EngineSpec, place: str) -> None:
@@ -132,19 +129,6 @@ class FragmentParser:
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
         allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
         refuse_unlisted(read_tokens(parsed.sql, spec.dialect, refuse), types_by_name(parsed.tree), allowed, refuse)
-
-    def _find(self, key: _Key) -> FragmentExpr | None:
-        with self._lock:
-            found = self._parsed.get(key)
-            if found is not None:
-                self._parsed.move_to_end(key)
-            return found
-
-    def _keep(self, key: _Key, parsed: FragmentExpr) -> None:
-        with self._lock:
-            self._parsed[key] = parsed
-            while len(self._parsed) > self._cache_size:
-                self._parsed.popitem(last=False)
 
     def _parse(
         self,

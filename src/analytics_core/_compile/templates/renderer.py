@@ -6,7 +6,6 @@ The rendered text is parsed and checked like any other text of a user; a templat
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,7 +16,7 @@ from analytics_core._compile.templates.lookups import LOOKUP_NAMES
 from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
-from analytics_core._forks import forkable_lock
+from analytics_core._memo import Memo
 from analytics_core._records.row_filter import Holder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
@@ -70,10 +69,8 @@ class TemplateRenderer:
 
     def __init__(self, *, max_length: int = 50_000, cache_size: int = 500) -> None:
         self._max_length = max_length
-        self._cache_size = cache_size
-        self._lock = forkable_lock()
         self._environment: SandboxedEnvironment | None = None
-        self._compiled: OrderedDict[str, _Compiled] = OrderedDict()
+        self._compiled: Memo[str, _Compiled] = Memo(capacity=cache_size)
 
     def render(self, text: str, values: TemplateValues, *, place: str = "template") -> Rendered:
         """Return `text` with its template rendered; text without a template comes back as it is.
@@ -126,17 +123,11 @@ class TemplateRenderer:
         )
 
     def _template(self, text: str) -> _Compiled:
-        with self._lock:
-            found = self._compiled.get(text)
-            if found is not None:
-                self._compiled.move_to_end(text)
-                return found
-            environment = self._environment = self._environment or make_environment()
-        compiled = self._compile(text, environment)
-        with self._lock:
-            self._compiled[text] = compiled
-            while len(self._compiled) > self._cache_size:
-                self._compiled.popitem(last=False)
+        compiled = self._compiled.get(text)
+        if compiled is None:
+            self._environment = self._environment or make_environment()  # two at the same time are alike
+            compiled = self._compile(text, self._environment)
+            self._compiled.put(text, compiled)
         return compiled
 
     def _compile(self, text: str, environment: SandboxedEnvironment) -> _Compiled:
