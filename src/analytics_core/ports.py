@@ -130,6 +130,12 @@ class MetadataStore(Protocol):
         Entries of the log and jobs need not count: nobody keeps what they read of them.
         """
 
+    def reseal_secrets(self) -> int:
+        """Seal all stored secrets anew with the present key of the box, and return how many there are.
+
+        Records do not change by it; StoredDataError, and nothing is sealed anew, when one does not open.
+        """
+
     def close(self) -> None:
         """Close the store's connections; units of work and revisions end in StoreUnavailableError afterwards."""
 

@@ -11,12 +11,9 @@ from typing import Any, Self, TypeVar, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.guarded_cache import GuardedCache
-from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._adapters.memory_cache import MemoryCache
-from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import check_user_key, moment_of
+from analytics_core._core.defaults import IN_MEMORY, cache_of, runner_of, secret_box_of, store_of
 from analytics_core._core.wiring import Parts, added_by_packages, build_runtime
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -57,14 +54,15 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError
 from analytics_core.models.parsing import parse
 from analytics_core.models.people import FirstAdministrator
 from analytics_core.ports import (
     Cache,
     Clock,
+    Connector,
     JobRunner,
+    MetadataStore,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -98,6 +96,7 @@ class AnalyticsCore:
         settings: the host's choices; `Settings(secret_key=...)` is the least.
         metadata_url: where records are kept: `sqlite:///meta.db`, `postgresql+psycopg://...`, `mysql+pymysql://...`;
             `sqlite://` keeps them in memory.
+        store: a host's own metadata store, in place of the URL.
         acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         jobs: runs background work; the default is threads.
@@ -106,8 +105,11 @@ class AnalyticsCore:
         users: the host's people; the default is the store's own tables.
         row_filters: say which rows a person may see; all of them bind.
         secret_box: seals secrets; the default uses the settings' key.
+        connector: reaches users' databases; the default are pools of SQLAlchemy engines.
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
+
+    What a host hands over is the core's from then on: `close` closes it.
 
     Raises:
         SettingsError: settings that must not start.
@@ -117,7 +119,8 @@ class AnalyticsCore:
         self,
         settings: Settings,
         *,
-        metadata_url: str = "sqlite://",
+        metadata_url: str = IN_MEMORY,
+        store: MetadataStore | None = None,
         acting_as: UserKey | None = None,
         cache: Cache | None = None,
         jobs: JobRunner | None = None,
@@ -126,23 +129,23 @@ class AnalyticsCore:
         users: UserDirectory | None = None,
         row_filters: Sequence[RowFilterSource] = (),
         secret_box: SecretBox | None = None,
+        connector: Connector | None = None,
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
         clock = SystemClock() if clock is None else clock
         added = added_by_packages()
         registry = installed_engines(added[ENGINES]) if engines is None else engines
-        box = secret_box
-        if box is None:
-            box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
-        store = SqlMetadataStore(metadata_url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
-        connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
+        box = secret_box_of(secret_box, settings)
+        store = store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
+        if connector is None:
+            connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
         parts = Parts(
             settings=settings,
             clock=clock,
             store=store,
-            cache=_cache_of(cache, settings, clock),
-            jobs=_runner_of(settings) if jobs is None else jobs,
+            cache=cache_of(cache, settings, clock),
+            jobs=runner_of(jobs, settings),
             connector=connector,
             registry=registry,
             policy=Policy() if policy is None else policy,
@@ -250,9 +253,7 @@ class AnalyticsCore:
             StoredDataError: a secret does not open with any of the keys; the message names its record.
         """
         self._require_operator("seal secrets anew")
-        store = self._runtime.store
-        assert isinstance(store, SqlMetadataStore)  # noqa: S101 - made so above; tells the type checker
-        return store.reseal_secrets()
+        return self._runtime.store.reseal_secrets()
 
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now; guests are refused."""
@@ -462,17 +463,6 @@ class AnalyticsCore:
         key = self._acting_as.user if isinstance(self._acting_as, _HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"
-
-
-def _cache_of(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
-    """Return the cache of a core; what a host passed stands behind a guard, since it may raise or hang."""
-    if cache is None:
-        return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
-    return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
-
-
-def _runner_of(settings: Settings) -> JobRunner:
-    return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)
 
 
 def _refuse_second_start(unit: UnitOfWork) -> None:

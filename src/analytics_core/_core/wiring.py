@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 
-from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
@@ -46,6 +45,7 @@ from analytics_core._settings import Settings
 from analytics_core.ports import (
     Cache,
     Clock,
+    Connector,
     JobRunner,
     MetadataStore,
     RowFilterSource,
@@ -63,7 +63,7 @@ class Parts:
     store: MetadataStore
     cache: Cache
     jobs: JobRunner
-    connector: SqlAlchemyConnector
+    connector: Connector
     registry: EngineRegistry
     policy: Policy
     row_filters: Sequence[RowFilterSource]

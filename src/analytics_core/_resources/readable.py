@@ -72,7 +72,7 @@ class Readable:
 
     def url(self, kind: str, values: Mapping[str, Any]) -> str | None:
         """Return the address of a page of the host; None when the host has none."""
-        return self.settings.url_for(kind, values) if self.settings.url_for else None
+        return None if self.settings.url_for is None else self.settings.url_for(kind, values)
 
 
 def readable_now(runtime: Runtime) -> Readable:

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
@@ -82,3 +83,20 @@ class SecretConformance:
             empty = unit.databases.add(a_database("b", ssh_tunnel=Secret("")), actor_id=None)
         assert (none.ssh_tunnel, empty.ssh_tunnel) == (None, Secret(""))
         assert len(secret_box.sealed) == 3
+
+    def test_all_secrets_are_sealed_anew_and_nothing_else_changes(
+        self, store: MetadataStore, secret_box: MemoryBox
+    ) -> None:
+        """Each for its own place, so that what they were sealed with before may go."""
+        with store.unit_of_work() as unit:
+            unit.databases.add(a_database("a", uri=Secret("u"), ssh_tunnel=Secret("t")), actor_id=None)
+            unit.databases.add(a_database("b", uri=Secret("v")), actor_id=None)
+        with store.unit_of_work() as unit:
+            before = unit.databases.list(ListQuery())
+        sealed = list(secret_box.sealed)
+        assert store.reseal_secrets() == 3
+        assert sorted(secret_box.sealed[len(sealed) :]) == sorted(sealed)
+        secret_box.sealed[: len(sealed)] = [("gone", "gone")] * len(sealed)
+        with store.unit_of_work() as unit:
+            assert unit.databases.list(ListQuery()) == before
+            assert {one.uri.reveal() for one in before[1]} == {"u", "v"}

@@ -1,0 +1,166 @@
+"""The facade takes every port that `analytics_core.ports` promises, and uses what it is given."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.support.small_core import KEY, SmallCore, small_core
+
+from analytics_core import AnalyticsCore, Settings, ports
+from analytics_core._adapters.clock import SystemClock
+from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._engines.registry import default_registry
+from analytics_core._records.people import User
+from analytics_core._records.secret import Secret
+from analytics_core._security.policy import Policy
+from analytics_core._storage.store import SqlMetadataStore
+from analytics_core.errors import SettingsError
+
+ELSEWHERE = {"UrlFor": "Settings.url_for"}
+"""Ports that are no argument of the facade, and where they are given."""
+
+COUNT = {"datasource": {"id": 1, "type": "table"}, "queries": [{"metrics": ["count"]}], "force": False}
+
+
+def promised() -> dict[str, type]:
+    named = {name: getattr(ports, name) for name in ports.__all__}
+    return {
+        name: port for name, port in named.items() if inspect.isclass(port) and getattr(port, "_is_protocol", False)
+    }
+
+
+def taken() -> set[Any]:
+    hints = typing.get_type_hints(AnalyticsCore.__init__)
+    return {member for hint in hints.values() for member in (hint, *typing.get_args(hint))}
+
+
+@pytest.mark.parametrize("name", sorted(set(promised()) - {"Lock"}))
+def test_the_facade_takes_every_port(name: str) -> None:
+    port = promised()[name]
+    if name in ELSEWHERE:
+        assert callable(Settings(secret_key=KEY, url_for=lambda _kind, _values: None).url_for)
+        return
+    assert any(inspect.isclass(one) and one in port.__mro__ for one in taken() - {object})
+
+
+def test_the_facade_takes_no_protocol_that_is_no_port() -> None:
+    protocols = {one for one in taken() if inspect.isclass(one) and getattr(one, "_is_protocol", False)}
+    assert protocols <= set(promised().values())
+
+
+class Falsy:
+    """Is another object in all but its truth value; counts what is asked of it."""
+
+    def __init__(self, behind: object) -> None:
+        self.asked: Counter[str] = Counter()
+        self._behind = behind
+
+    def __bool__(self) -> bool:
+        return False
+
+    def __len__(self) -> int:
+        return 0
+
+    def __getattr__(self, name: str) -> Any:
+        if not name.startswith("_"):
+            self.asked[name] += 1
+        return getattr(self._behind, name)
+
+
+class NoRules:
+    def row_filters(self, user: User, dataset: Any) -> tuple[()]:
+        return ()
+
+
+class Two:
+    """A host's people."""
+
+    def find(self, key: int | str) -> User | None:
+        return User(id=1, username="admin", role_ids=(1,)) if key in (1, "admin") else None
+
+
+def a_store(_folder: Path) -> Any:
+    return SqlMetadataStore("sqlite://", secret_box=AesGcmSecretBox(Secret(KEY)), clock=SystemClock())
+
+
+def a_connector(folder: Path) -> Any:
+    choices = Settings(secret_key=KEY, data_roots=(folder,))
+    return SqlAlchemyConnector(settings=choices, specs=default_registry().get)
+
+
+HOSTS: dict[str, Callable[[Path], Any]] = {
+    "cache": lambda _: MemoryCache(max_bytes=100_000, clock=SystemClock()),
+    "clock": lambda _: SystemClock(),
+    "connector": a_connector,
+    "engines": lambda _: default_registry(),
+    "jobs": lambda _: InlineJobRunner(),
+    "policy": lambda _: Policy(),
+    "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
+    "store": a_store,
+    "users": lambda _: Two(),
+}
+
+
+def use(small: SmallCore) -> None:
+    """Ask whatever may be asked of a host's object."""
+    small.orders()
+    assert small.core.charts.data(COUNT).raise_for_error().results[0].rowcount == 1
+    assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
+
+
+@pytest.mark.parametrize("name", sorted(HOSTS))
+def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
+    host = Falsy(HOSTS[name](tmp_path))
+    with small_core(tmp_path, ports={name: host}) as small:
+        use(small)
+    assert host.asked
+
+
+def test_a_hosts_object_stands_for_every_argument_that_may_be_none() -> None:
+    given = inspect.signature(AnalyticsCore.__init__).parameters
+    assert {name for name, one in given.items() if one.default is None} - {"acting_as"} == set(HOSTS)
+
+
+def test_a_source_of_row_filters_and_the_addresses_of_a_host_may_count_as_false(tmp_path: Path) -> None:
+    source = Falsy(NoRules())
+
+    class Addresses(Falsy):
+        def __call__(self, kind: str, values: Any) -> str:
+            return f"/{kind}/{values['id']}"
+
+    with small_core(tmp_path, ports={"row_filters": (source,)}, url_for=Addresses(None)) as small:
+        dataset = small.orders()
+        assert small.core.charts.data(COUNT).raise_for_error()
+        chart = small.core.charts.create({"slice_name": "c", "datasource_id": dataset.id, "datasource_type": "table"})
+        assert small.core.charts.get(chart.id).url == f"/chart/{chart.id}"
+    assert source.asked["row_filters"]
+
+
+def test_a_core_closes_what_it_was_handed(tmp_path: Path) -> None:
+    hosts = {name: Falsy(HOSTS[name](tmp_path)) for name in ("connector", "jobs", "store")}
+    with small_core(tmp_path, ports=hosts):
+        pass
+    assert all(host.asked["close"] for host in hosts.values())
+
+
+def test_secrets_in_a_hosts_store_are_sealed_anew(tmp_path: Path) -> None:
+    host = Falsy(a_store(tmp_path))
+    with small_core(tmp_path, ports={"store": host}) as small:
+        assert small.core.reseal_secrets() == 1
+    assert host.asked["reseal_secrets"]
+
+
+def test_records_are_kept_in_one_place(tmp_path: Path) -> None:
+    store = a_store(tmp_path)
+    with pytest.raises(SettingsError, match="either metadata_url or store"):
+        AnalyticsCore(Settings(secret_key=KEY), metadata_url=f"sqlite:///{tmp_path}/meta.db", store=store)
+    store.close()
