@@ -25,7 +25,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, MetadataStore, SecretBox, UserDirectory
+from analytics_core.ports import Cache, Clock, Connector, JobRunner, Lock, MetadataStore, SecretBox, UserDirectory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +43,7 @@ class Runtime:
     wall_clock: Clock
     store: MetadataStore
     cache: Cache
+    lock: Lock
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry

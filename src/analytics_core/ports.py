@@ -1,6 +1,6 @@
 """What a host may replace: small protocols, each promise in its docstring.
 
-Stores, caches, connectors, job runners, secret boxes, clocks and directories of people have a default inside the
+Stores, caches, locks, connectors, job runners, secret boxes, clocks and directories of people have a default inside the
 library and a conformance suite in `analytics_core.testing.conformance`.
 """
 
@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from analytics_core._records.identity import Access
+from analytics_core._records.lock import Lease
 from analytics_core._records.people import User
 from analytics_core._records.row_filter import RowFilter
 
@@ -27,6 +28,7 @@ __all__ = [
     "Clock",
     "Connector",
     "JobRunner",
+    "Lease",
     "Lock",
     "MetadataStore",
     "RowFilter",
@@ -67,11 +69,14 @@ class Cache(Protocol):
 class Lock(Protocol):
     """Lets one holder at a time do a thing, across processes where the implementation says so."""
 
-    def acquire(self, name: str, *, ttl_s: float) -> str | None:
-        """Return an owner value when the lock is now held, None when somebody else holds it."""
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        """Return a lease for `ttl_s` seconds from this call, None at once when somebody else holds the lock.
 
-    def release(self, name: str, owner: str) -> bool:
-        """Give the lock back; False when `owner` no longer holds it."""
+        It ends by itself then, so that a holder that dies keeps nobody out. Fencing numbers of one name grow.
+        """
+
+    def release(self, lease: Lease) -> bool:
+        """Give the lock back; False when the lease was over, whoever holds the lock now."""
 
 
 @runtime_checkable

@@ -6,8 +6,10 @@ import base64
 import hashlib
 import hmac
 import importlib
+import inspect
 import os
 import pkgutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -19,11 +21,13 @@ import pytest
 from tests.support.stores import open_store
 
 from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._records.people import User
-from analytics_core._records.repositories import ListQuery
+from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import StaleVersionError, StoredDataError
+from analytics_core.ports import Lease
 from analytics_core.testing import conformance
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance
@@ -31,6 +35,7 @@ from analytics_core.testing.conformance.clock import ClockConformance
 from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.filled import BARE, store_named
 from analytics_core.testing.conformance.job_records import JobRecordConformance
+from analytics_core.testing.conformance.lock import LockConformance
 from analytics_core.testing.conformance.records import START
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
@@ -104,6 +109,65 @@ def test_a_cache_that_forgets_too_much_or_gives_other_bytes_is_found() -> None:
         CacheConformance().test_deleted_entries_are_gone(ForgetsTooMuch(**options))
     with pytest.raises(AssertionError):
         CacheConformance().test_stored_bytes_come_back_unchanged(OtherBytes(**options), b"value")
+
+
+# ------------------------------------------------------------------------------------------------------------- locks
+class ByName(StoreLock):
+    """Gives a lock back to whoever knows its name."""
+
+    def release(self, lease: Lease) -> bool:
+        """Take the owner's value from the store."""
+        with self._store.unit_of_work() as unit:
+            held = unit.locks.find(name=lease.name)
+        return held is not None and super().release(replace(lease, owner=held.owner))
+
+
+class ForEver(StoreLock):
+    """Takes no end for an end."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        """Hold it a thousand times as long."""
+        return super().acquire(name, ttl_s=ttl_s * 1_000)
+
+
+class CountsHolders(StoreLock):
+    """Numbers leases by what is held now."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        """Begin anew when everything was given back."""
+        lease = super().acquire(name, ttl_s=ttl_s)
+        return lease and replace(lease, fencing_number=1)
+
+
+class LooksFirst(StoreLock):
+    """Looks and takes in two steps."""
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        """Free what is in the way."""
+        with self._store.unit_of_work() as unit:
+            is_held = unit.locks.find(name=name) is not None
+        time.sleep(0.05)
+        if is_held:
+            return None
+        with self._store.unit_of_work() as unit:
+            unit.locks.delete_matching([ListFilter(col="name", op="eq", val=name)])
+        return super().acquire(name, ttl_s=ttl_s)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "test"),
+    [
+        (ByName, "only_the_owner_gives_it_back"),
+        (ForEver, "it_ends_by_itself"),
+        (ForEver, "a_lease_that_is_over_is_not_held_although_nobody_took_the_lock"),
+        (CountsHolders, "fencing_numbers_grow"),
+        (LooksFirst, "many_ask_and_one_gets_it"),
+    ],
+)
+def test_a_wrong_lock_is_found(store: SqlMetadataStore, wrong: type[StoreLock], test: str) -> None:
+    run = getattr(LockConformance(), f"test_{test}")
+    with pytest.raises(AssertionError):
+        run(wrong(store), time.sleep) if "let_pass" in inspect.signature(run).parameters else run(wrong(store))
 
 
 # ------------------------------------------------------------------------------------------------- clock, secret box

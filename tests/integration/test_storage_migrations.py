@@ -31,13 +31,10 @@ SUPPORT = Path(__file__).parents[1] / "support"
 CLOCK = FixedClock(START)
 
 
-@pytest.fixture(
-    params=[
-        "file",
-        pytest.param("postgres", marks=pytest.mark.server),
-        pytest.param("mariadb", marks=pytest.mark.server),
-    ]
-)
+SERVERS = [pytest.param(kind, marks=pytest.mark.server) for kind in ("postgres", "mariadb")]
+
+
+@pytest.fixture(params=["file", *SERVERS])
 def url(request, tmp_path):
     if request.param == "file":
         return f"sqlite:///{tmp_path}/meta.db"
@@ -210,6 +207,30 @@ def test_records_of_the_first_revision_are_used_by_the_code_of_today(url, engine
     assert [column.column_name for column in dataset.columns] == ["a"]
     assert [metric.metric_name for metric in dataset.metrics] == ["n"]
     assert dataset.primary_key == ()
+
+
+OLDER = [f"{number:04}" for number in range(1, int(HEAD))]
+
+
+def history_until(revision, folder):
+    """Return the history as it was when this revision was the newest."""
+    later = [f"r{number:04}*" for number in range(int(revision) + 1, int(HEAD) + 1)]
+    return shutil.copytree(MIGRATIONS, folder / "older", ignore=shutil.ignore_patterns("__pycache__", *later))
+
+
+@pytest.mark.parametrize(
+    ("revision", "url"),
+    [*((one, "file") for one in OLDER), *(pytest.param(OLDER[-1], *one.values, marks=one.marks) for one in SERVERS)],
+    indirect=["url"],
+)
+def test_a_store_of_every_older_revision_gets_the_tables_of_the_code(engine, revision, tmp_path):
+    migrate(engine, history=history_until(revision, tmp_path), head=revision)
+    assert version_rows(engine) == [revision]
+    migrate(engine)
+    assert version_rows(engine) == [HEAD]
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts={"version_table": VERSION_TABLE, "compare_type": True})
+        assert compare_metadata(context, METADATA) == []
 
 
 def test_a_store_of_a_newer_version_of_the_library_is_left_alone(engine, url, later_history):

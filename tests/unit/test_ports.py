@@ -18,6 +18,7 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
+from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._engines.registry import default_registry
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
@@ -43,7 +44,7 @@ def taken() -> set[Any]:
     return {member for hint in hints.values() for member in (hint, *typing.get_args(hint))}
 
 
-@pytest.mark.parametrize("name", sorted(set(promised()) - {"Lock"}))
+@pytest.mark.parametrize("name", sorted(promised()))
 def test_the_facade_takes_every_port(name: str) -> None:
     port = promised()[name]
     if name in ELSEWHERE:
@@ -103,6 +104,7 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "connector": a_connector,
     "engines": lambda _: default_registry(),
     "jobs": lambda _: InlineJobRunner(),
+    "lock": lambda folder: StoreLock(a_store(folder)),
     "policy": lambda _: Policy(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
     "store": a_store,
@@ -117,7 +119,7 @@ def use(small: SmallCore) -> None:
     assert small.core.charts.submit(COUNT).result(timeout_s=30).results[0].rowcount == 1
 
 
-@pytest.mark.parametrize("name", sorted(HOSTS))
+@pytest.mark.parametrize("name", sorted(set(HOSTS) - {"lock"}))
 def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name: str) -> None:
     host = Falsy(HOSTS[name](tmp_path))
     with small_core(tmp_path, ports={name: host}) as small:

@@ -11,6 +11,7 @@ from typing import Any, Self, TypeVar, cast
 
 from analytics_core._adapters.clock import PinnedClock, SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import check_user_key, moment_of
 from analytics_core._core.defaults import IN_MEMORY, cache_of, runner_of, secret_box_of, store_of
@@ -62,6 +63,7 @@ from analytics_core.ports import (
     Clock,
     Connector,
     JobRunner,
+    Lock,
     MetadataStore,
     RowFilterSource,
     SecretBox,
@@ -99,6 +101,7 @@ class AnalyticsCore:
         store: a host's own metadata store, in place of the URL.
         acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
+        lock: what one process at a time may do; the default is a table of the metadata store.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -123,6 +126,7 @@ class AnalyticsCore:
         store: MetadataStore | None = None,
         acting_as: UserKey | None = None,
         cache: Cache | None = None,
+        lock: Lock | None = None,
         jobs: JobRunner | None = None,
         clock: Clock | None = None,
         policy: Policy | None = None,
@@ -144,6 +148,7 @@ class AnalyticsCore:
             settings=settings,
             clock=clock,
             store=store,
+            lock=StoreLock(store) if lock is None else lock,
             cache=cache_of(cache, settings, clock),
             jobs=runner_of(jobs, settings),
             connector=connector,

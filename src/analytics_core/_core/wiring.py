@@ -47,6 +47,7 @@ from analytics_core.ports import (
     Clock,
     Connector,
     JobRunner,
+    Lock,
     MetadataStore,
     RowFilterSource,
     SecretBox,
@@ -62,6 +63,7 @@ class Parts:
     clock: Clock
     store: MetadataStore
     cache: Cache
+    lock: Lock
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry
@@ -108,6 +110,7 @@ def build_runtime(parts: Parts) -> Runtime:
         wall_clock=clock,
         store=store,
         cache=parts.cache,
+        lock=parts.lock,
         jobs=parts.jobs,
         connector=parts.connector,
         registry=parts.registry,

@@ -15,6 +15,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
 from analytics_core._records.key_value import KeyValue
+from analytics_core._records.lock import LockRecord
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
@@ -194,3 +195,7 @@ class UnitOfWork(Protocol):
     @property
     def job_workers(self) -> ExpendableRepository[JobWorker]:
         """The processes that hold jobs."""
+
+    @property
+    def locks(self) -> ExpendableRepository[LockRecord]:
+        """The locks that are held, and those whose time is over."""

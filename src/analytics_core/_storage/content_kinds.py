@@ -1,4 +1,4 @@
-"""How dashboards, annotations, tags, row rules, logs, small texts and jobs lie in their tables."""
+"""How dashboards, annotations, tags, row rules, logs, small texts, jobs and locks lie in their tables."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
 from analytics_core._records.key_value import KeyValue
+from analytics_core._records.lock import LockRecord
 from analytics_core._records.log import LogEntry
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._records.tag import Favourite, Tag
@@ -157,4 +158,8 @@ JOB_WORKER_KIND: Final[RecordKind[JobWorker]] = RecordKind(
     record_type=JobWorker,
     missing=missing_record("job worker"),
     is_journal=True,
+)
+
+LOCK_KIND: Final[RecordKind[LockRecord]] = RecordKind(
+    noun="lock", table=tables.LOCKS, record_type=LockRecord, missing=missing_record("lock"), is_journal=True
 )

@@ -225,5 +225,13 @@ JOB_WORKERS = record_table(
     UniqueConstraint("token", name="uq_ac_job_workers_token"),
 )
 
+LOCKS = record_table(
+    "ac_locks",
+    Column("name", Name(), nullable=False),
+    Column("owner", Name(64), nullable=False),
+    Column("ends_on", UtcMoment, nullable=False),
+    UniqueConstraint("name", name="uq_ac_locks_name"),
+)
+
 ALL_TABLES = METADATA
 """Every table of the store as it is now, those of `tables` included."""

@@ -16,7 +16,7 @@ from analytics_core._execution.driver_limits import allow_answer
 from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import SettingsError, StoreUnavailableError
 
-HEAD: Final = "0006"
+HEAD: Final = "0007"
 """The newest revision; a test keeps it equal to what Alembic finds."""
 
 VERSION_TABLE: Final = "ac_alembic_version"

@@ -225,6 +225,18 @@ CREATE TABLE ac_job_workers (
     version INTEGER NOT NULL,
     CONSTRAINT uq_ac_job_workers_token UNIQUE (token)
 );
+CREATE TABLE ac_locks (
+    id INTEGER NOT NULL PRIMARY KEY AUTOINCREMENT,
+    name VARCHAR(250) NOT NULL,
+    owner VARCHAR(64) NOT NULL,
+    ends_on DATETIME NOT NULL,
+    created_on DATETIME NOT NULL,
+    changed_on DATETIME NOT NULL,
+    created_by INTEGER,
+    changed_by INTEGER,
+    version INTEGER NOT NULL,
+    CONSTRAINT uq_ac_locks_name UNIQUE (name)
+);
 CREATE TABLE ac_user_roles (
     user_id INTEGER NOT NULL,
     role_id INTEGER NOT NULL,

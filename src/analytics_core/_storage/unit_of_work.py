@@ -15,6 +15,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
 from analytics_core._records.key_value import KeyValue
+from analytics_core._records.lock import LockRecord
 from analytics_core._records.log import LogEntry
 from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
@@ -32,6 +33,7 @@ from analytics_core._storage.content_kinds import (
     JOB_RESULT_KIND,
     JOB_WORKER_KIND,
     KEY_VALUE_KIND,
+    LOCK_KIND,
     LOG_KIND,
     ROW_RULE_KIND,
     TAG_KIND,
@@ -148,3 +150,8 @@ class SqlUnitOfWork:
     def job_workers(self) -> SqlExpendableRepository[JobWorker]:
         """The processes that hold jobs."""
         return SqlExpendableRepository(JOB_WORKER_KIND, self._session)
+
+    @property
+    def locks(self) -> SqlExpendableRepository[LockRecord]:
+        """The locks that are held, and those whose time is over."""
+        return SqlExpendableRepository(LOCK_KIND, self._session)

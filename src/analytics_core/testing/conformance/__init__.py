@@ -18,6 +18,7 @@ _SUITES = (
     "job_records",
     "job_runner",
     "listing",
+    "lock",
     "metadata_store",
     "row_rules",
     "scopes",

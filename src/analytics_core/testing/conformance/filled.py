@@ -19,6 +19,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
 from analytics_core._records.key_value import KeyValue
+from analytics_core._records.lock import LockRecord
 from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
@@ -70,7 +71,7 @@ def store_named(unit: UnitOfWork) -> Named:
     )
 
 
-JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers"})
+JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks"})
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
 BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
@@ -92,6 +93,7 @@ BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
     "jobs": lambda _: JobRecord(job_id="j", kind="k", payload="{}", user_id=1),
     "job_results": lambda t: JobResultPart(job_record_id=t.job, position=0, data=b""),
     "job_workers": lambda _: JobWorker(token="w", lease_until=START),
+    "locks": lambda _: LockRecord(name="k", owner="o", ends_on=START),
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 

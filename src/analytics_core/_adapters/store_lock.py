@@ -1,0 +1,53 @@
+"""The default `Lock`: a table of the metadata store."""
+
+from __future__ import annotations
+
+import secrets
+from datetime import timedelta
+
+from analytics_core._records.lock import Lease, LockRecord
+from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from analytics_core.ports import MetadataStore
+
+
+class StoreLock:
+    """Locks among all processes of one metadata store; they end by the store's own clock (port `Lock`).
+
+    Names have at most 250 characters. Not to be asked inside a unit of work.
+    """
+
+    def __init__(self, store: MetadataStore) -> None:
+        self._store = store
+
+    def acquire(self, name: str, *, ttl_s: float) -> Lease | None:
+        """Return a lease for `ttl_s` seconds from this call, or None when somebody else holds the lock.
+
+        Raises:
+            StoreUnavailableError: nobody can tell.
+        """
+        owner = secrets.token_urlsafe(16)
+        try:
+            with self._store.unit_of_work() as unit:
+                now = unit.now()
+                held = unit.locks.find(name=name)
+                if held is not None and held.ends_on > now:
+                    return None
+                if held is not None:
+                    unit.locks.delete(held.id)
+                lock = LockRecord(name=name, owner=owner, ends_on=now + timedelta(seconds=ttl_s))
+                number = unit.locks.append(lock, actor_id=None)
+        except (AlreadyExistsError, NotFoundError, StaleVersionError):  # somebody else was faster
+            return None
+        return Lease(name=name, owner=owner, fencing_number=number)
+
+    def release(self, lease: Lease) -> bool:
+        """Give the lock back; False when its time was over."""
+        try:
+            with self._store.unit_of_work() as unit:
+                held = unit.locks.find(name=lease.name, owner=lease.owner)
+                if held is None:
+                    return False
+                unit.locks.delete(held.id)
+                return held.ends_on > unit.now()
+        except (NotFoundError, StaleVersionError):  # its time was over, and somebody else took it
+            return False
