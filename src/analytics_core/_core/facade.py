@@ -9,15 +9,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar, cast
 
-from analytics_core._adapters.clock import PinnedClock, SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.store_lock import StoreLock
-from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._adapters.clock import PinnedClock
 from analytics_core._core.arguments import check_user_key, moment_of
-from analytics_core._core.defaults import IN_MEMORY, cache_of, runner_of, secret_box_of, store_of
-from analytics_core._core.wiring import Parts, added_by_packages, build_runtime
-from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
+from analytics_core._core.defaults import IN_MEMORY, parts_of
+from analytics_core._core.wiring import build_runtime
+from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_texts import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.guest import GuestGrant
@@ -137,28 +133,21 @@ class AnalyticsCore:
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        clock = SystemClock() if clock is None else clock
-        added = added_by_packages()
-        registry = installed_engines(added[ENGINES]) if engines is None else engines
-        box = secret_box_of(secret_box, settings)
-        store = store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
-        if connector is None:
-            connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
-        parts = Parts(
-            settings=settings,
-            clock=clock,
+        parts = parts_of(
+            settings,
+            metadata_url=metadata_url,
             store=store,
-            lock=StoreLock(store) if lock is None else lock,
-            cache=cache_of(cache, settings, clock),
-            jobs=runner_of(jobs, settings),
-            connector=connector,
-            registry=registry,
-            policy=Policy() if policy is None else policy,
+            cache=cache,
+            lock=lock,
+            jobs=jobs,
+            clock=clock,
+            policy=policy,
+            users=users,
             row_filters=row_filters,
+            secret_box=secret_box,
+            connector=connector,
+            engines=engines,
             allowed_files=allowed_files,
-            people=StoredUserDirectory(store) if users is None else users,
-            secret_box=box,
-            added=added,
         )
         self._bind(build_runtime(parts), acting_as)
         self._runtime.job_book.start(self._job_handlers())

@@ -94,16 +94,6 @@ def build_runtime(parts: Parts) -> Runtime:
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
-    queries = QueryRunner(
-        loader=loader,
-        gate=gate,
-        preparer=planning,
-        templates=templates,
-        results=StoredResults(parts.cache, clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
-        settings=settings,
-        operations=installed_operations(parts.added[OPERATIONS]),
-        annotator=_annotator(parts),
-    )
     return Runtime(
         settings=settings,
         clock=clock,
@@ -125,12 +115,28 @@ def build_runtime(parts: Parts) -> Runtime:
         known_users=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
-        queries=queries,
+        queries=_queries(parts, loader=loader, gate=gate, preparer=planning, templates=templates),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_book=JobBook(store=store, runner=parts.jobs, settings=settings),
         secret_box=parts.secret_box,
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
+    )
+
+
+def _queries(
+    parts: Parts, *, loader: DatasetLoader, gate: Gate, preparer: Preparer, templates: QueryTemplates
+) -> QueryRunner:
+    settings = parts.settings
+    return QueryRunner(
+        loader=loader,
+        gate=gate,
+        preparer=preparer,
+        templates=templates,
+        results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
+        settings=settings,
+        operations=installed_operations(parts.added[OPERATIONS]),
+        annotator=_annotator(parts),
     )
 
 
