@@ -64,12 +64,17 @@ def _rolled(
         return [
             made for part in _parts(values) for made in _where_enough(part, _spread(part, span, made_of), span, needed)
         ]
+    if made_of.kind in (RollingType.CORR, RollingType.COV):
+        other = _second_column(frame, made_of.other)
+        return [
+            _where_enough(
+                np.where(np.isnan(other), np.nan, column), _paired(column, other, span, made_of), span, needed
+            )
+            for column in values
+        ]
     table = pd.DataFrame(dict(enumerate(values)), index=range(len(frame)), copy=False)
     windows = table.rolling(span.window, min_periods=min(needed, span.window), center=options.center)
-    if made_of.kind in (RollingType.CORR, RollingType.COV):
-        table = _paired(windows, _second_column(frame, made_of.other), made_of)
-    else:
-        table = _of_each(windows, made_of)
+    table = _of_each(windows, made_of)
     return [table.iloc[:, place].to_numpy(copy=True) for place in range(len(values))]
 
 
@@ -93,6 +98,8 @@ def _values_needed(options: RollingOptions, kind: RollingType) -> int:
 _OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.Span], Array]]] = MappingProxyType(
     {
         RollingType.PROD: sliding.products,
+        RollingType.SKEW: sliding.skews,
+        RollingType.KURT: sliding.kurtoses,
         RollingType.ARGMIN: sliding.places_of_least,
         RollingType.ARGMAX: lambda values, span: sliding.places_of_least(-values, span),
     }
@@ -113,18 +120,17 @@ def _of_each(windows: Any, made_of: TypeOptions) -> pd.DataFrame:
     return made
 
 
-def _second_column(frame: pd.DataFrame, name: str) -> pd.Series[Any]:
+def _second_column(frame: pd.DataFrame, name: str) -> Array:
     option = "rolling_type_options.other"
     place = only_place(frame, name, option=option)
-    return pd.Series(_finite(numeric_column(frame, place, option=option)))
+    return _finite(numeric_column(frame, place, option=option))
 
 
-def _paired(windows: Any, other: pd.Series[Any], made_of: TypeOptions) -> pd.DataFrame:
-    """Return the covariances or correlations of each column with the other."""
-    made: pd.DataFrame = (
-        windows.corr(other) if made_of.kind is RollingType.CORR else windows.cov(other, ddof=made_of.ddof)
-    )
-    return made
+def _paired(values: Array, other: Array, span: sliding.Span, made_of: TypeOptions) -> Array:
+    """Return the correlations or covariances of a column with the other."""
+    if made_of.kind is RollingType.CORR:
+        return sliding.correlations(values, other, span)
+    return sliding.covariances(values, other, span, ddof=made_of.ddof)
 
 
 def _weighed(

@@ -1,4 +1,4 @@
-"""Windows that pandas has no function for, or none that holds: products, places, variances, and weighted ones.
+"""Windows that pandas has no function for, or none that holds: products, places, moments, and weighted ones.
 
 Each kernel takes one column of float64 with NaN for null, and returns a value for each row; where a window holds fewer
 values than needed, the caller puts null.
@@ -90,12 +90,92 @@ def variances(values: Array, span: Span, *, ddof: int) -> Array:
         return np.where(held > ddof, squares / (held - ddof), np.nan)
 
 
+def skews(values: Array, span: Span) -> Array:
+    """Return the skewness of each window, corrected for its size; NaN for fewer than 3 values, and for equal ones."""
+    held, squares, cubes, _ = _moments(values, span)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        made = cubes / squares / np.sqrt(squares) * np.sqrt(held) * np.sqrt(held * (held - 1)) / (held - 2)
+        return np.where((held > 2) & (squares > 0), made, np.nan)
+
+
+def kurtoses(values: Array, span: Span) -> Array:
+    """Return the excess kurtosis of each window, corrected likewise; NaN for fewer than 4 values, or equal ones."""
+    held, squares, _, fourths = _moments(values, span)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        plain = fourths / squares / squares * held
+        made = (held - 1) / ((held - 2) * (held - 3)) * ((held + 1) * plain - 3 * (held - 1))
+        return np.where((held > 3) & (squares > 0), made, np.nan)
+
+
+def covariances(values: Array, others: Array, span: Span, *, ddof: int) -> Array:
+    """Return the covariance of the pairs of each window that are not null; no more than `ddof` pairs give null."""
+    held, _, _, shared = _squares_of_pairs(values, others, span)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(held > ddof, shared / (held - ddof), np.nan)
+
+
+def correlations(values: Array, others: Array, span: Span) -> Array:
+    """Return Pearson's correlation of such pairs; NaN where either side holds equal values only."""
+    held, left, right, shared = _squares_of_pairs(values, others, span)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        made = np.clip(shared / np.sqrt(left) / np.sqrt(right), -1.0, 1.0)
+        return np.where((held > 1) & (left > 0) & (right > 0), made, np.nan)
+
+
+def _moments(values: Array, span: Span) -> tuple[Array, Array, Array, Array]:
+    """Return of each window how many values it holds, and the sums of powers 2, 3 and 4 of what they are from the mean.
+
+    They are merged from its parts, as variances are (Pebay 2008).
+    """
+    present = ~np.isnan(values)
+    single = np.zeros((6, *values.shape))
+    single[0], single[1] = present, np.where(present, values, 0.0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        made = _combined(single, span, _merged_moments, empty=0.0)
+    return made[0], made[3], made[4], made[5]
+
+
+def _merged_moments(older: Array, newer: Array) -> Array:
+    a, b = older[0], newer[0]
+    n, apart = np.maximum(a + b, 1.0), _apart(older, newer)
+    cubes = older[4] + newer[4] + apart**3 * (a * b * (a - b) / n**2) + 3 * apart * (a * newer[3] - b * older[3]) / n
+    fourths = older[5] + newer[5] + apart**4 * (a * b * (a * a - a * b + b * b) / n**3)
+    fourths += 6 * apart**2 * (a * a * newer[3] + b * b * older[3]) / n**2
+    fourths += 4 * apart * (a * newer[4] - b * older[4]) / n
+    return np.concatenate((_merged(older[:4], newer[:4]), np.stack((cubes, fourths))))
+
+
+def _squares_of_pairs(values: Array, others: Array, span: Span) -> tuple[Array, Array, Array, Array]:
+    """Return of each window how many pairs it holds, the squares around both means, and the products around them."""
+    present = ~(np.isnan(values) | np.isnan(others))
+    single = np.zeros((8, *values.shape))
+    single[0], single[1], single[4] = present, np.where(present, values, 0.0), np.where(present, others, 0.0)
+    with np.errstate(over="ignore", under="ignore", invalid="ignore"):
+        made = _combined(single, span, _merged_pairs, empty=0.0)
+    return made[0], made[3], made[6], made[7]
+
+
+def _merged_pairs(older: Array, newer: Array) -> Array:
+    right = [0, 4, 5, 6]
+    a, b = older[0], newer[0]
+    products_apart = _apart(older, newer) * _apart(older[right], newer[right])
+    shared = older[7] + newer[7] + products_apart * (a * b / np.maximum(a + b, 1.0))
+    sides = _merged(older[:4], newer[:4]), _merged(older[right], newer[right])[1:]
+    return np.concatenate((*sides, shared[np.newaxis]))
+
+
+def _apart(older: Array, newer: Array) -> Array:
+    """Return how far the means of two parts are apart; 0 where one of them holds nothing."""
+    distance = (newer[1] - older[1]) + (newer[2] - older[2])
+    result: Array = np.where((older[0] > 0) & (newer[0] > 0), distance, 0.0)
+    return result
+
+
 def _merged(older: Array, newer: Array) -> Array:
     """Return of both parts how many values they hold, their mean, what it lacks to be exact, the squares around it."""
     a, b = older[0], newer[0]
     n = np.maximum(a + b, 1.0)
-    distance = (newer[1] - older[1]) + (newer[2] - older[2])
-    apart = np.where((a > 0) & (b > 0), distance, 0.0)
+    apart = _apart(older, newer)
     start, lacked = np.where(a > 0, older[1:3], newer[1:3])
     step = apart * (b / n)
     mean = start + step
