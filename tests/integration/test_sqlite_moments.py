@@ -250,3 +250,27 @@ def test_extremes_of_texts_whose_format_has_a_zone_are_those_of_the_moments(tmp_
             found = core.charts.data(payload).raise_for_error().results[0].data
             moments = [milliseconds(meant(text) + timedelta(hours=hours)) for text in texts]
             assert found == [{"MIN": min(moments), "MAX": max(moments)}]
+
+
+@pytest.mark.parametrize("descending", [False, True])
+@pytest.mark.parametrize(
+    ("texts", "is_told"),
+    [
+        (("2024-01-01 00:00:00", "2024-01-01 12:00:00", "2024-01-02 00:00:00"), False),
+        (("2024-01-01 00:00:00+02:00", "2023-12-31 23:30:00Z", "2024-01-01 00:00:00Z"), True),
+        (("2024-01-01T10:00:00", "2024-01-01 12:00:00"), True),
+    ],
+)
+def test_rows_in_the_order_of_texts_that_is_not_that_of_their_moments_say_so(
+    tmp_path: Path, texts: tuple[str, ...], is_told: bool, descending: bool
+) -> None:
+    with closing(sqlite3.connect(tmp_path / "t.db")) as raw, raw:
+        raw.execute("CREATE TABLE t (ts TIMESTAMP)")
+        raw.executemany("INSERT INTO t VALUES (?)", [(text,) for text in texts])
+    with analytics_core.connect(f"sqlite:///{tmp_path / 't.db'}") as core:
+        made = core.datasets.create({"database": 1, "table_name": "t"})
+        query = {"columns": ["ts"], "orderby": [["ts", not descending]]}
+        payload = {"datasource": {"id": made.id, "type": "table"}, "queries": [query]}
+        for _ in range(2):  # the second is cached
+            notes = core.charts.data(payload).raise_for_error().results[0].notes
+            assert any("which is not that of its moments" in note for note in notes) is is_told

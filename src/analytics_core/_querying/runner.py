@@ -37,7 +37,7 @@ from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.reading import ReadContext
 from analytics_core._querying.shaping import Answered, listed, query_text, shaped, written_labels
 from analytics_core._querying.shared_runs import SharedRuns
-from analytics_core._querying.stored_moments import naming_formats, with_moments
+from analytics_core._querying.stored_moments import naming_formats, notes_of_order, with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
@@ -370,6 +370,8 @@ class QueryRunner:
         except DatabaseError as error:
             raise naming_formats(error, prepared.plan) from None
         frame, notes = with_moments(executed.frame, prepared.plan)
+        if ready.admission.spec.compares_moments_as_text:
+            notes += notes_of_order(frame, prepared.plan)
         return replace(executed, frame=frame, notes=(*executed.notes, *notes))
 
     def _explain(

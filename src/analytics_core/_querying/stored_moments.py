@@ -66,6 +66,22 @@ def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]
     return Frame(columns=tuple(columns)), tuple(notes)
 
 
+def notes_of_order(frame: Frame, plan: QueryPlan) -> tuple[str, ...]:
+    """Tell that rows do not come in the order of their moments, where an engine sorts the texts of a column."""
+    first = plan.order[0] if plan.order and not plan.grouped else None
+    if first is None or not isinstance(first.expr, ColumnExpr):
+        return ()
+    for column, output in zip(frame.columns, plan.outputs, strict=True):
+        if output.expr == first.expr and output.is_temporal:
+            moments = [value for value in column.to_list() if isinstance(value, datetime)]
+            if moments != sorted(moments, reverse=first.descending):
+                return (
+                    f"column {column.name!r}: the rows come in the order of its texts, which is not that of its "
+                    "moments; they have zones or are written in several ways",
+                )
+    return ()
+
+
 def _note(column: FrameColumn, misfits: int, *, is_text: bool) -> str:
     shown = "the column is shown as it is stored" if is_text else "shown as null"
     return f"column {column.name!r}: {misfits} values are no moments in the column's format; {shown}"
