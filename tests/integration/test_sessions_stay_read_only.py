@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,8 @@ from tests.support.execution import Target, fingerprint, limits, target
 from analytics_core._compile.plan import Statement
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.sessions.base import RunRequest, Session
-from analytics_core._execution.sessions.mysql import _discard_session
+from analytics_core._execution.sessions.mysql import _discard_session, _pin_session
+from analytics_core._records.identity import Access
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
 ENGINES = [
@@ -310,7 +312,7 @@ class PoolRecord:
 def test_a_session_that_cannot_be_made_new_is_given_up() -> None:
     record = PoolRecord()
     state = PoolResetState(transaction_was_reset=True, terminate_only=False, asyncio_safe=True)
-    _discard_session(OldServer(), record, state)
+    _discard_session(partial(_pin_session, access=Access.READ), OldServer(), record, state)
     assert record.is_given_up
 
 

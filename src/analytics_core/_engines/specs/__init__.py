@@ -1,1 +1,1 @@
-"""One module per engine; each offers a function that returns its `EngineSpec`."""
+"""One module per engine and its kin: the registry takes up each `EngineSpec` in its `ENGINES`."""
