@@ -51,7 +51,10 @@ def _error(value: Any) -> AnalyticsError:
     message = from_typed_json(value["message"])
     facts = from_typed_json(value["facts"], readers=_READERS)
     shape = {"error_type": ErrorType, "level": ErrorLevel, "extra": dict}
-    if not isinstance(message, str) or not all(isinstance(facts[name], held) for name, held in shape.items()):
+    told = {name: held for name, held in {"code": str, "retryable": bool}.items() if name in facts}
+    if not isinstance(message, str) or not all(
+        isinstance(facts[name], held) for name, held in {**shape, **told}.items()
+    ):
         raise TypeError("facts of another shape")
     if any(callable(getattr(kind, name, None)) for name in facts):
         raise TypeError("a fact that would hide a method")

@@ -9,7 +9,7 @@ import difflib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Final, Self
 
 
 class ErrorLevel(StrEnum):
@@ -108,18 +108,42 @@ class Problem:
     message: str
 
 
+_PASSING: Final = frozenset(
+    {
+        ErrorType.CONNECTION_HOST_DOWN_ERROR,
+        ErrorType.CONNECTION_PORT_CLOSED_ERROR,
+        ErrorType.CONNECTION_DATABASE_TIMEOUT,
+        ErrorType.BACKEND_TIMEOUT_ERROR,
+    }
+)
+"""What is wrong with a database that may be well again later."""
+
+
 class AnalyticsError(Exception):
     """The root of every error that analytics_core raises.
 
     Attributes:
         status: the HTTP status a host would answer with.
         error_type: the contract's error type.
+        code: which error it is, a stable name: the contract's type where that tells, else a name of the class. An error
+            that was diagnosed has the code of its diagnosis.
+        retryable: whether the same call may well succeed later although nobody changes anything.
         message: one sentence: what, where, and what would work. Never a secret, never a driver's text.
         extra: further facts, safe to show.
     """
 
     status: ClassVar[int] = 500
     default_type: ClassVar[ErrorType] = ErrorType.GENERIC_BACKEND_ERROR
+    code: str = default_type.value
+    retryable: bool = False
+
+    def __init_subclass__(cls, *, code: str | None = None, **options: Any) -> None:
+        """Give a class its code: what it names, else its own type; one with neither has that of its base."""
+        super().__init_subclass__(**options)
+        if code is not None:
+            cls.code = code
+        elif "default_type" in vars(cls):
+            cls.code = cls.default_type.value
 
     def __init__(
         self,
@@ -128,9 +152,14 @@ class AnalyticsError(Exception):
         error_type: ErrorType | None = None,
         level: ErrorLevel = ErrorLevel.ERROR,
         extra: Mapping[str, Any] | None = None,
+        retryable: bool | None = None,
     ) -> None:
         super().__init__(message)
         self.message = message
+        told = None if error_type is self.default_type else error_type
+        self.code = type(self).code if told is None else told.value
+        passes = type(self).retryable if told is None else told in _PASSING
+        self.retryable = passes if retryable is None else retryable
         self.error_type = error_type or self.default_type
         self.level = level
         self.extra: dict[str, Any] = dict(extra or {})

@@ -58,13 +58,13 @@ from analytics_core._error_types import known_list
 from analytics_core._error_types import nearest as nearest
 
 
-class SettingsError(AnalyticsError):
+class SettingsError(AnalyticsError, code="SETTINGS_ERROR"):
     """Settings that must not start: a weak key, an unsafe combination, a missing extra."""
 
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-class MissingExtraError(SettingsError):
+class MissingExtraError(SettingsError, code="MISSING_EXTRA_ERROR"):
     """An optional package is needed; the message names the extra that brings it."""
 
     def __init__(self, *, needed_for: str, extra_name: str) -> None:
@@ -72,7 +72,7 @@ class MissingExtraError(SettingsError):
         self.extra_name = extra_name
 
 
-class ActorRequiredError(AnalyticsError):
+class ActorRequiredError(AnalyticsError, code="ACTOR_REQUIRED_ERROR"):
     """A call that needs to know who acts was made without `as_user` or `as_guest`."""
 
     status = 401
@@ -82,7 +82,7 @@ class ActorRequiredError(AnalyticsError):
         super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
 
 
-class GuestTokenError(ActorRequiredError):
+class GuestTokenError(ActorRequiredError, code="GUEST_TOKEN_ERROR"):
     """A guest token that opens nothing: altered, for another use, expired or revoked."""
 
     def __init__(self, what: str) -> None:
@@ -90,7 +90,7 @@ class GuestTokenError(ActorRequiredError):
 
 
 # ---------------------------------------------------------------------------------------------------------- payloads
-class PayloadError(AnalyticsError):
+class PayloadError(AnalyticsError, code="PAYLOAD_ERROR"):
     """A payload that cannot be accepted."""
 
     status = 422
@@ -103,7 +103,7 @@ class PayloadFormatError(PayloadError):
     default_type = ErrorType.INVALID_PAYLOAD_FORMAT_ERROR
 
 
-class PayloadSchemaError(PayloadError):
+class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
     """A payload whose fields break the shape; `.problems` names each field, the message and `extra` the first 100."""
 
     def __init__(self, *, shape: str, problems: Sequence[Problem]) -> None:
@@ -118,7 +118,7 @@ class PayloadSchemaError(PayloadError):
 
 
 # ------------------------------------------------------------------------------------------------------------ access
-class AccessError(AnalyticsError):
+class AccessError(AnalyticsError, code="ACCESS_ERROR"):
     """The actor may not do this."""
 
     status = 403
@@ -167,7 +167,7 @@ class UserActivityAccessError(AccessError):
     default_type = ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
 
 
-class GuestAccessError(DashboardAccessError):
+class GuestAccessError(DashboardAccessError, code="GUEST_ACCESS_ERROR"):
     """Something that a guest may not do: they read the charts of their dashboards, as they are stored."""
 
 
@@ -206,9 +206,10 @@ class DatabaseNotFoundError(NotFoundError):
         super().__init__("database", key)
 
 
-class StaleVersionError(AnalyticsError):
+class StaleVersionError(AnalyticsError, code="STALE_VERSION_ERROR"):
     """The record changed since it was read; read it again and repeat the change."""
 
+    retryable = True
     status = 422
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
@@ -218,7 +219,7 @@ class StaleVersionError(AnalyticsError):
         self.key = key
 
 
-class AlreadyExistsError(AnalyticsError):
+class AlreadyExistsError(AnalyticsError, code="ALREADY_EXISTS_ERROR"):
     """A name that must be unique is taken."""
 
     status = 422
@@ -232,23 +233,27 @@ class AlreadyExistsError(AnalyticsError):
         self.field_name = field_name
 
 
-class InUseError(AnalyticsError):
+class InUseError(AnalyticsError, code="IN_USE_ERROR"):
     """A record cannot be deleted while others need it."""
 
     status = 422
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-class StoredDataError(AnalyticsError):
+class StoredDataError(AnalyticsError, code="STORED_DATA_ERROR"):
     """Stored values that do not decode, do not open with the present keys, or are none that a record may have."""
 
 
-class StoreUnavailableError(AnalyticsError):
+class StoreUnavailableError(AnalyticsError, code="STORE_UNAVAILABLE_ERROR"):
     """The metadata store cannot be reached, is locked for too long or refuses a statement; trying again may help."""
 
+    retryable = True
 
-class ThreadLimitError(AnalyticsError):
+
+class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
     """The system gives this process no more threads, so that nothing may be waited for; trying again may help."""
+
+    retryable = True
 
     def __init__(self) -> None:
         super().__init__(
@@ -257,14 +262,14 @@ class ThreadLimitError(AnalyticsError):
 
 
 # ------------------------------------------------------------------------------------------------------------ queries
-class QueryError(AnalyticsError):
+class QueryError(AnalyticsError, code="QUERY_ERROR"):
     """A value of a query that cannot be honoured."""
 
     status = 400
     default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-class UnknownNameError(QueryError):
+class UnknownNameError(QueryError, code="UNKNOWN_NAME_ERROR"):
     """A name that nothing answers to; `.suggestions` holds the nearest ones."""
 
     noun: ClassVar[str] = "name"
@@ -305,7 +310,7 @@ class UnknownColumnError(UnknownNameError):
         self.dataset = dataset
 
 
-class UnknownMetricError(UnknownNameError):
+class UnknownMetricError(UnknownNameError, code="UNKNOWN_METRIC_ERROR"):
     """A saved metric that the dataset does not have."""
 
     noun = "metric"
@@ -323,35 +328,35 @@ class UnknownDatasourceTypeError(UnknownNameError):
     default_type = ErrorType.UNKNOWN_DATASOURCE_TYPE_ERROR
 
 
-class UnknownOperatorError(UnknownNameError):
+class UnknownOperatorError(UnknownNameError, code="UNKNOWN_OPERATOR_ERROR"):
     """A filter operator outside the contract's list."""
 
     noun = "filter operator"
 
 
-class UnknownTimeGrainError(UnknownNameError):
+class UnknownTimeGrainError(UnknownNameError, code="UNKNOWN_TIME_GRAIN_ERROR"):
     """A time grain outside the contract's list."""
 
     noun = "time grain"
 
 
-class UnknownEngineError(UnknownNameError):
+class UnknownEngineError(UnknownNameError, code="UNKNOWN_ENGINE_ERROR"):
     """A database engine that nobody has described."""
 
     noun = "engine"
 
 
-class UnknownOperationError(UnknownNameError):
+class UnknownOperationError(UnknownNameError, code="UNKNOWN_OPERATION_ERROR"):
     """A post-processing operation that is not registered."""
 
     noun = "operation"
 
 
-class EmptyQueryError(QueryError):
+class EmptyQueryError(QueryError, code="EMPTY_QUERY_ERROR"):
     """A query that asks for nothing: no column and no metric."""
 
 
-class DuplicateLabelError(QueryError):
+class DuplicateLabelError(QueryError, code="DUPLICATE_LABEL_ERROR"):
     """Two outputs of one query would carry the same label."""
 
     def __init__(self, labels: Iterable[str]) -> None:
@@ -359,23 +364,23 @@ class DuplicateLabelError(QueryError):
         super().__init__(f"two columns or metrics share a label: {', '.join(map(repr, self.labels))}; rename one")
 
 
-class FilterValueError(QueryError):
+class FilterValueError(QueryError, code="FILTER_VALUE_ERROR"):
     """A filter value that does not fit its column or its operator."""
 
 
-class LimitError(QueryError):
+class LimitError(QueryError, code="LIMIT_ERROR"):
     """A limit, offset or size that is out of bounds."""
 
 
-class RequestLimitError(LimitError):
+class RequestLimitError(LimitError, code="REQUEST_LIMIT_ERROR"):
     """A request needs more statements, cells or custom SQL, in all, than one request may."""
 
 
-class TimeRangeError(QueryError):
+class TimeRangeError(QueryError, code="TIME_RANGE_ERROR"):
     """A time range that the grammar does not know; the message shows what would work."""
 
 
-class TimeOffsetError(QueryError):
+class TimeOffsetError(QueryError, code="TIME_OFFSET_ERROR"):
     """A time comparison that cannot be made."""
 
 
@@ -385,7 +390,7 @@ class FragmentError(QueryError):
     default_type = ErrorType.INVALID_SQL_ERROR
 
 
-class RowRuleError(FragmentError):
+class RowRuleError(FragmentError, code="ROW_RULE_ERROR"):
     """A row rule that cannot be evaluated: nothing is shown; `.detail`, for administrators, is in no payload."""
 
     def __init__(self, name: str, *, detail: str) -> None:
@@ -393,7 +398,7 @@ class RowRuleError(FragmentError):
         self.detail = detail
 
 
-class VirtualDatasetError(QueryError):
+class VirtualDatasetError(QueryError, code="VIRTUAL_DATASET_ERROR"):
     """The SQL of a virtual dataset that cannot serve as a source."""
 
     default_type = ErrorType.INVALID_SQL_ERROR
@@ -412,7 +417,7 @@ class MissingTemplateValueError(TemplateError):
     default_type = ErrorType.MISSING_TEMPLATE_PARAMS_ERROR
 
 
-class PostProcessingError(QueryError):
+class PostProcessingError(QueryError, code="POST_PROCESSING_ERROR"):
     """A post-processing step that cannot run; the message names step, operation and option."""
 
 
@@ -428,7 +433,7 @@ class ResultTooLargeError(QueryError):
     default_type = ErrorType.RESULT_TOO_LARGE_ERROR
 
 
-class UnsupportedByEngineError(QueryError):
+class UnsupportedByEngineError(QueryError, code="UNSUPPORTED_BY_ENGINE_ERROR"):
     """This engine cannot give the answer that the others give."""
 
 
@@ -446,8 +451,10 @@ class DatabaseError(AnalyticsError):
         error_type: ErrorType | None = None,
         engine: str | None = None,
         extra: Mapping[str, Any] | None = None,
+        retryable: bool | None = None,
     ) -> None:
-        super().__init__(message, error_type=error_type, extra={"engine_name": engine, **(extra or {})})
+        facts = {"engine_name": engine, **(extra or {})}
+        super().__init__(message, error_type=error_type, extra=facts, retryable=retryable)
         self.engine = engine
 
 
@@ -461,6 +468,7 @@ class ConnectionUriError(DatabaseError):
 class StatementTimeoutError(DatabaseError):
     """The statement was stopped by its time limit."""
 
+    retryable = True
     default_type = ErrorType.CONNECTION_DATABASE_TIMEOUT
 
 
@@ -470,10 +478,8 @@ class RequestTimeoutError(StatementTimeoutError):
     default_type = ErrorType.BACKEND_TIMEOUT_ERROR
 
 
-class StatementStoppedError(DatabaseError):
+class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
     """The statement was stopped because somebody cancelled it."""
-
-    default_type = ErrorType.GENERIC_DB_ENGINE_ERROR
 
 
 # --------------------------------------------------------------------------------------------------------------- jobs
@@ -483,7 +489,7 @@ class JobError(AnalyticsError):
     default_type = ErrorType.ASYNC_WORKERS_ERROR
 
 
-class JobNotFoundError(JobError):
+class JobNotFoundError(JobError, code="JOB_NOT_FOUND_ERROR"):
     """There is no such job, it is not the actor's, or other row rules bind them since it ran."""
 
     status = 404

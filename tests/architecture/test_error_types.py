@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from tests.architecture.source import PROJECT
 
 import analytics_core._core.facade  # noqa: F401 - brings in every module that has errors of its own
 from analytics_core import errors
@@ -116,3 +117,71 @@ def test_a_copy_leaves_behind_what_caused_an_error() -> None:
 def test_the_tree_of_errors_names_every_class_and_no_other() -> None:
     ours = {kind.__name__ for kind in every_class() if kind.__module__ in {errors.__name__, AnalyticsError.__module__}}
     assert set(re.findall(r"\b[A-Z]\w+Error\b", errors.__doc__ or "")) == ours
+
+
+# ----------------------------------------------------------------------------------------------- codes, and what passes
+PUBLIC = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, AnalyticsError)]
+PAGE = PROJECT / "docs" / "reference" / "errors.md"
+
+
+def test_every_public_class_has_a_code_of_its_own() -> None:
+    codes = [kind.code for kind in PUBLIC]
+    assert len(set(codes)) == len(codes)
+    assert [code for code in codes if not re.fullmatch(r"[A-Z][A-Z0-9_]*[A-Z0-9]", code)] == []
+
+
+def test_a_code_that_is_a_type_of_the_contract_is_the_type_of_its_class() -> None:
+    types = {kind.value for kind in ErrorType}
+    assert [kind for kind in PUBLIC if kind.code in types and kind.code != kind.default_type.value] == []
+
+
+def test_the_page_lists_every_class_with_code_type_status_and_whether_it_passes() -> None:
+    row = r"^\| `(\w+)` \| `(\w+)` \| (?:`(\w+)`|as code) \| (\d+) \| (yes|no) \|$"
+    listed = re.findall(row, PAGE.read_text(encoding="utf-8"), re.MULTILINE)
+    assert {
+        name: (code, kind or code, int(status), passes == "yes") for name, code, kind, status, passes in listed
+    } == {kind.__name__: (kind.code, kind.default_type.value, kind.status, kind.retryable) for kind in PUBLIC}
+    assert len(listed) == len(PUBLIC)
+
+
+@pytest.mark.parametrize("kind", PUBLIC, ids=lambda kind: kind.__name__)
+def test_an_error_has_what_its_class_tells_unless_it_was_diagnosed(kind: type[AnalyticsError]) -> None:
+    error = an_error(kind)
+    assert (error.code, error.retryable) == (kind.code, kind.retryable)
+
+
+@pytest.mark.parametrize(
+    ("error_type", "passes"),
+    [
+        (ErrorType.SYNTAX_ERROR, False),
+        (ErrorType.CONNECTION_INVALID_PASSWORD_ERROR, False),
+        (ErrorType.CONNECTION_HOST_DOWN_ERROR, True),
+        (ErrorType.CONNECTION_PORT_CLOSED_ERROR, True),
+        (ErrorType.CONNECTION_DATABASE_TIMEOUT, True),
+    ],
+)
+def test_a_diagnosed_error_has_the_code_of_its_diagnosis(error_type: ErrorType, passes: bool) -> None:
+    for make in (lambda error: error, *COPIES):
+        error = make(DatabaseError("no", error_type=error_type))
+        assert (error.code, error.retryable) == (error_type.value, passes)
+
+
+def test_a_class_of_a_host_has_the_code_of_its_base_or_one_of_its_own_and_keeps_it_as_json() -> None:
+    class OfAHost(errors.AccessError):
+        """What a host's policy raises."""
+
+    class WithACode(errors.AccessError, code="NOT_ON_SUNDAYS_ERROR"):
+        """What a host's policy raises on some days."""
+
+        retryable = True
+
+    assert OfAHost.code == errors.AccessError.code
+    read = error_from_json(json.loads(json.dumps(error_to_json(WithACode("closed")))))
+    assert (type(read), read.code, read.retryable) == (errors.AccessError, "NOT_ON_SUNDAYS_ERROR", True)
+
+
+def test_an_error_that_an_older_version_wrote_has_the_code_of_its_class() -> None:
+    written = error_to_json(errors.StoreUnavailableError("gone"))
+    old = {name: held for name, held in written["facts"].items() if name not in ("code", "retryable")}
+    read = error_from_json({**written, "facts": old})
+    assert (read.code, read.retryable) == ("STORE_UNAVAILABLE_ERROR", True)

@@ -83,6 +83,7 @@ def test_a_change_that_somebody_else_made_is_not_written_over(read: Read) -> Non
     with pytest.raises(StaleVersionError, match="was changed by somebody else since it was read") as refusal:
         read.change("mine", read.changed_on)
     assert (refusal.value.resource, refusal.value.key) == (read.life.noun, read.key[-1])
+    assert not refusal.value.retryable
     assert read.now_says() == "theirs"
     read.change("mine", read.again())
     assert read.now_says() == "mine"

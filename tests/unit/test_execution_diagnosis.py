@@ -344,3 +344,28 @@ def test_the_drivers_code_is_kept_its_arguments_are_not() -> None:
 def test_a_pool_without_free_connections_is_named() -> None:
     error = diagnosed("sqlite", "QueuePool limit of size 5 overflow 10 reached, connection timed out, timeout 30.00")
     assert "in use" in error.message
+    assert error.retryable
+
+
+@pytest.mark.parametrize(
+    ("engine", "error", "passes"),
+    [
+        ("sqlite", "database is locked", True),
+        ("sqlite", "no such table: t", False),
+        ("postgresql", CodedError("could not serialize access", "40001"), True),
+        ("postgresql", CodedError("canceling statement due to conflict with recovery", "40001"), True),
+        ("postgresql", CodedError("canceling statement due to lock timeout", "55P03"), True),
+        ("postgresql", CodedError("sorry, too many clients already", "53300"), True),
+        ("postgresql", CodedError("terminating connection due to administrator command", "57P01"), True),
+        ("postgresql", CodedError("canceling statement due to statement timeout", "57014"), True),
+        ("postgresql", CodedError("canceling statement due to user request", "57014"), False),
+        ("postgresql", CodedError("division by zero", "22012"), False),
+        ("mysql", "(1213, 'Deadlock found when trying to get lock; try restarting transaction')", True),
+        ("mysql", "(2013, 'Lost connection to MySQL server during query')", True),
+        ("mysql", "(1040, 'Too many connections')", True),
+        ("mysql", "(1045, \"Access denied for user 'x'@'y' (using password: YES)\")", False),
+    ],
+    ids=str,
+)
+def test_what_may_be_over_later_says_so(engine: str, error: str | Exception, passes: bool) -> None:
+    assert diagnosed(engine, error).retryable is passes

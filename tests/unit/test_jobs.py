@@ -298,6 +298,9 @@ def test_a_job_that_no_worker_takes_is_lost_in_the_end(desk: Any) -> None:
         past = unit.now() - timedelta(seconds=1)
     at.change(job, lease_until=past)
     assert job.state is JobState.LOST
+    with pytest.raises(JobError, match="submit it again") as lost:
+        job.result()
+    assert (lost.value.code, lost.value.retryable) == ("ASYNC_WORKERS_ERROR", True)
     with pytest.raises(JobError, match=r"within 30 seconds \(Settings.job_wait_s\)"):
         job.result()
 
@@ -447,8 +450,9 @@ def test_a_large_result_is_kept_in_parts(desk: Any) -> None:
 def test_so_many_unfinished_jobs_take_no_more_until_one_is_lost(desk: Any) -> None:
     at = desk(runner=HoldingRunner(is_local=False), max_jobs=1)
     job = at.submit()
-    with pytest.raises(JobError, match=r"Settings.max_jobs\); try again later"):
+    with pytest.raises(JobError, match=r"Settings.max_jobs\); try again later") as refusal:
         at.submit()
+    assert refusal.value.retryable
     with at.store.unit_of_work() as unit:
         past = unit.now() - timedelta(seconds=1)
     at.change(job, lease_until=past)

@@ -101,8 +101,9 @@ def test_two_stores_in_memory_know_nothing_of_each_other(store):
 
 def test_a_closed_store_says_so(store):
     store.close()
-    with pytest.raises(StoreUnavailableError, match="closed"), store.unit_of_work():
+    with pytest.raises(StoreUnavailableError, match="closed") as refusal, store.unit_of_work():
         pass
+    assert not refusal.value.retryable
 
 
 def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):

@@ -66,6 +66,7 @@ def test_a_folder_that_is_not_there_is_a_typed_error_without_its_path(tmp_path):
     ):
         pass
     assert str(tmp_path) not in str(refusal.value)
+    assert not refusal.value.retryable
     assert refusal.value.__cause__ is None
 
 
@@ -75,3 +76,4 @@ def test_a_server_that_does_not_answer_is_a_typed_error_without_the_password():
         pass
     assert "hunter2" not in str(refusal.value) + repr(refusal.value)
     assert refusal.value.__cause__ is None
+    assert refusal.value.retryable

@@ -85,7 +85,8 @@ class ThreadJobRunner(_LocalRunner):
             if self._is_closed:
                 raise JobError(f"job {job_id!r} was not taken: the runner is closed")
             if self._held >= self._room:
-                raise JobError(f"job {job_id!r} was not taken: too many jobs wait already; try again later")
+                said = f"job {job_id!r} was not taken: too many jobs wait already; try again later"
+                raise JobError(said, retryable=True)
             self._held += 1
             ticket = _Ticket(job_id)
             self._waiting[queue].append(ticket)
@@ -94,7 +95,7 @@ class ThreadJobRunner(_LocalRunner):
             except RuntimeError:  # the pool keeps it for a thread that may never come
                 ticket.job_id = None
                 self._end(queue)
-                raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}") from None
+                raise JobError(f"job {job_id!r} was not taken: {ThreadLimitError()}", retryable=True) from None
 
     def close(self) -> None:
         """Take no more work and wait for what runs and what waits."""

@@ -16,14 +16,18 @@ _E: Final = ErrorType
 
 
 class Meaning(NamedTuple):
-    """The type of an error and our words for it, in which names that a pattern found stand in braces."""
+    """The type of an error and our words for it, in which names that a pattern found stand in braces.
+
+    `retryable`: whether it may be over later although nobody changes anything; None: as the type tells.
+    """
 
     error_type: ErrorType
     template: str
+    retryable: bool | None = None
 
     def said(self, template: str) -> Meaning:
-        """Return the same type of error in other words."""
-        return Meaning(self.error_type, template)
+        """Return the same error in other words."""
+        return self._replace(template=template)
 
 
 NO_TABLE = Meaning(_E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table {table}")
@@ -74,8 +78,19 @@ ONE_ONLY = Meaning(_E.SYNTAX_ERROR, "one statement at a time")
 TOO_DEEP = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement is too long or too deeply nested for this engine")
 UNNAMED = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement failed")
 LOCKED = Meaning(
-    _E.GENERIC_DB_ENGINE_ERROR, "the database file is locked by another program; try again when it has finished"
+    _E.GENERIC_DB_ENGINE_ERROR,
+    "the database file is locked by another program; try again when it has finished",
+    retryable=True,
 )
+LOCK_WAIT = Meaning(
+    _E.GENERIC_DB_ENGINE_ERROR, "the statement waited too long for another one's lock; try again", retryable=True
+)
+UNDONE = Meaning(
+    _E.GENERIC_DB_ENGINE_ERROR,
+    "the server undid the statement because of others that ran at the same time; try again",
+    retryable=True,
+)
+CROWDED = Meaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "the server takes no more connections at present", retryable=True)
 NO_MEMORY = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement needs more memory than the engine may use")
 NO_NAMED_FUNCTION = Meaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a function of this statement does not exist")
 UNKNOWN_HOST = Meaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name cannot be found")
@@ -85,16 +100,11 @@ REFUSED_PORT = Meaning(_E.CONNECTION_PORT_CLOSED_ERROR, "the port refuses connec
 def coded(*rows: tuple[str, str, Meaning]) -> tuple[ErrorPattern, ...]:
     """Return patterns that their codes choose (two letters: a class of them); a text of theirs gives the names."""
     return tuple(
-        ErrorPattern(
-            codes=tuple(codes.split()), pattern=pattern, error_type=meaning.error_type, template=meaning.template
-        )
+        ErrorPattern(codes=tuple(codes.split()), pattern=pattern, **meaning._asdict())
         for codes, pattern, meaning in rows
     )
 
 
 def patterns(*rows: tuple[str, Meaning], after: str = "") -> tuple[ErrorPattern, ...]:
     """Return patterns that the text of a message chooses; `after` is the fixed beginning of all of them."""
-    return tuple(
-        ErrorPattern(pattern=after + pattern, error_type=meaning.error_type, template=meaning.template)
-        for pattern, meaning in rows
-    )
+    return tuple(ErrorPattern(pattern=after + pattern, **meaning._asdict()) for pattern, meaning in rows)

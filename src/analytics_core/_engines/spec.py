@@ -100,13 +100,15 @@ class ErrorPattern:
 
     Named groups of the pattern that are also named in `template` fill it; a template holds no driver text but these.
     `codes` are the driver's codes, or classes of two letters, that choose the pattern; an error that has a code of an
-    engine with such patterns is chosen by it alone, because values of rows may stand in its message.
+    engine with such patterns is chosen by it alone, because values of rows may stand in its message. `retryable`: the
+    error may be over later although nobody changes anything; None: as its type tells.
     """
 
     pattern: str
     error_type: ErrorType
     template: str
     codes: tuple[str, ...] = ()
+    retryable: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -33,6 +33,7 @@ _POOL_EXHAUSTED = ErrorPattern(
     pattern=r"^QueuePool limit",
     error_type=ErrorType.GENERIC_DB_ENGINE_ERROR,
     template="all connections to this database are in use; try again, or raise pool_size",
+    retryable=True,
 )
 _TEXTS: Final = frozenset(
     {
@@ -175,7 +176,7 @@ def _typed(pattern: ErrorPattern, names: Mapping[str, str], *, spec: EngineSpec,
     message = pattern.template.format_map(_Names(names))
     extra = {**names, **({"code": code} if code else {})}
     kind = StatementTimeoutError if pattern.error_type is ErrorType.CONNECTION_DATABASE_TIMEOUT else DatabaseError
-    return kind(message, error_type=pattern.error_type, engine=spec.name, extra=extra)
+    return kind(message, error_type=pattern.error_type, engine=spec.name, extra=extra, retryable=pattern.retryable)
 
 
 def _unknown(spec: EngineSpec, code: str | None, *, what: str) -> DatabaseError:

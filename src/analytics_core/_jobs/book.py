@@ -126,7 +126,8 @@ class JobBook:
                 for unfinished in unit.jobs.list(_unfinished(most))[1]:
                     self._ends.settled(unit, unfinished, own=self._heartbeat.token)
                 if _count_unfinished(unit) >= most:
-                    raise JobError(f"{most} jobs wait or run already (Settings.max_jobs); try again later")
+                    said = f"{most} jobs wait or run already (Settings.max_jobs); try again later"
+                    raise JobError(said, retryable=True)
             lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
             return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.user_id)
 
@@ -138,11 +139,14 @@ class JobBook:
             raise
         except Exception as error:  # border to a host's runner: its queue may be away
             _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
-            refusal = JobError(f"job {job.job_id!r} was not taken: the job runner failed; try again later")
+            refusal = JobError(
+                f"job {job.job_id!r} was not taken: the job runner failed; try again later", retryable=True
+            )
             self._refused(job, refusal)
             raise refusal from None
         except BaseException:  # the caller is interrupted; the job may have run, in their own thread
-            self._refused(job, JobError(f"job {job.job_id!r} was interrupted before it was handed over"))
+            said = f"job {job.job_id!r} was interrupted before it was handed over"
+            self._refused(job, JobError(said, retryable=True))
             raise
 
     def _refused(self, job: JobRecord, error: JobError) -> None:

@@ -86,7 +86,7 @@ class JobEnds:
 
     def lose(self, unit: UnitOfWork, job: JobRecord, why: str) -> JobRecord:
         """Record that a job is lost and return it, unless somebody was faster."""
-        failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again")
+        failure = JobError(f"job {job.job_id!r} is lost: {why}; submit it again", retryable=True)
         try:
             return self.record(unit, job, JobState.LOST, error=failure)
         except StaleVersionError:  # it was alive after all, or somebody else was faster: the next look tells

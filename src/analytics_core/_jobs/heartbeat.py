@@ -75,7 +75,7 @@ class Heartbeat:
                 try:
                     thread.start()
                 except RuntimeError:
-                    raise JobError(f"no job can be taken: {ThreadLimitError()}") from None
+                    raise JobError(f"no job can be taken: {ThreadLimitError()}", retryable=True) from None
                 self._thread = thread
             self._held += 1
 

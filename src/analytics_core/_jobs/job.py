@@ -89,7 +89,8 @@ class Job(Generic[Result]):
         """
         self._find_actor()
         if not self.wait(timeout_s):
-            raise JobError(f"job {self.job_id!r} is not over after {timeout_s} s; wait longer or cancel it")
+            said = f"job {self.job_id!r} is not over after {timeout_s} s; wait longer or cancel it"
+            raise JobError(said, retryable=True)
         job = self._record
         if not self._book.handler(job).may_read(job, self._find_actor()):
             raise JobNotFoundError(job.job_id)

@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Any, Final
 
 from sqlalchemy import Table, UniqueConstraint
-from sqlalchemy.exc import DBAPIError, SQLAlchemyError
+from sqlalchemy.exc import DBAPIError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from analytics_core.errors import AnalyticsError, StoreUnavailableError
@@ -62,6 +62,10 @@ _READ_ONLY: Final = "may only be read at present; make its file and folder, or i
 _DAMAGED: Final = "is in a file that is no SQLite database or is damaged; bring back a backup"
 _NO_TABLE: Final = "lacks a table or a column; bring back a backup, or run the version of the library that wrote it"
 _UNREACHED: Final = "cannot be reached; check that its server runs, and host and port of metadata_url"
+
+_IN_USE: Final = "has all its connections in use; ask fewer questions at a time in one process, or try again"
+_PASSING: Final = frozenset({_LOCKED, _CROWDED, _UNREACHED, _IN_USE})
+"""What may be over later although nobody mends anything."""
 
 _BY_CODES: Final[tuple[tuple[tuple[str, ...], str], ...]] = (
     (("SQLITE_FULL", "53100", "1021", "1114"), _FULL),
@@ -141,13 +145,15 @@ def _first(error: SQLAlchemyError, *, until: BaseException | None) -> SQLAlchemy
 def _unavailable(error: SQLAlchemyError) -> StoreUnavailableError:
     code = _code(error) if isinstance(error, DBAPIError) else ""
     named = f"{type(error).__name__}{' ' + code if code else ''}"
-    return StoreUnavailableError(f"the metadata store {_cause(error, code)} ({named})")
+    cause = _cause(error, code)
+    passes = cause in _PASSING or (cause is _UNKNOWN and isinstance(error, OperationalError))
+    return StoreUnavailableError(f"the metadata store {cause} ({named})", retryable=passes)
 
 
 def _cause(error: SQLAlchemyError, code: str) -> str:
     """Return what is wrong and what would help, by the driver's code, else by the words of a refused connection."""
     if isinstance(error, PoolTimeoutError):
-        return "has all its connections in use; ask fewer questions at a time in one process, or try again"
+        return _IN_USE
     if code not in ("", "SQLITE_ERROR"):
         return next((cause for codes, cause in _BY_CODES if code.startswith(codes)), _UNKNOWN)
     text = str(error.orig) if isinstance(error, DBAPIError) else ""

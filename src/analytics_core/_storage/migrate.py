@@ -64,7 +64,8 @@ def require_present(connection: Connection) -> None:
     if connection.execute(_VERSION).scalar() != HEAD:
         raise StoreUnavailableError(
             "the metadata store was brought up to date by another version of analytics_core, and what was to be "
-            "written is not kept; start this process anew with that version"
+            "written is not kept; start this process anew with that version",
+            retryable=False,
         )
 
 

@@ -152,10 +152,11 @@ class SqlMetadataStore:
         if self._is_lost:
             raise StoreUnavailableError(
                 "the metadata store is in the memory of the process that this one was forked from; "
-                "make the core after the fork, or keep metadata in a file or on a server"
+                "make the core after the fork, or keep metadata in a file or on a server",
+                retryable=False,
             )
         if self._closed:  # the engine would open anew
-            raise StoreUnavailableError("the metadata store is closed")
+            raise StoreUnavailableError("the metadata store is closed", retryable=False)
 
     def _reseal(self, connection: Connection, row: sa.RowMapping, field: str, sealed: str) -> int:
         secret = opened(DATABASE_KIND, field, row, self._secret_box)

@@ -55,5 +55,6 @@ class StoreFile:
     def _refuse(self) -> NoReturn:
         raise StoreUnavailableError(
             "the file of the metadata store was deleted or replaced; what was to be written is not kept. "
-            "Bring the file back, or start anew"
+            "Bring the file back, or start anew",
+            retryable=False,
         ) from None

@@ -336,7 +336,7 @@ _ERRORS = meanings.patterns(
     ),
     (
         r"^\((?:1129|1130|1040|1203|1226),",
-        meanings.BAD_LOGIN.said("the server takes no connections from here at present"),
+        meanings.CROWDED.said("the server takes no connections from here at present"),
     ),
     (
         r"^\(2003, .* on '(?P<host>[^']*)' .*(?:name or service|nodename|not known|getaddrinfo|temporary failure)",
@@ -351,7 +351,7 @@ _ERRORS = meanings.patterns(
     (r"^\((?:2006|2013|2055|1053|1927),", meanings.LOST),
     (r"^\((?:1969|3024),", meanings.TIMEOUT),
     (r"^\((?:1317|1028),", meanings.KILLED),
-    (r"^\((?:1205|1213),", meanings.UNNAMED.said("the statement waited too long for another one's lock; try again")),
+    (r"^\((?:1205|1213),", meanings.LOCK_WAIT),
     (r"^\(1365,", meanings.ZERO),
     (r"^\((?:1264|1690|1916),", meanings.OVERFLOW),
     (r"^\((?:1292|1366|1411|1525|3140|4038),", meanings.BAD_VALUE),

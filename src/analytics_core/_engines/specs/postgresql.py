@@ -235,6 +235,9 @@ ERRORS = (
         ("54", r"^stack depth limit|^too many|^target lists can have", meanings.TOO_DEEP),
         ("54", r"", meanings.TOO_DEEP),
         ("53200 XX000", r"^out of memory|^invalid memory alloc", meanings.NO_MEMORY),
+        ("40", r"", meanings.UNDONE),
+        ("55P03", r"", meanings.LOCK_WAIT),
+        ("53300", r"", meanings.CROWDED),
         ("08 57P01 57P02 57P03", r"^terminating connection", meanings.LOST),
         ("08 57P01 57P02 57P03", r"", meanings.LOST),
     ),
@@ -269,7 +272,7 @@ ERRORS = (
         ),
         (
             r"too many clients|remaining connection slots",
-            meanings.BAD_LOGIN.said("the server takes no more connections at present"),
+            meanings.CROWDED,
         ),
         (
             r"server closed the connection|terminating connection|connection (?:is lost|is closed|was closed)",
