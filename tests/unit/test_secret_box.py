@@ -26,12 +26,6 @@ def test_after_rotation_the_new_key_seals():
         AesGcmSecretBox(OLD).open(sealed, context="c")
 
 
-def test_only_what_a_previous_key_sealed_needs_a_new_seal():
-    rotated = AesGcmSecretBox(NEW, previous_keys=(OLD,))
-    assert rotated.needs_reseal(AesGcmSecretBox(OLD).seal("x", context="c"))
-    assert not rotated.needs_reseal(rotated.seal("x", context="c"))
-
-
 def test_an_unknown_key_is_named_as_the_reason_and_the_way_out_is_said():
     sealed = AesGcmSecretBox(OLD).seal("hunter2", context="c")
     with pytest.raises(StoredDataError, match="previous_secret_keys"):

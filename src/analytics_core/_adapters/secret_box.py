@@ -35,7 +35,7 @@ class AesGcmSecretBox:
 
     Args:
         key: seals, and opens what it sealed.
-        previous_keys: only open what they sealed; see `needs_reseal`.
+        previous_keys: only open what they sealed (`AnalyticsCore.reseal_secrets`).
     """
 
     def __init__(self, key: Secret, *, previous_keys: tuple[Secret, ...] = ()) -> None:
@@ -63,10 +63,6 @@ class AesGcmSecretBox:
             return cipher.decrypt(parts.nonce, parts.ciphertext, _bound_data(parts.key_id, context)).decode("utf-8")
         except (InvalidTag, UnicodeDecodeError):
             raise StoredDataError("a stored secret was altered or belongs to another record") from None
-
-    def needs_reseal(self, sealed: str) -> bool:
-        """Tell whether a previous key sealed this; seal it again before that key is dropped."""
-        return _parsed(sealed).key_id != self._key_id
 
 
 def _derived(key: Secret, *, purpose: str, length: int) -> bytes:

@@ -14,7 +14,6 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.identity import Identity
 
-NEVER_EXPIRES = 0
 NO_CACHE = -1
 _LONGEST_S: Final = 2**31 - 1
 """Caches take no longer times: 68 years."""

@@ -34,11 +34,6 @@ def _json_column(column: FrameColumn) -> list[Any]:
     return json_values(column.to_list())
 
 
-def records_json(frame: Frame) -> bytes:
-    """Return the rows as one JSON array of objects, in UTF-8."""
-    return b"".join(record_chunks(frame))
-
-
 def record_chunks(
     frame: Frame, *, small_rows: int | None = None, slice_rows: int = SLICE_ROWS
 ) -> Iterator[bytes | memoryview]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
@@ -213,8 +213,3 @@ def _grain_items(spec: EngineSpec) -> list[dict[str, Any]]:
         {"name": grain_name(grain), "function": grain_function(spec, grain), "duration": grain.value}
         for grain in TimeGrain
     ]
-
-
-def with_cache_facts(result: QueryResult, *, key: str | None, timeout: int, cached: str | None) -> QueryResult:
-    """Return a fresh result with what is known of its place in the cache."""
-    return replace(result, cache_key=key, cache_timeout=timeout, cached_dttm=cached)

@@ -72,9 +72,7 @@ def _dataset(
 
 
 def _row_rules(lookups: Lookups, state: RenderState) -> list[str] | None:
-    rules = lookups.row_rules()
-    state.used.append(("current_user_rls_rules", repr(rules)))
-    return [_written(state, rule) for rule in rules] or None
+    return [_written(state, rule) for rule in lookups.row_rules()] or None
 
 
 def _latest_partition(lookups: Lookups, state: RenderState, table_name: str) -> UserText:

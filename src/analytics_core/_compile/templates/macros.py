@@ -122,10 +122,10 @@ class QueryMacros:
         return {
             **{name: user_value(value) for name, value in values.template_params.items()},
             "url_param": Macro(self._url_param),
-            "current_user_id": Macro(self._identity("current_user_id", values.user_id)),
-            "current_username": Macro(self._identity("current_username", values.username)),
-            "current_user_email": Macro(self._identity("current_user_email", values.email)),
-            "current_user_roles": Macro(self._identity("current_user_roles", sorted(values.roles))),
+            "current_user_id": Macro(self._identity(values.user_id)),
+            "current_username": Macro(self._identity(values.username)),
+            "current_user_email": Macro(self._identity(values.email)),
+            "current_user_roles": Macro(self._identity(sorted(values.roles))),
             "cache_key_wrapper": Macro(self._cache_key_wrapper),
             "filter_values": Macro(self._filter_values),
             "get_filters": Macro(self._get_filters),
@@ -147,10 +147,10 @@ class QueryMacros:
 
     def _url_param(
         self,
-        state: RenderState,
+        _state: RenderState,
         name: str,
         default: Any = None,
-        add_to_cache_keys: bool = True,
+        add_to_cache_keys: bool = True,  # noqa: ARG002 - the cache key holds the rendered SQL, and so the value
         escape_result: bool = True,
     ) -> Any:
         key = str(raw_text(name))
@@ -159,22 +159,17 @@ class QueryMacros:
             return "NULL" if self._values.is_sample else None
         if value is None:
             return user_value(default) if escape_result and not _is_literal(default) else default
-        if add_to_cache_keys:
-            state.used.append((f"url_param:{key}", str(value)))
         if escape_result or not isinstance(value, str):
             return user_value(value)
         return value if self._values.writes_sql else _only_literals(value, key)
 
-    def _identity(self, name: str, value: Any) -> Callable[..., Any]:
-        def run(state: RenderState, add_to_cache_keys: bool = True) -> Any:
-            if add_to_cache_keys:
-                state.used.append((name, str(value)))
+    def _identity(self, value: Any) -> Callable[..., Any]:
+        def run(_state: RenderState, add_to_cache_keys: bool = True) -> Any:  # noqa: ARG001 - as in `_url_param`
             return user_value(value)
 
         return run
 
-    def _cache_key_wrapper(self, state: RenderState, value: Any) -> Any:
-        state.used.append(("cache_key_wrapper", str(raw_text(value))))
+    def _cache_key_wrapper(self, _state: RenderState, value: Any) -> Any:
         return value
 
     def _matching(self, state: RenderState, column: Any, remove_filter: bool) -> list[TemplateFilter]:

@@ -40,14 +40,13 @@ _FAULTS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Rendered SQL, the values of users and addresses that went into it, and the filters that it took over.
+    """Rendered SQL, and the filters that it took over.
 
-    `used_values` are pairs of a name (`url_param:region`) and its text, for the cache key. `reads_range`: the template
-    names the range of the query, `looks_up`: it takes in what others store or a database knows.
+    `reads_range`: the template names the range of the query, `looks_up`: it takes in what others store or a database
+    knows.
     """
 
     text: str
-    used_values: tuple[tuple[str, str], ...] = ()
     removed_filters: tuple[str, ...] = ()
     reads_range: bool = False
     looks_up: bool = False
@@ -116,7 +115,6 @@ class TemplateRenderer:
         placed = place_values(written, values.dialect)
         return Rendered(
             placed,
-            tuple(dict.fromkeys(state.used)),
             tuple(dict.fromkeys(state.removed)),
             reads_range=not RANGE_NAMES.isdisjoint(compiled.names),
             looks_up=not LOOKUP_NAMES.isdisjoint(compiled.names),

@@ -31,11 +31,10 @@ class TemplateSteps:
 
 @dataclass(slots=True, kw_only=True)
 class RenderState:
-    """The budget of one rendering, and what it used; `holds`: its values are bound instead of written."""
+    """The budget of one rendering, and the filters that it took; `holds`: its values are bound instead of written."""
 
     steps: TemplateSteps = field(default_factory=TemplateSteps)
     holds: bool = False
-    used: list[tuple[str, str]] = field(default_factory=list)
     removed: list[str] = field(default_factory=list)
 
     def spend(self, steps: int) -> None:
