@@ -11,11 +11,10 @@ from analytics_core._memo import Memo
 from analytics_core._querying.unread_keys import unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
-from analytics_core.models.parsing import check_text, parse_query_context
+from analytics_core.models.parsing import Payload, check_text, parse_query_context
 from analytics_core.models.python_values import json_text, plain_values
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
-Payload = Mapping[str, Any] | str | bytes | ChartDataQueryContext
 _SHAPE = "ChartDataQueryContextSchema"
 _LISTS = (
     *("annotation_layers", "columns", "filters", "groupby", "metrics", "orderby", "post_processing", "series_columns"),
@@ -50,7 +49,7 @@ class ContextReader:
         self._most_values = most_values
         self._known: Memo[tuple[bytes, bool], ReadContext] = Memo()
 
-    def read(self, payload: Payload, *, strict: bool = False) -> ReadContext:
+    def read(self, payload: ChartDataQueryContext | Payload, *, strict: bool = False) -> ReadContext:
         """Return the context of a payload.
 
         Raises:
@@ -58,7 +57,7 @@ class ContextReader:
             LimitError: it asks too much.
         """
         if isinstance(payload, ChartDataQueryContext):
-            return ReadContext(context=self._checked(payload, strict=strict), digest=None)
+            return ReadContext(context=self._checked(parse_query_context(payload), strict=strict), digest=None)
         encoded = _encoded(payload)
         if encoded is None:
             check_text(payload, shape=_SHAPE)  # bounds how deep it nests, too
@@ -147,7 +146,7 @@ def stored_context(chart: Chart) -> str:
     return chart.query_context
 
 
-def context_text(payload: Payload, read: ReadContext) -> str:
+def context_text(payload: ChartDataQueryContext | Payload, read: ReadContext) -> str:
     """Return a payload as JSON text that is read as the same question again; dates and decimals become texts.
 
     Raises:
@@ -159,14 +158,14 @@ def context_text(payload: Payload, read: ReadContext) -> str:
     return encoded.decode("utf-8", "surrogatepass")
 
 
-def _encoded(payload: Mapping[str, Any] | str | bytes) -> bytes | None:
+def _encoded(payload: Payload) -> bytes | None:
     """Return the payload's JSON bytes, keys sorted, or None for values that JSON does not know."""
     import orjson
 
     if isinstance(payload, str):
         return payload.encode("utf-8", "surrogatepass")
-    if isinstance(payload, bytes):
-        return payload
+    if isinstance(payload, bytes | bytearray):
+        return bytes(payload)
     try:
         return orjson.dumps(payload, option=orjson.OPT_SORT_KEYS)
     except TypeError:
@@ -178,6 +177,6 @@ def _is_plain(payload: Payload, encoded: bytes) -> bool:
 
     The encoder refuses half surrogate pairs, and writes NaN and infinity as null, NUL as an escape.
     """
-    if isinstance(payload, str | bytes) or b"null" in encoded or b"\\u0000" in encoded:
+    if isinstance(payload, str | bytes | bytearray) or b"null" in encoded or b"\\u0000" in encoded:
         return False
     return encoded.count(b"{") + encoded.count(b"[") <= _SHALLOW

@@ -60,7 +60,7 @@ class AnnotationLayers(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> AnnotationLayerGet:
+    def create(self, payload: AnnotationLayerPost | Payload) -> AnnotationLayerGet:
         """Store an empty layer (contract, `AnnotationLayerRestApi.post`).
 
         Raises:
@@ -111,7 +111,7 @@ class AnnotationLayers(Namespace):
 
     @repeated
     def update(
-        self, layer_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+        self, layer_id: int, payload: AnnotationLayerPut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> AnnotationLayerGet:
         """Change a layer's name or description; only its creator and administrators may.
 

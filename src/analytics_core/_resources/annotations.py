@@ -59,7 +59,7 @@ LOOK_UPS = LookUps(
 class Annotations(Namespace):
     """The annotations of a layer, which every act names first; what the layer's reader may read, they may read."""
 
-    def create(self, layer_id: int, payload: Payload) -> AnnotationGet:
+    def create(self, layer_id: int, payload: AnnotationPost | Payload) -> AnnotationGet:
         """Store an annotation; only the creator of the layer and administrators may (`AnnotationRestApi.post`).
 
         A moment without a zone is UTC; the end may be the start, for an event.
@@ -140,7 +140,7 @@ class Annotations(Namespace):
         self,
         layer_id: int,
         annotation_id: int,
-        payload: Payload,
+        payload: AnnotationPut | Payload,
         *,
         unchanged_since: datetime | str | None = None,
     ) -> AnnotationGet:

@@ -60,7 +60,7 @@ class CacheControl(Namespace):
         super().__init__(runtime, actor)
         self._cancel = cancel
 
-    def invalidate(self, payload: Payload) -> int:
+    def invalidate(self, payload: CacheInvalidationRequest | Payload) -> int:
         """Make all kept answers of datasets unreachable and return how many datasets they were.
 
         The datasets are named by uid (`1__table`) or by database, schema and name; all of them are done, or none
@@ -76,7 +76,7 @@ class CacheControl(Namespace):
         request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
         return until_accepted(lambda: self._invalidated(request, act))
 
-    def warm_up_chart(self, payload: Payload) -> ChartCacheWarmUpResponse:
+    def warm_up_chart(self, payload: ChartCacheWarmUpRequest | Payload) -> ChartCacheWarmUpResponse:
         """Compute the answer of a chart anew and keep it where its readers look (`ChartCacheWarmUpRequestSchema`).
 
         The question is that of `charts.question` with the same arguments. What stops it is told in the result.
@@ -93,7 +93,7 @@ class CacheControl(Namespace):
         result = self._warmed(asked.chart_id, asked.dashboard_id, asked.extra_filters)
         return ChartCacheWarmUpResponse(result=(result,))
 
-    def warm_up_dataset(self, payload: Payload) -> DatasetCacheWarmUpResponse:
+    def warm_up_dataset(self, payload: DatasetCacheWarmUpRequest | Payload) -> DatasetCacheWarmUpResponse:
         """Compute the answers of a dataset's charts anew (contract, `DatasetCacheWarmUpRequestSchema`).
 
         They are the charts that the actor may read; with `dashboard_id` those that the dashboard shows.

@@ -10,15 +10,16 @@ from analytics_core._execution.statements import CancelToken
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.call import Call
 from analytics_core._querying.explain import Explanation
-from analytics_core._querying.reading import Payload, ReadContext, context_text, stored_context
+from analytics_core._querying.reading import ReadContext, context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._resources.batches import is_stored_id
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError
+from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
 
-Question = int | Payload
+Question = int | ChartDataQueryContext | Payload
 """The id of a chart, or a query context (contract, ChartDataQueryContextSchema)."""
 
 
@@ -102,7 +103,9 @@ class ChartQueries:
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         return self._asked_of(chart, payload, force=force, strict=strict)
 
-    def _asked_of(self, chart: Chart | None, payload: Payload, *, force: bool, strict: bool) -> _Asked:
+    def _asked_of(
+        self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool
+    ) -> _Asked:
         read = self._runtime.contexts.read(payload, strict=strict)
         chart = chart or self._named_chart(read.context)
         timeout = chart.cache_timeout if chart is not None else None

@@ -175,7 +175,7 @@ class Charts(Namespace):
 
     # ---------------------------------------------------------------------------------------------------- records
 
-    def create(self, payload: Payload) -> ChartGet:
+    def create(self, payload: ChartPost | Payload) -> ChartGet:
         """Store a chart on a dataset that the actor may read (contract, `ChartRestApi.post`).
 
         Without `owners` the creator owns it. `dashboards` get the chart; the actor must be allowed to change them.
@@ -226,7 +226,9 @@ class Charts(Namespace):
         return Page(count=count, result=tuple(only(item, fields) for item in items))
 
     @repeated
-    def update(self, chart_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> ChartGet:
+    def update(
+        self, chart_id: int, payload: ChartPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> ChartGet:
         """Change a chart; only owners and administrators may (contract, `ChartRestApi.put`).
 
         `dashboards` and `tags` replace what the chart hangs on; dashboards that the actor may not read keep it. With

@@ -55,7 +55,7 @@ class CssTemplates(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> CssTemplateGet:
+    def create(self, payload: CssTemplatePost | Payload) -> CssTemplateGet:
         """Store a template (contract, `CssTemplateRestApi.post`).
 
         Raises:
@@ -106,7 +106,7 @@ class CssTemplates(Namespace):
 
     @repeated
     def update(
-        self, template_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+        self, template_id: int, payload: CssTemplatePut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> CssTemplateGet:
         """Change a template; only its creator and administrators may (contract, `CssTemplateRestApi.put`).
 

@@ -99,7 +99,7 @@ class Dashboards(Namespace):
         self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
-    def create(self, payload: Payload) -> DashboardGet:
+    def create(self, payload: DashboardPost | Payload) -> DashboardGet:
         """Store a dashboard (contract, `DashboardRestApi.post`); without `published` it is a draft.
 
         Without `owners` the creator owns it. Its charts are those that its layout places: `position_json`, or the key
@@ -156,7 +156,7 @@ class Dashboards(Namespace):
 
     @repeated
     def update(
-        self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+        self, dashboard_id: int, payload: DashboardPut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> DashboardGet:
         """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
 
@@ -208,7 +208,7 @@ class Dashboards(Namespace):
         return self._choices.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------- whole pages
-    def copy(self, dashboard_id: int, payload: Payload) -> DashboardGet:
+    def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:
         """Store a copy of a dashboard that the actor may read, as a draft of their own (contract, DashboardCopySchema).
 
         Title, style and layout are the source's where the payload has none. With `duplicate_slices` the charts that
@@ -257,7 +257,7 @@ class Dashboards(Namespace):
             dashboard = self._readable(unit, dashboard_id)
         return dashboard_payload_elsewhere(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
 
-    def update_native_filters(self, dashboard_id: int, payload: Payload) -> DashboardGet:
+    def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
         """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
 
         `modified` replaces the filters of the same id and adds those of a new one; `deleted` removes; `reordered`

@@ -83,7 +83,7 @@ class Databases(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> DatabaseGet:
+    def create(self, payload: DatabasePost | Payload) -> DatabaseGet:
         """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
 
         The database is not contacted; `test_connection` does that.
@@ -139,7 +139,7 @@ class Databases(Namespace):
 
     @repeated
     def update(
-        self, database_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+        self, database_id: int, payload: DatabasePut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> DatabaseGet:
         """Change a database and close its connections (contract, `DatabaseRestApi.put`).
 
@@ -238,7 +238,7 @@ class Databases(Namespace):
             return related_objects(self._reader(unit), dataset_ids)
 
     # ---------------------------------------------------------------------------------------------------- trials
-    def validate_parameters(self, payload: Payload) -> None:
+    def validate_parameters(self, payload: DatabaseValidateParameters | Payload) -> None:
         """Check the parameters of a connection and say nothing when all are well; nothing is contacted.
 
         Contract, `DatabaseValidateParametersSchema`. Only administrators may.
@@ -258,7 +258,7 @@ class Databases(Namespace):
         if problems:
             raise PayloadSchemaError(shape=shape, problems=problems)
 
-    def test_connection(self, payload: Payload) -> None:
+    def test_connection(self, payload: DatabaseTestConnection | Payload) -> None:
         """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
 
         A masked password is filled in from the stored database of the same `database_name`.

@@ -94,7 +94,7 @@ class Datasets(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> DatasetGet:
+    def create(self, payload: DatasetPost | Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
 
         With `sql` it is a virtual one, and needs a grant on the whole database. A metric `count` is added to its
@@ -119,7 +119,7 @@ class Datasets(Namespace):
             self._require_sql_rights(plain, record, database)
         return self._stored_anew(record, database, act)
 
-    def get_or_create(self, payload: Payload) -> DatasetGet:
+    def get_or_create(self, payload: GetOrCreateDataset | Payload) -> DatasetGet:
         """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
 
         When many ask at once, one of them stores it and all get the same. `template_params` count for a new one only.
@@ -151,7 +151,7 @@ class Datasets(Namespace):
                 raise
             return found
 
-    def duplicate(self, payload: Payload) -> DatasetGet:
+    def duplicate(self, payload: DatasetDuplicate | Payload) -> DatasetGet:
         """Store a copy of a virtual dataset under another name, owned by the actor (`DatasetDuplicateSchema`).
 
         Columns and metrics are copied, and the row rules that bind the original bind the copy too. It takes the right
@@ -209,7 +209,11 @@ class Datasets(Namespace):
 
     @repeated
     def update(
-        self, dataset_id: int, payload: Payload | DatasetGet, *, unchanged_since: datetime | str | None = None
+        self,
+        dataset_id: int,
+        payload: DatasetPut | DatasetGet | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> DatasetGet:
         """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
 
@@ -264,7 +268,7 @@ class Datasets(Namespace):
         return self._answer(refreshed, database)
 
     @repeated
-    def set_column(self, dataset_id: int, payload: Payload) -> DatasetGet:
+    def set_column(self, dataset_id: int, payload: ColumnPut | Payload) -> DatasetGet:
         """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
 
         Errors are those of `update`.
@@ -275,7 +279,7 @@ class Datasets(Namespace):
         return self._changed(dataset_id, lambda dataset: with_column(dataset, item, _new_uuid), act, details)
 
     @repeated
-    def set_metric(self, dataset_id: int, payload: Payload) -> DatasetGet:
+    def set_metric(self, dataset_id: int, payload: MetricPut | Payload) -> DatasetGet:
         """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
 
         Errors are those of `update`.

@@ -26,7 +26,13 @@ from analytics_core._security import policy as rules
 from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
-from analytics_core.models.embedded import AvailableDomains, EmbeddedDashboardConfig, EmbeddedDashboardGet, GuestUser
+from analytics_core.models.embedded import (
+    AvailableDomains,
+    EmbeddedDashboardConfig,
+    EmbeddedDashboardGet,
+    GuestTokenCreate,
+    GuestUser,
+)
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.related import RelatedResponse
 
@@ -81,7 +87,7 @@ class Embedded(Namespace):
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     # ---------------------------------------------------------------------------------------------------- records
-    def create(self, dashboard_id: int, payload: Payload) -> EmbeddedDashboardGet:
+    def create(self, dashboard_id: int, payload: EmbeddedDashboardConfig | Payload) -> EmbeddedDashboardGet:
         """Let pages of the `allowed_domains` embed a dashboard (contract, `EmbeddedDashboardConfig`).
 
         An empty list allows every page. A domain is an origin, for example `https://shop.example`. A dashboard that is
@@ -98,7 +104,11 @@ class Embedded(Namespace):
 
     @repeated
     def update(
-        self, dashboard_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None
+        self,
+        dashboard_id: int,
+        payload: EmbeddedDashboardConfig | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
     ) -> EmbeddedDashboardGet:
         """Change the domains of an embedded dashboard; its uuid stays.
 
@@ -170,7 +180,9 @@ class Embedded(Namespace):
         return AvailableDomains(domains=self._runtime.settings.available_domains)
 
     # ----------------------------------------------------------------------------------------------------- tokens
-    def guest_token(self, payload: Payload, *, life_s: float | None = None, all_rows: AllRows = False) -> str:
+    def guest_token(
+        self, payload: GuestTokenCreate | Payload, *, life_s: float | None = None, all_rows: AllRows = False
+    ) -> str:
         """Return a signed token with which somebody reads embedded dashboards (contract, `GuestTokenCreate`).
 
         Args:
@@ -278,7 +290,7 @@ def _check_subject(subject: object) -> None:
     parse(GuestUser, {"username": subject}, shape=_REVOKE)
 
 
-def _read_domains(payload: Payload) -> tuple[str, ...]:
+def _read_domains(payload: EmbeddedDashboardConfig | Payload) -> tuple[str, ...]:
     """Return the domains of a payload as origins, each once."""
     config = parse(EmbeddedDashboardConfig, payload, shape=_CONFIG)
     if len(config.allowed_domains) > _MOST_DOMAINS:  # each request of a guest compares them

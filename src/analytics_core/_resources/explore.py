@@ -46,7 +46,7 @@ class Explore(Namespace):
         self._shelf = FormDataShelf(runtime, actor)
 
     # -------------------------------------------------------------------------------------------------- form data
-    def create_form_data(self, payload: Payload) -> str:
+    def create_form_data(self, payload: FormDataPost | Payload) -> str:
         """Store form data and return its key (contract, `FormDataPostSchema`).
 
         It is kept for `Settings.form_data_keep_s` after its last change.
@@ -62,7 +62,7 @@ class Explore(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             return self._shelf.find(unit, key).text
 
-    def update_form_data(self, key: str, payload: Payload) -> str:
+    def update_form_data(self, key: str, payload: FormDataPut | Payload) -> str:
         """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`)."""
         self._shelf.replace(key, parse(FormDataPut, payload, shape="FormDataPutSchema"))
         return key

@@ -42,7 +42,7 @@ class Minting:
         self._runtime = runtime
         self._actor = actor
 
-    def token(self, payload: Payload, *, life_s: float | None, all_rows: AllRows) -> str:
+    def token(self, payload: GuestTokenCreate | Payload, *, life_s: float | None, all_rows: AllRows) -> str:
         """Return a token (`Embedded.guest_token` tells the rest)."""
         act = begin_act(self._runtime, self._actor, "embedded.guest_token")
         request = parse(GuestTokenCreate, payload, shape=_SHAPE)

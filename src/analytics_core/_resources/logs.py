@@ -91,7 +91,7 @@ class Logs(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> LogGet:
+    def create(self, payload: LogPost | Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
 
         Values of secret-looking names in `json` are masked, and passwords in URLs, those of `referrer` too.

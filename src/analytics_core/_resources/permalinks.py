@@ -42,7 +42,7 @@ _STORED: Mapping[str, Mapping[str, tuple[type, ...]]] = {
 class Permalinks(Namespace):
     """Permalinks, as one actor may make and open them; knowing a key opens nothing that the actor may not read."""
 
-    def create_for_chart(self, payload: Payload) -> Permalink:
+    def create_for_chart(self, payload: ExplorePermalinkState | Payload) -> Permalink:
         """Store the state of an explore view (contract, `ExplorePermalinkStateSchema`) and return its key and address.
 
         `formData.datasource` names the datasource, for example `1__table`; `formData.slice_id` a stored chart, if any.
@@ -89,7 +89,7 @@ class Permalinks(Namespace):
         state = stored_shape(record, ExplorePermalinkState, content["state"])
         return ExplorePermalink(chartId=chart_id, datasourceId=source.id, datasourceType=source.type, state=state)
 
-    def create_for_dashboard(self, dashboard_id: int, payload: Payload) -> Permalink:
+    def create_for_dashboard(self, dashboard_id: int, payload: DashboardPermalinkState | Payload) -> Permalink:
         """Store the state of a dashboard (contract, `DashboardPermalinkStateSchema`) and return its key and address.
 
         The same state of the same person gives the same key.

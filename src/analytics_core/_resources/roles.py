@@ -54,7 +54,7 @@ class Roles(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> RoleGet:
+    def create(self, payload: RolePost | Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
         act = begin_act(self._runtime, self._actor, "role.create")
         post = parse(RolePost, payload, shape="role payload")
@@ -87,7 +87,9 @@ class Roles(Namespace):
         return self._choices.related(field, filter, page, page_size)
 
     @repeated
-    def update(self, role_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RoleGet:
+    def update(
+        self, role_id: int, payload: RolePut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> RoleGet:
         """Change a role's name or rank; its grants stay.
 
         With `unchanged_since`, the `changed_on` of the role that the caller read, a change that somebody else made

@@ -88,7 +88,7 @@ class RowLevelSecurity(Namespace):
         self._choices = Choices(runtime, actor, LOOK_UPS)
         self._find_actor = find_actor
 
-    def create(self, payload: Payload) -> RowRuleGet:
+    def create(self, payload: RowRulePost | Payload) -> RowRuleGet:
         """Store a rule over datasets, `tables` (contract, `RLSRestApi.post`); it binds from the next query on.
 
         Raises:
@@ -151,7 +151,9 @@ class RowLevelSecurity(Namespace):
         return self._choices.distinct(field, filter, page, page_size)
 
     @repeated
-    def update(self, rule_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> RowRuleGet:
+    def update(
+        self, rule_id: int, payload: RowRulePut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> RowRuleGet:
         """Change a rule; `roles` and `tables` replace the stored lists (contract, `RLSRestApi.put`).
 
         With `unchanged_since`, the `changed_on` of the rule that the caller read (an attribute: the contract has no

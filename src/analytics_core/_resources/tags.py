@@ -65,7 +65,7 @@ class Tags(Namespace):
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
     # ---------------------------------------------------------------------------------------------------- records
-    def create(self, payload: Payload) -> TagGet:
+    def create(self, payload: TagPost | Payload) -> TagGet:
         """Store a custom tag; AlreadyExistsError when there is one of this name."""
         act = begin_act(self._runtime, self._actor, "tag.create")
         post = parse(TagPost, payload, shape="tag payload")
@@ -101,7 +101,9 @@ class Tags(Namespace):
         return self._choices.distinct(field, filter, page, page_size)
 
     @repeated
-    def update(self, tag_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> TagGet:
+    def update(
+        self, tag_id: int, payload: TagPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> TagGet:
         """Rename or describe a tag; only who made it and administrators may.
 
         With `unchanged_since`, the `changed_on` of the tag that the caller read, a change that somebody else made since

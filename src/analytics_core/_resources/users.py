@@ -66,7 +66,7 @@ class Users(Namespace):
         super().__init__(runtime, actor)
         self._choices = Choices(runtime, actor, LOOK_UPS)
 
-    def create(self, payload: Payload) -> UserGet:
+    def create(self, payload: UserPost | Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
         act = begin_act(self._runtime, self._actor, "user.create")
         post = parse(UserPost, payload, shape="user payload")
@@ -105,7 +105,9 @@ class Users(Namespace):
         return self._choices.related(field, filter, page, page_size)
 
     @repeated
-    def update(self, user_id: int, payload: Payload, *, unchanged_since: datetime | str | None = None) -> UserGet:
+    def update(
+        self, user_id: int, payload: UserPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> UserGet:
         """Change a user; `roles` and `attributes` replace the stored ones.
 
         With `unchanged_since`, the `changed_on` of the user that the caller read, a change that somebody else made

@@ -37,7 +37,7 @@ def contradictions(query: ChartDataQueryObject) -> tuple[tuple[str, str], ...]:
 def _with_clauses(query: ChartDataQueryObject) -> ChartDataExtras:
     extras = query.extras or ChartDataExtras()
     clauses = {"where": _both(extras.where, query.where), "having": _both(extras.having, query.having)}
-    return extras.model_copy(update=clauses)
+    return extras.model_copy(update={name: clause for name, clause in clauses.items() if clause is not None})
 
 
 def _both(first: str | None, second: str | None) -> str | None:

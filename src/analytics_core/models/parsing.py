@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn, TypeVar
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 
 from analytics_core.errors import PayloadFormatError, PayloadSchemaError, Problem
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
@@ -35,10 +35,9 @@ def parse_query_context(
         PayloadSchemaError: fields that break the contract; `.problems` names each.
     """
     shape = "ChartDataQueryContextSchema"
-    if isinstance(payload, ChartDataQueryContext):
-        context = payload
-    else:
-        context = parse(ChartDataQueryContext, payload, shape=shape, text_is_checked=text_is_checked)
+    context = parse(ChartDataQueryContext, payload, shape=shape, text_is_checked=text_is_checked)
+    if isinstance(payload, ChartDataQueryContext) and written(context) == written(payload):
+        context = payload  # it knows by which of their names its fields were given
     _check_contradictions(context, shape)
     queries = tuple(modernise(query) for query in context.queries)
     changed = any(new is not old for new, old in zip(queries, context.queries, strict=True))
@@ -55,14 +54,16 @@ def _check_contradictions(context: ChartDataQueryContext, shape: str) -> None:
         raise PayloadSchemaError(shape=shape, problems=problems)
 
 
-def parse(model: type[Shape], payload: Payload, *, shape: str, text_is_checked: bool = False) -> Shape:
+def parse(model: type[Shape], payload: Shape | Payload, *, shape: str, text_is_checked: bool = False) -> Shape:
     """Return the payload as a `model`; errors call it by its name in the contract, `shape`.
 
+    A model is checked as what it writes is: it may have been made without validation.
+
     Raises:
-        PayloadFormatError: not a JSON object, or text that no engine can take.
+        PayloadFormatError: not a JSON object, a model of another shape, or text that no engine can take.
         PayloadSchemaError: fields that break the shape.
     """
-    content = payload if isinstance(payload, Mapping) else _read_json(payload, shape)
+    content = _content(payload, model, shape)
     if not text_is_checked:
         check_text(content, shape=shape)
     try:
@@ -71,9 +72,19 @@ def parse(model: type[Shape], payload: Payload, *, shape: str, text_is_checked: 
         raise schema_error(error, shape=shape, model=model) from None
 
 
-def _read_json(payload: str | bytes | bytearray, shape: str) -> Mapping[str, Any]:
+def written(payload: BaseModel) -> dict[str, Any]:
+    """Return what a model says: the fields that it was given, under the contract's names, secrets unmasked."""
+    return payload.model_dump(by_alias=True, exclude_unset=True, warnings=False, fallback=str)
+
+
+def _content(payload: Any, model: type[BaseModel], shape: str) -> Mapping[str, Any]:
+    if isinstance(payload, Mapping):
+        return payload
+    if isinstance(payload, model):
+        return written(payload)
     if not isinstance(payload, str | bytes | bytearray):
-        raise PayloadFormatError(f"{shape}: a payload is a mapping or JSON text, not {type(payload).__name__}")
+        known = f"a mapping, JSON text or a {model.__name__}"
+        raise PayloadFormatError(f"{shape}: a payload is {known}, not {type(payload).__name__}")
     try:
         content = read_json_once(payload, parse_constant=_refuse_constant)
     except RepeatedKeyError as error:
@@ -119,6 +130,10 @@ def _next_level(level: list[Any], shape: str) -> list[Any]:
             raise PayloadFormatError(f"{shape}: NaN and infinity are not JSON; use null")
         elif isinstance(value, int) and value.bit_length() > _MOST_BITS:
             raise PayloadFormatError(f"{shape}: a number has more than {_MOST_DIGITS} digits")
+        elif isinstance(value, SecretStr):
+            deeper.append(value.get_secret_value())
+        elif isinstance(value, BaseModel):
+            deeper.append(written(value))
     return deeper
 
 
