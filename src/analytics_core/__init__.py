@@ -15,6 +15,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from analytics_core import errors, models, plugins, policy, ports, postprocessing, testing
     from analytics_core._compile.time_range import TimeRange, resolve_time_range
     from analytics_core._core import AnalyticsCore, connect
     from analytics_core._settings import Settings
@@ -28,6 +29,7 @@ __all__ = [
     "connect",
     "errors",
     "models",
+    "plugins",
     "policy",
     "ports",
     "postprocessing",
@@ -42,18 +44,20 @@ _HOMES = {
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",
 }
-_MODULES = ("errors", "models", "policy", "ports", "postprocessing", "testing")
+_MODULES = ("errors", "models", "plugins", "policy", "ports", "postprocessing", "testing")
 
 
-def __getattr__(name: str) -> Any:
-    if name in _HOMES:
-        value = getattr(import_module(_HOMES[name]), name)
-    elif name in _MODULES:
-        value = import_module(f"{__name__}.{name}")
-    else:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    globals()[name] = value
-    return value
+if not TYPE_CHECKING:  # type checkers read the imports above
+
+    def __getattr__(name: str) -> Any:
+        if name in _HOMES:
+            value = getattr(import_module(_HOMES[name]), name)
+        elif name in _MODULES:
+            value = import_module(f"{__name__}.{name}")
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

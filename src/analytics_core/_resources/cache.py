@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from analytics_core._execution.cancel import CancelToken
@@ -20,7 +20,7 @@ from analytics_core._resources.jobs import submit_job
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.question_filters import given_filters
+from analytics_core._resources.question_filters import GivenFilters, given_filters, plain_filters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._resources.sources import (
@@ -119,7 +119,7 @@ class CacheControl(Namespace):
         chart_ids: Iterable[int] | None = None,
         *,
         dashboard_id: int | None = None,
-        extra_filters: str | Sequence[Any] | None = None,
+        extra_filters: GivenFilters = None,
     ) -> Iterator[CacheWarmUpResult]:
         """Return an iterator that warms up one chart a step and yields what became of it.
 
@@ -145,7 +145,7 @@ class CacheControl(Namespace):
         chart_ids: Iterable[int] | None = None,
         *,
         dashboard_id: int | None = None,
-        extra_filters: str | Sequence[Any] | None = None,
+        extra_filters: GivenFilters = None,
     ) -> Job[tuple[CacheWarmUpResult, ...]]:
         """Warm up charts in the background and return the job, whose result tells what became of each.
 
@@ -157,7 +157,7 @@ class CacheControl(Namespace):
         """
         named = None if chart_ids is None else list(_checked_ids(chart_ids))
         self.warm_up_many(named, dashboard_id=dashboard_id, extra_filters=extra_filters)  # checks; nothing runs yet
-        asked = {"chart_ids": named, "dashboard_id": dashboard_id, "extra_filters": extra_filters}
+        asked = {"chart_ids": named, "dashboard_id": dashboard_id, "extra_filters": plain_filters(extra_filters)}
         return submit_job(
             self._runtime,
             self._actor,
@@ -200,9 +200,7 @@ class CacheControl(Namespace):
             return tuple(reader.charts(unit.dashboards.get(dashboard_id).chart_ids))
         return tuple(every_id(unit.charts, ids=reader.scope("charts")))
 
-    def _warmed(
-        self, chart_id: int, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None
-    ) -> CacheWarmUpResult:
+    def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
             asked = Questions(self._runtime, self._actor).one(
                 chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters

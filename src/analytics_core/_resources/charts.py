@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -30,6 +30,7 @@ from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAG
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.question_filters import GivenFilters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
@@ -109,7 +110,7 @@ class Charts(Namespace):
         return self._queries.data(question, force=force, strict=strict)
 
     def question(
-        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: str | Sequence[Any] | None = None
+        self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
     ) -> dict[str, Any]:
         """Return the query context that a reader of a chart asks: what it stores, with a dashboard's filters added.
 

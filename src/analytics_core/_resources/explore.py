@@ -22,6 +22,7 @@ from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, Un
 from analytics_core.models.dashboard import KeyValue
 from analytics_core.models.explore import AdvancedDataType, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.query import ChartDataDatasource
 
 _SHAPE = "explore context"
 _VALUES = "AdvancedDataTypeSchema"
@@ -107,7 +108,7 @@ class Explore(Namespace):
         self,
         *,
         chart_id: int | None = None,
-        datasource: str | int | Mapping[str, Any] | None = None,
+        datasource: str | int | ChartDataDatasource | Mapping[str, Any] | None = None,
         form_data_key: str | None = None,
         permalink_key: str | None = None,
     ) -> ExploreContext:

@@ -8,6 +8,7 @@ from typing import Any
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
+from analytics_core._querying.answer import ChartData
 from analytics_core._records.job import JobRecord
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._resources.job_claims import claims_of
@@ -17,6 +18,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.derived_keys import Purpose, derived_key
 from analytics_core.errors import JobNotFoundError
+from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.jobs import JobItem, JobPage
 
 RESULT_URL = "/api/v1/chart/data/{}"
@@ -25,7 +27,7 @@ RESULT_URL = "/api/v1/chart/data/{}"
 class Jobs(Namespace):
     """The jobs of one actor; administrators list and stop those of everybody."""
 
-    def get(self, job_id: str) -> Job[Any]:
+    def get(self, job_id: str) -> Job[ChartData] | Job[tuple[CacheWarmUpResult, ...]]:
         """Return a job that the actor submitted, from any process.
 
         Raises:

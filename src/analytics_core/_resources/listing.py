@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from enum import Enum, StrEnum, auto
+from enum import Enum, auto
 from itertools import islice
 from typing import Any, cast
 
@@ -16,7 +16,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.scope import Scope
 from analytics_core._resources.page import Item
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
-from analytics_core.models.base import StrictShape
+from analytics_core.models.lists import FilterItem, ListOperator
 from analytics_core.models.parsing import parse
 from analytics_core.models.problems import field_names
 
@@ -24,7 +24,7 @@ LARGEST_PAGE = 1_000
 MOST_FILTERS = 100
 MOST_VALUES = 1_000
 LONGEST_SEARCH = 1_000
-Filters = Sequence[Mapping[str, Any]]
+Filters = Iterable[FilterItem | Mapping[str, Any]]
 Order = str | Sequence[str] | None
 Columns = Iterable[str] | None
 
@@ -38,27 +38,6 @@ class ColumnKind(Enum):
     MOMENT = auto()
     LINKS = auto()
     """Ids of other records, of which a record may have several: `eq` and `in` find one of them, nothing orders."""
-
-
-class ListOperator(StrEnum):
-    """How a list is filtered."""
-
-    EQUALS = "eq"
-    NOT_EQUALS = "neq"
-    GREATER = "gt"
-    LESS = "lt"
-    IN = "in"
-    CONTAINS = "contains"
-    STARTS_WITH = "starts_with"
-    IS_NULL = "is_null"
-
-
-class FilterItem(StrictShape):
-    """One condition of a list; `is_null` takes true or false, `in` a list, the others one value."""
-
-    col: str
-    op: ListOperator
-    val: Any = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -112,7 +91,7 @@ class Listing:
             raise self._problem(place, f"may have {most} items at most")
         return items
 
-    def _filter(self, given: Mapping[str, Any], *, place: str) -> ListFilter:
+    def _filter(self, given: FilterItem | Mapping[str, Any], *, place: str) -> ListFilter:
         item = parse(FilterItem, given, shape=f"{self.shape} {place}")
         column = self._known(item.col, self.columns, place=f"{place}.col")
         value = self._value(item, self.columns[column], place=f"{place}.val")

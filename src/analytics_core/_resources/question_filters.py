@@ -13,7 +13,8 @@ from analytics_core._resources.declared_filters import charts_in_scope, layout_o
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
-from analytics_core.models.parsing import check_text
+from analytics_core.models.parsing import check_text, written
+from analytics_core.models.query import ChartDataFilter
 
 _TIME_OPTIONS = {
     "__time_range": "time_range",
@@ -25,6 +26,8 @@ _OLD_GRANULARITIES = frozenset({"granularity_orm", "granularity_sqla"})
 _KEYS = ("col", "op", "val", "grain", "isExtra")
 _TEMPORAL_RANGE = "TEMPORAL_RANGE"
 _NO_FILTER = "No filter"
+GivenFilters = str | Sequence[ChartDataFilter | Mapping[str, Any]] | None
+"""Filters to add to the question of a chart, or their JSON text."""
 _NAME_COLUMNS = ("columns", "groupby", "series_columns", "orderby")
 
 
@@ -47,7 +50,7 @@ class ExtraFilters:
         )
 
 
-def given_filters(given: str | Sequence[Any] | None, *, shape: str) -> ExtraFilters:
+def given_filters(given: GivenFilters, *, shape: str) -> ExtraFilters:
     """Return the filters of a list of `{col, op, val}`, or of its JSON text.
 
     Raises:
@@ -87,7 +90,8 @@ def _time_option(item: Mapping[str, Any]) -> str | None:
     return _TIME_OPTIONS.get(column) if isinstance(column, str) else None
 
 
-def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
+def _read_list(given: GivenFilters, shape: str) -> list[Any]:
+    content: Any
     try:
         content = read_json_once(given) if isinstance(given, str) and given else given or []
     except RepeatedKeyError as error:
@@ -97,7 +101,14 @@ def _read_list(given: str | Sequence[Any] | None, shape: str) -> list[Any]:
     if not isinstance(content, list | tuple):
         problem = Problem(path="extra_filters", message="must be a JSON list of filters {col, op, val}")
         raise PayloadSchemaError(shape=shape, problems=[problem])
-    return list(content)
+    return list(plain_filters(content) or ())
+
+
+def plain_filters(given: GivenFilters) -> str | list[Mapping[str, Any]] | None:
+    """Return filters with mappings for models."""
+    if given is None or isinstance(given, str):
+        return given
+    return [written(item) if isinstance(item, ChartDataFilter) else item for item in given]
 
 
 # ---------------------------------------------------------------------------------------------------- dashboards

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +11,7 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.question_filters import (
     ExtraFilters,
+    GivenFilters,
     dashboard_filters,
     given_filters,
     with_filters,
@@ -40,9 +40,7 @@ class Questions:
         self._runtime = runtime
         self._actor = actor
 
-    def one(
-        self, chart_id: int, *, dashboard_id: int | None, extra_filters: str | Sequence[Any] | None
-    ) -> ReadersQuestion:
+    def one(self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters) -> ReadersQuestion:
         """Return the question of a chart.
 
         Raises:

@@ -21,6 +21,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Act
 from analytics_core.errors import DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.enums import DatasourceType
+from analytics_core.models.query import ChartDataDatasource
 
 _UID = re.compile(r"([0-9]{1,10})__([a-z_]{1,20})")
 _KINDS = frozenset(kind.value for kind in DatasourceType)
@@ -64,6 +65,8 @@ def parse_source(given: Any, *, shape: str, place: str) -> Source:
             return Source(id=given, type=DatasourceType.TABLE.value)
         case str() if (found := _UID.fullmatch(given)) and found[2] in _KINDS:
             return Source(id=int(found[1]), type=found[2])
+        case ChartDataDatasource(id=key, type=DatasourceType() as model_kind):
+            return Source(id=key, type=model_kind.value)
         case {"id": int(key), "type": str(kind)} if kind in _KINDS and not isinstance(key, bool):
             return Source(id=key, type=kind)
     message = 'must name a datasource, for example "1__table" or {"id": 1, "type": "table"}'
