@@ -17,13 +17,23 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from analytics_core import errors, models, plugins, policy, ports, postprocessing, testing
     from analytics_core._compile.time_range import TimeRange, resolve_time_range
-    from analytics_core._core import AnalyticsCore, connect
+    from analytics_core._core import AnalyticsCore, GuestCore, connect
+    from analytics_core._jobs.job import Job
+    from analytics_core._querying.answer import ChartData, QueryResult
+    from analytics_core._querying.explain import Explanation
+    from analytics_core._resources.page import Page
     from analytics_core._settings import Settings
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AnalyticsCore",
+    "ChartData",
+    "Explanation",
+    "GuestCore",
+    "Job",
+    "Page",
+    "QueryResult",
     "Settings",
     "TimeRange",
     "connect",
@@ -40,6 +50,12 @@ __all__ = [
 _HOMES = {
     "AnalyticsCore": "analytics_core._core",
     "connect": "analytics_core._core",
+    "GuestCore": "analytics_core._core",
+    "ChartData": "analytics_core._querying.answer",
+    "QueryResult": "analytics_core._querying.answer",
+    "Explanation": "analytics_core._querying.explain",
+    "Job": "analytics_core._jobs.job",
+    "Page": "analytics_core._resources.page",
     "Settings": "analytics_core._settings",
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",

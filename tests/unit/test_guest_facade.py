@@ -148,8 +148,12 @@ def layout(*chart_ids: int) -> str:
 
 
 def test_a_guest_looks_like_nothing_that_opens_doors(guest: AnalyticsCore) -> None:
-    assert repr(guest) == "<AnalyticsCore, a guest acts>"
-    assert "ey" not in repr(guest)
+    assert repr(guest) == "<GuestCore>"
+    for name in ("as_user", "as_guest", "run_job", "reseal_secrets", "create_first_administrator"):
+        with pytest.raises(errors.GuestAccessError):
+            getattr(guest, name)
+    with pytest.raises(AttributeError):
+        guest.no_such_part  # noqa: B018 - reading it is the act
 
 
 def test_a_charts_answer_is_never_somebody_elses_job(world: GuestWorld, guest: AnalyticsCore) -> None:

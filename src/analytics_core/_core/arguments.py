@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import fields
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypedDict
 
 from analytics_core._error_texts import short_repr
 from analytics_core._records.people import User
 from analytics_core._settings import Settings
 from analytics_core.errors import ActorRequiredError, PayloadSchemaError, Problem, SettingsError, nearest
+
+
+class PersonNames(TypedDict, total=False):
+    """What is told of the first administrator beside their login."""
+
+    first_name: str
+    last_name: str
+    email: str | None
 
 
 def check_user_key(key: Any) -> None:

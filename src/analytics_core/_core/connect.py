@@ -3,16 +3,73 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Callable, Mapping
+from collections.abc import Set as AbstractSet
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, Unpack
 
 from analytics_core._core.arguments import check_setting_names
 from analytics_core._core.facade import AnalyticsCore
+from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError
+from analytics_core.models.dataset_description import DatasetDescription
+from analytics_core.models.enums import RelativeTime
 
 
-def connect(url: str, *, lazy: bool = False, **settings: Any) -> AnalyticsCore:
+class SettingsFields(TypedDict, total=False):
+    """The fields of `Settings` as keyword arguments of `connect`: each may be left out. A test holds both equal."""
+
+    secret_key: Secret | str | None
+    previous_secret_keys: tuple[Secret | str, ...]
+    default_row_limit: int
+    max_row_limit: int
+    samples_row_limit: int
+    max_result_bytes: int
+    statement_timeout_s: float
+    request_timeout_s: float
+    max_statements_per_request: int
+    max_cells_per_request: int
+    max_sql_length_per_request: int
+    store_timeout_s: float
+    cache_timeout_s: int
+    cache_max_bytes: int
+    relative_start: RelativeTime
+    relative_end: RelativeTime
+    date_range_offsets: bool
+    enable_templates: bool
+    data_roots: tuple[Path, ...]
+    allowed_drivers: frozenset[str]
+    max_fragment_length: int
+    strict_queries: bool
+    allowed_functions: Mapping[str, AbstractSet[str]]
+    max_in_values: int
+    max_queries_per_context: int
+    max_items_per_list: int
+    max_time_offsets: int
+    max_annotation_layers: int
+    max_annotations: int
+    job_workers: int
+    job_workers_per_database: int | None
+    jobs_max_bytes: int
+    max_jobs: int
+    job_lease_s: float
+    job_wait_s: float
+    job_expiry_s: float
+    pool_size: int
+    metadata_freshness_s: float
+    form_data_keep_s: int
+    dataset_health_check: Callable[[DatasetDescription], str | None] | None
+    guest_token_life_s: float
+    guest_token_max_life_s: float
+    guest_token_max_bytes: int
+    guest_token_audience: str
+    guest_roles: tuple[str, ...]
+    available_domains: tuple[str, ...]
+    url_for: Callable[[str, Mapping[str, Any]], str | None] | None
+
+
+def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields]) -> AnalyticsCore:
     """Return a core for notebooks: records in memory, a random key, the database of `url` registered as number 1.
 
     User 1, an administrator, acts and owns everything; the file of the URL may be opened, no other. The database is
@@ -32,8 +89,8 @@ def connect(url: str, *, lazy: bool = False, **settings: Any) -> AnalyticsCore:
     if not isinstance(url, str):
         raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
     check_setting_names(settings)
-    choices = Settings(**{"secret_key": secrets.token_urlsafe(32), **settings})
-    core = AnalyticsCore(choices, allowed_files=_file_of(url))
+    settings.setdefault("secret_key", secrets.token_urlsafe(32))
+    core = AnalyticsCore(Settings(**settings), allowed_files=_file_of(url))
     try:
         admin = core.create_first_administrator("admin", first_name="Admin")
         acting = core.as_user(admin.id)

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar, cast
+from typing import Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock
-from analytics_core._core.arguments import check_user_key, moment_of
+from analytics_core._core.arguments import PersonNames, check_user_key, moment_of
 from analytics_core._core.defaults import IN_MEMORY, parts_of
+from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.wiring import build_runtime
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_texts import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
-from analytics_core._records.guest import GuestGrant
 from analytics_core._records.job import JobRecord
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
@@ -33,9 +33,6 @@ from analytics_core._resources.databases import Databases
 from analytics_core._resources.datasets import Datasets
 from analytics_core._resources.embedded import Embedded
 from analytics_core._resources.explore import Explore
-from analytics_core._resources.guest_charts import GuestCharts
-from analytics_core._resources.guest_dashboards import GuestDashboards
-from analytics_core._resources.guest_door import refuse
 from analytics_core._resources.job_claims import claimed_user
 from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
@@ -77,14 +74,6 @@ class _HostUser:
 
     user: User
     is_known: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _GuestKey:
-    """A guest who acts: what their token says, and the origin of the page that they are on."""
-
-    grant: GuestGrant
-    origin: str | None
 
 
 class AnalyticsCore:
@@ -155,7 +144,7 @@ class AnalyticsCore:
             check_user_key(acting_as)
             self._bind(self._runtime, self._lasting_key(acting_as))
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | _GuestKey | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | None) -> None:
         self._runtime = runtime
         self._acting_as = acting_as
 
@@ -184,8 +173,8 @@ class AnalyticsCore:
             return user.id
         return _HostUser(user=user, is_known=known is not None)
 
-    def as_guest(self, token: str, *, origin: str | None = None) -> AnalyticsCore:
-        """Return the same core with the guest of a token acting (`embedded.guest_token` mints them).
+    def as_guest(self, token: str, *, origin: str | None = None) -> GuestCore:
+        """Return what the guest of a token has of this core (`embedded.guest_token` mints them).
 
         Guests read the dashboards that the token names, and their charts as they are stored; all else is refused. Each
         call asks anew whether the token is over or revoked.
@@ -198,10 +187,9 @@ class AnalyticsCore:
             GuestTokenError: the token is none of ours, for another use, over, or revoked.
             GuestAccessError: pages of this origin may not show its dashboards.
         """
-        key = _GuestKey(grant=self._runtime.guests.tokens.read(token), origin=origin)
-        bound = self._sibling(self._runtime, key)
-        bound._guest()
-        return bound
+        guest = GuestCore(self, self._runtime.guests.tokens.read(token), origin=origin)
+        guest._actor()
+        return guest
 
     def as_of(self, moment: datetime) -> AnalyticsCore:
         """Return the same core with `moment` as now for time ranges and templates; a naive moment is UTC.
@@ -214,12 +202,12 @@ class AnalyticsCore:
         return self._sibling(replace(self._runtime, clock=PinnedClock(moment_of(moment))), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | _HostUser | _GuestKey | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | _HostUser | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
 
-    def create_first_administrator(self, username: str, **names: Any) -> User:
+    def create_first_administrator(self, username: str, **names: Unpack[PersonNames]) -> User:
         """Create user 1, an administrator, in a store without people, and return them.
 
         Args:
@@ -250,27 +238,17 @@ class AnalyticsCore:
         return self._runtime.store.reseal_secrets()
 
     def _actor(self) -> Actor:
-        """Return who acts, with the roles that they have now; guests are refused."""
+        """Return who acts, with the roles that they have now."""
         key = self._acting_as
-        if isinstance(key, _GuestKey):
-            self._guest()
-            refuse("this part of the core")
         if key is None:
             raise ActorRequiredError
         if isinstance(key, _HostUser):
             return self._runtime.actors.get(key, lambda: self._read_host_user(key))
         return self._actor_of(key)
 
-    def _guest(self) -> Actor:
-        """Return the guest who acts, with what their token opens now."""
-        key = self._acting_as
-        assert isinstance(key, _GuestKey)  # noqa: S101 - asked where a guest acts; tells the type checker
-        return self._runtime.guests.actor(key.grant, origin=key.origin)
-
     def _questions(self) -> ChartQueries:
-        """Return the answers of whoever acts, guests without their door, for `testing`: all rules bind."""
-        actor = self._guest() if isinstance(self._acting_as, _GuestKey) else self._actor()
-        return ChartQueries(self._runtime, actor)
+        """Return the answers of whoever acts, for `testing`."""
+        return ChartQueries(self._runtime, self._actor())
 
     def _actor_of(self, key: UserKey) -> Actor:
         check_user_key(key)
@@ -355,9 +333,7 @@ class AnalyticsCore:
 
     @property
     def charts(self) -> Charts:
-        """Saved charts, and the answers to chart queries; for guests those of their dashboards."""
-        if isinstance(self._acting_as, _GuestKey):
-            return cast("Charts", GuestCharts(self._runtime, self._guest))
+        """Saved charts, and the answers to chart queries."""
         return self._open(Charts)
 
     @property
@@ -377,9 +353,7 @@ class AnalyticsCore:
 
     @property
     def dashboards(self) -> Dashboards:
-        """Charts on pages, for those whom their owners publish them to; for guests those of their token."""
-        if isinstance(self._acting_as, _GuestKey):
-            return cast("Dashboards", GuestDashboards(self._runtime, self._guest))
+        """Charts on pages, for those whom their owners publish them to."""
         return self._open(Dashboards)
 
     @property
@@ -452,8 +426,6 @@ class AnalyticsCore:
         self.close()
 
     def __repr__(self) -> str:
-        if isinstance(self._acting_as, _GuestKey):
-            return "<AnalyticsCore, a guest acts>"
         key = self._acting_as.user if isinstance(self._acting_as, _HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from analytics_core.errors import GuestAccessError
 
@@ -26,14 +26,16 @@ class GuestDoor:
 
     _namespace: type
 
-    def __getattr__(self, name: str) -> Callable[..., NoReturn]:
-        if name.startswith("_") or not hasattr(self._namespace, name):
-            raise AttributeError(name)
+    if not TYPE_CHECKING:  # for type checkers, what is refused is not there
 
-        def refused(*_args: Any, **_options: Any) -> NoReturn:
-            refuse(f"{self._namespace.__name__.lower()}.{name}")
+        def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+            if name.startswith("_") or not hasattr(self._namespace, name):
+                raise AttributeError(name)
 
-        return refused
+            def refused(*_args: Any, **_options: Any) -> NoReturn:
+                refuse(f"{self._namespace.__name__.lower()}.{name}")
+
+            return refused
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._namespace)})

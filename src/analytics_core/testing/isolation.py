@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import combinations
 from typing import Any, Final
 
-from analytics_core._core import AnalyticsCore
+from analytics_core._core import AnalyticsCore, GuestCore
 from analytics_core._querying.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 
@@ -19,7 +19,7 @@ Raw = Mapping[str, Sequence[Row]]
 Owns = Mapping[str, Any] | Callable[[Row], bool]
 """What makes a row a tenant's own: values of columns (one, or a list of them), or a function of the row."""
 
-TenantKey = int | str | AnalyticsCore
+TenantKey = int | str | AnalyticsCore | GuestCore
 """The id or name of a user, or a core on which somebody acts: `core.as_guest(token)`, `core.as_user("anna")`."""
 
 _MOST_ROWS: Final = 50_000
@@ -92,15 +92,15 @@ def _assert_all_apart(asked: Sequence[_Asked], key: str | None) -> None:
             tenant.check(raw[position], others, key)
 
 
-def _acting(core: AnalyticsCore, who: TenantKey) -> AnalyticsCore:
-    return who if isinstance(who, AnalyticsCore) else core.as_user(who)
+def _acting(core: AnalyticsCore, who: TenantKey) -> AnalyticsCore | GuestCore:
+    return who if isinstance(who, AnalyticsCore | GuestCore) else core.as_user(who)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Asked:
     """One query of the context, asked as one tenant."""
 
-    core: AnalyticsCore
+    core: AnalyticsCore | GuestCore
     tenant: TenantKey
     owns: Owns | None
     context: Mapping[str, Any]
@@ -222,7 +222,7 @@ class _Asked:
     def _foreign(self, row: Row, road: str) -> AssertionError:
         dataset = (self.part.get("datasource") or self.context.get("datasource") or {}).get("id")
         where = f"core.row_level_security.simulate({self.name}, {dataset})"
-        if isinstance(self.tenant, AnalyticsCore):
+        if isinstance(self.tenant, AnalyticsCore | GuestCore):
             where = "the rules of their token, or core.row_level_security,"
         return AssertionError(
             f"{self} sees what is not theirs on the road {road!r}: {dict(row)!r}; {where} tells which rules bind"
@@ -231,7 +231,7 @@ class _Asked:
     @property
     def name(self) -> str:
         """How the tenant is called in messages."""
-        if not isinstance(self.tenant, AnalyticsCore):
+        if not isinstance(self.tenant, AnalyticsCore | GuestCore):
             return repr(self.tenant)
         return repr(self.core._questions().username)
 

@@ -1,0 +1,76 @@
+"""`GuestCore`: what `as_guest` returns."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+from analytics_core._records.guest import GuestGrant
+from analytics_core._resources.chart_queries import ChartQueries
+from analytics_core._resources.guest_charts import GuestCharts
+from analytics_core._resources.guest_dashboards import GuestDashboards
+from analytics_core._resources.guest_door import refuse
+from analytics_core._security.actor import Actor
+
+if TYPE_CHECKING:
+    from analytics_core._core.facade import AnalyticsCore
+
+
+class GuestCore:
+    """What a guest has of a core: the dashboards of their token, and their charts as they are stored.
+
+    What an `AnalyticsCore` has beyond these is refused, now and later; what both have takes and gives the same types.
+    It may be kept: each call asks anew whether the token is over or revoked.
+    """
+
+    def __init__(self, core: AnalyticsCore, grant: GuestGrant, *, origin: str | None) -> None:
+        self._core = core
+        self._runtime = core._runtime
+        self._grant = grant
+        self._origin = origin
+
+    @property
+    def charts(self) -> GuestCharts:
+        """The charts of the guest's dashboards, and their answers."""
+        return GuestCharts(self._runtime, self._actor)
+
+    @property
+    def dashboards(self) -> GuestDashboards:
+        """The dashboards of the guest's token."""
+        return GuestDashboards(self._runtime, self._actor)
+
+    def as_of(self, moment: datetime) -> GuestCore:
+        """Return the same with `moment` as now for time ranges and templates; errors as in `AnalyticsCore.as_of`."""
+        return GuestCore(self._core.as_of(moment), self._grant, origin=self._origin)
+
+    def close(self) -> None:
+        """Close the core that this is a part of."""
+        self._core.close()
+
+    def _actor(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        return self._runtime.guests.actor(self._grant, origin=self._origin)
+
+    def _questions(self) -> ChartQueries:
+        """Return the answers of the guest without their door, for `testing`: all rules bind."""
+        return ChartQueries(self._runtime, self._actor())
+
+    if not TYPE_CHECKING:  # for type checkers, what is refused is not there
+
+        def __getattr__(self, name: str) -> Any:
+            if name.startswith("_") or not hasattr(type(self._core), name):
+                raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+            self._actor()  # a token that is over is told first
+            refuse("this part of the core")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return "<GuestCore>"

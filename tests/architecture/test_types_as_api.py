@@ -1,0 +1,78 @@
+"""What type checkers read beside the code says the same as the code."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Iterator
+from pathlib import Path
+from typing import get_args, get_type_hints
+
+import pytest
+from pydantic import BaseModel
+from tests.support.doors import NAMESPACES
+
+import analytics_core
+from analytics_core import AnalyticsCore, Settings, models
+from analytics_core._core.arguments import PersonNames
+from analytics_core._core.connect import SettingsFields
+from analytics_core.models.people import FirstAdministrator
+
+PACKAGE = Path(analytics_core.__file__).parent
+
+
+def imported_for_checkers(module: Path) -> Iterator[tuple[str, str]]:
+    """Yield the modules and names that a module imports for type checkers alone."""
+    for node in ast.parse(module.read_text(encoding="utf-8")).body:
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            for found in node.body:
+                assert isinstance(found, ast.ImportFrom)
+                yield from ((found.module or "", alias.name) for alias in found.names)
+
+
+def test_the_names_of_the_models_are_those_that_type_checkers_see() -> None:
+    seen = sorted(imported_for_checkers(PACKAGE / "models" / "__init__.py"))
+    assert seen == sorted((f"analytics_core.models.{home}", name) for name, home in models._HOME.items())
+    assert [name for _, name in seen if not hasattr(models, name)] == []
+
+
+def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
+    seen = [name for _, name in imported_for_checkers(PACKAGE / "__init__.py")]
+    assert sorted(seen) == sorted(analytics_core.__all__)
+
+
+def test_every_model_that_a_method_takes_or_gives_is_named() -> None:
+    for name in NAMESPACES:
+        kind = get_type_hints(getattr(AnalyticsCore, name).fget)["return"]
+        for method, member in inspect.getmembers(kind, inspect.isfunction):
+            for hint in () if method.startswith("_") else get_type_hints(inspect.unwrap(member)).values():
+                unnamed = [
+                    found.__name__ for found in models_in(hint) if getattr(models, found.__name__, None) != found
+                ]
+                assert unnamed == [], f"{name}.{method}"
+
+
+def models_in(hint: object) -> Iterator[type[BaseModel]]:
+    if isinstance(hint, type) and issubclass(hint, BaseModel):
+        yield hint
+    for part in get_args(hint):
+        yield from models_in(part)
+
+
+def test_the_keywords_of_connect_are_the_fields_of_the_settings() -> None:
+    assert get_type_hints(SettingsFields) == get_type_hints(Settings)
+    assert SettingsFields.__required_keys__ == frozenset()
+
+
+def test_the_names_of_the_first_administrator_are_those_of_the_model() -> None:
+    assert set(PersonNames.__annotations__) == set(FirstAdministrator.model_fields) - {"username"}
+
+
+@pytest.mark.parametrize("module", [analytics_core, models])
+def test_an_unknown_name_is_an_attribute_error(module: object) -> None:
+    with pytest.raises(AttributeError, match="no_such_name"):
+        module.no_such_name  # type: ignore[attr-defined]  # noqa: B018 - reading it is the act
+
+
+def test_the_package_says_that_it_is_typed() -> None:
+    assert (PACKAGE / "py.typed").exists()
