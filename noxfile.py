@@ -51,9 +51,12 @@ def lint(session: nox.Session) -> None:
 
 @nox.session
 def types(session: nox.Session) -> None:
-    """Check types, strictly."""
+    """Check types, strictly: ours, and what users write, with mypy and pyright, against the source and a wheel."""
     _install(session, ENGINES, "-e.[lint]")
     session.run("python", "-m", "mypy")
+    session.run("python", "-m", "mypy", "--strict", "--config-file=", "typing_tests")
+    session.run("python", "-m", "pyright")
+    session.run("python", "typing_tests/as_installed.py")
 
 
 @nox.session
