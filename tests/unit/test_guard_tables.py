@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-from tests.support.fragments import ENGINES, engine, parse
+from dataclasses import replace
 
+import pytest
+from tests.support.fragments import ENGINES, NAMES, engine, parse
+
+from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._gate.guard import TableRef, check_select, check_statement, tables_of
-from analytics_core.errors import StatementRefusedError
+from analytics_core.errors import StatementRefusedError, SubqueryNotAllowedError
 
 
 def _tables(sql: str, on: str = "postgresql") -> list[str]:
@@ -187,3 +190,14 @@ def test_a_plain_statement_is_a_query_unless_changes_are_allowed() -> None:
 def test_changes_allowed_does_not_mean_everything(sql: str) -> None:
     with pytest.raises(StatementRefusedError):
         check_statement(sql, spec=engine("postgresql"), allow_dml=True)
+
+
+def test_an_engine_names_its_own_functions_that_make_rows() -> None:
+    plain = engine("sqlite")
+    own = replace(plain, guards=replace(plain.guards, row_makers=frozenset({"pond_days"})))
+    sql = "SELECT * FROM pond_days(3)"
+    with pytest.raises(StatementRefusedError, match="the table function pond_days is not allowed"):
+        check_select(sql, spec=plain, place="d")
+    assert check_select(sql, spec=own, place="d").sql.lower() == sql.lower()
+    with pytest.raises(SubqueryNotAllowedError):
+        FragmentParser().parse("pond_days(3)", spec=own, slot=FragmentSlot.METRIC, place="m", names=NAMES)

@@ -92,7 +92,8 @@ class Guards:
         allowed_functions: lower-case names of the functions and types that fragments of people without the right to
             write SQL may use. All of them compute their answer from their arguments, the clock or a random number.
             `denied_functions` count before these; a host adds its own by `Settings.allowed_functions`.
-        row_makers: functions that make rows on this engine, where a scalar value is asked for.
+        row_makers: functions that make rows from values alone on this engine: a query may read them as a table,
+            and they are no scalar values.
         revealing: relations that show what others hold or run.
         table_names: how a name of a table is read.
         fence: query of the permitted rows -> the same rows behind a fence.

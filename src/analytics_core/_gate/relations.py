@@ -24,7 +24,7 @@ _ROW_MAKERS: Final = frozenset(
         "regexpsplittotable", "splittotable", "generator",
     }
 )  # fmt: skip
-"""Functions that make rows from values alone."""
+"""Functions that make rows from values alone, whatever the engine."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,7 +69,7 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     for rows in tree.find_all(exp.TableFromRows):
         if not isinstance(rows.this, exp.Func):
             raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
-        _refuse_unknown_function(rows.this)
+        _refuse_unknown_function(rows.this, spec)
     return tuple(
         Relation(position=position, table=_reference(node, spec))
         for position, node in enumerate(tables)
@@ -80,7 +80,7 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
 def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
     inner = node.this
     if isinstance(inner, exp.Func):
-        _refuse_unknown_function(inner)
+        _refuse_unknown_function(inner, spec)
         return
     if not isinstance(inner, exp.Identifier) or not node.name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
@@ -91,9 +91,9 @@ def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
 
-def _refuse_unknown_function(call: exp.Func) -> None:
+def _refuse_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
     name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
-    if name not in _ROW_MAKERS:
+    if name not in _ROW_MAKERS and name not in spec.guards.row_makers:
         raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
 
 

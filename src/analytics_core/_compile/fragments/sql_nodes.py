@@ -91,7 +91,8 @@ def _reads(node: exp.Expr, spec: EngineSpec) -> bool:
         return True
     if isinstance(node, exp.Anonymous):
         name = node.name.lower()
-        return name in _ROW_MAKING_NAMES or name in spec.guards.row_makers
+        guards = spec.guards
+        return name in _ROW_MAKING_NAMES or name in guards.row_makers or name in guards.revealing.functions
     # `a IN t` names a table on SQLite; DuckDB and others test membership in a list there.
     return isinstance(node, exp.In) and spec.guards.table_names.after_in and node.args.get("field") is not None
 

@@ -214,7 +214,7 @@ _GUARDS = Guards(
     bytea json date timestamp_s timestamp_ms timestamp_ns current_localtime current_localtimestamp get_current_timestamp
     st_area st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x st_y
 """),
-    row_makers=frozenset({"stats"}),
+    row_makers=frozenset(),
     revealing=RevealingRelations.of(
         relations="duckdb_logs duckdb_settings duckdb_secrets duckdb_variables pg_stats",
         schemas="",
