@@ -113,6 +113,11 @@ def test_no_argument_of_a_public_method_is_untyped() -> None:
         f"{name}({argument})"
         for name, method in methods()
         for argument, kind in get_type_hints(method).items()
-        if argument != "return" and (kind is Any or Any in get_args(kind))
+        if argument != "return" and _says_any(kind)
     ]
     assert loose == []
+
+
+def _says_any(kind: Any) -> bool:
+    """Tell whether a type is Any, or has parts that are; the values of mappings may be anything."""
+    return kind is Any or (kind != Mapping[str, Any] and any(map(_says_any, get_args(kind))))
