@@ -25,7 +25,17 @@ from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.ports import Cache, Clock, Connector, JobRunner, Lock, MetadataStore, SecretBox, UserDirectory
+from analytics_core.ports import (
+    Cache,
+    Clock,
+    Connector,
+    JobRunner,
+    Lock,
+    MetadataStore,
+    Observer,
+    SecretBox,
+    UserDirectory,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +54,7 @@ class Runtime:
     store: MetadataStore
     cache: Cache
     lock: Lock
+    observer: Observer
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry

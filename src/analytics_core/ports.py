@@ -1,7 +1,7 @@
 """What a host may replace: small protocols, each promise in its docstring.
 
-Stores, caches, locks, connectors, job runners, secret boxes, clocks and directories of people have a default inside the
-library and a conformance suite in `analytics_core.testing.conformance`.
+Stores, caches, locks, connectors, job runners, observers, secret boxes, clocks and directories of people have a default
+inside the library and a conformance suite in `analytics_core.testing.conformance`.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from analytics_core._records.identity import Access
 from analytics_core._records.lock import Lease
+from analytics_core._records.observation import Observation
 from analytics_core._records.people import User
 from analytics_core._records.row_filter import RowFilter
 
@@ -31,6 +32,8 @@ __all__ = [
     "Lease",
     "Lock",
     "MetadataStore",
+    "Observation",
+    "Observer",
     "RowFilter",
     "RowFilterSource",
     "SecretBox",
@@ -77,6 +80,20 @@ class Lock(Protocol):
 
     def release(self, lease: Lease) -> bool:
         """Give the lock back; False when the lease was over, whoever holds the lock now."""
+
+
+@runtime_checkable
+class Observer(Protocol):
+    """Is told of each question that was asked of data: of charts, samples, filters, jobs, warm-ups and guests.
+
+    It is called in a thread of its own, one call after the other, and costs no answer anything when it raises or hangs.
+    """
+
+    def observe(self, observation: Observation) -> None:
+        """Take note of a question that was answered or failed; a chart that an annotation layer shows is one, too."""
+
+    def close(self) -> None:
+        """Pass on what is left; nothing is observed afterwards."""
 
 
 @runtime_checkable

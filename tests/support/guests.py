@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._security.policy import Policy
+from analytics_core.ports import Observer
 from analytics_core.testing.clock import FixedClock
 
 KEY = "k3y-of-the-embedding-host-0123456789"
@@ -76,7 +77,12 @@ class GuestWorld:
 
 @contextmanager
 def guest_world(
-    url: str, *, metadata_url: str = "sqlite://", policy: Policy | None = None, **settings: Any
+    url: str,
+    *,
+    metadata_url: str = "sqlite://",
+    policy: Policy | None = None,
+    observer: Observer | None = None,
+    **settings: Any,
 ) -> Iterator[GuestWorld]:
     """Fill the database of `url` and give the world over it."""
     fill(url)
@@ -84,7 +90,12 @@ def guest_world(
     choices = Settings(**{"secret_key": KEY, "metadata_freshness_s": 0, **settings})
     file = url.partition(":///")[2]
     with AnalyticsCore(
-        choices, metadata_url=metadata_url, clock=clock, policy=policy, allowed_files=[file] if file else []
+        choices,
+        metadata_url=metadata_url,
+        clock=clock,
+        policy=policy,
+        observer=observer,
+        allowed_files=[file] if file else [],
     ) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})

@@ -16,6 +16,7 @@ from analytics_core import AnalyticsCore, Settings, ports
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
+from analytics_core._adapters.log_observer import LogObserver
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_lock import StoreLock
@@ -105,6 +106,7 @@ HOSTS: dict[str, Callable[[Path], Any]] = {
     "engines": lambda _: default_registry(),
     "jobs": lambda _: InlineJobRunner(),
     "lock": lambda folder: StoreLock(a_store(folder)),
+    "observer": lambda _: LogObserver(),
     "policy": lambda _: Policy(),
     "secret_box": lambda _: AesGcmSecretBox(Secret(KEY)),
     "store": a_store,

@@ -11,7 +11,9 @@ from pathlib import Path
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.guarded_cache import GuardedCache
+from analytics_core._adapters.guarded_observer import GuardedObserver
 from analytics_core._adapters.job_runners import ThreadJobRunner
+from analytics_core._adapters.log_observer import LogObserver
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_lock import StoreLock
@@ -30,6 +32,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    Observer,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -46,6 +49,7 @@ def parts_of(
     store: MetadataStore | None,
     cache: Cache | None,
     lock: Lock | None,
+    observer: Observer | None,
     jobs: JobRunner | None,
     clock: Clock | None,
     policy: Policy | None,
@@ -70,6 +74,7 @@ def parts_of(
         store=store,
         cache=_cache_of(cache, settings, clock),
         lock=StoreLock(store) if lock is None else lock,
+        observer=LogObserver() if observer is None else GuardedObserver(observer),
         jobs=_runner_of(jobs, settings),
         connector=connector,
         registry=registry,

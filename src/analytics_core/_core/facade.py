@@ -58,6 +58,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    Observer,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -87,6 +88,7 @@ class AnalyticsCore:
         acting_as: who acts: an id, a user name or a `User`; None: every call needs `as_user`.
         cache: keeps results; the default is bounded memory. One that raises or hangs is left alone for a while.
         lock: what one process at a time may do; the default is a table of the metadata store.
+        observer: is told of every question, never of values; the default writes a log record.
         jobs: runs background work; the default is threads.
         clock: tells the time.
         policy: who may do what; the default is the table `analytics_core.policy.RULES`.
@@ -112,6 +114,7 @@ class AnalyticsCore:
         acting_as: UserKey | None = None,
         cache: Cache | None = None,
         lock: Lock | None = None,
+        observer: Observer | None = None,
         jobs: JobRunner | None = None,
         clock: Clock | None = None,
         policy: Policy | None = None,
@@ -128,6 +131,7 @@ class AnalyticsCore:
             store=store,
             cache=cache,
             lock=lock,
+            observer=observer,
             jobs=jobs,
             clock=clock,
             policy=policy,
@@ -414,6 +418,7 @@ class AnalyticsCore:
         """
         runtime = self._runtime
         runtime.job_book.close()
+        runtime.observer.close()
         runtime.connector.close()
         runtime.store.close()
 

@@ -49,6 +49,7 @@ from analytics_core.ports import (
     JobRunner,
     Lock,
     MetadataStore,
+    Observer,
     RowFilterSource,
     SecretBox,
     UserDirectory,
@@ -64,6 +65,7 @@ class Parts:
     store: MetadataStore
     cache: Cache
     lock: Lock
+    observer: Observer
     jobs: JobRunner
     connector: Connector
     registry: EngineRegistry
@@ -101,6 +103,7 @@ def build_runtime(parts: Parts) -> Runtime:
         store=store,
         cache=parts.cache,
         lock=parts.lock,
+        observer=parts.observer,
         jobs=parts.jobs,
         connector=parts.connector,
         registry=parts.registry,
@@ -137,6 +140,7 @@ def _queries(
         settings=settings,
         operations=installed_operations(parts.added[OPERATIONS]),
         annotator=_annotator(parts),
+        observer=parts.observer,
     )
 
 

@@ -19,11 +19,12 @@ class RequestBudget:
     """The seconds, statements, cells, SQL and template steps that are left of one request; it begins when it is made.
 
     Every statement of the request passes through `begin_statement`, every frame through `take_cells`, every fragment
-    that is parsed through `take_sql`.
+    that is parsed through `take_sql`. `database_s` are the seconds that statements took so far.
     """
 
     def __init__(self, *, timeout_s: float, statements: int, cells: int, sql_length: int) -> None:
         self.template_steps = TemplateSteps()
+        self.database_s = 0.0
         self._timeout_s = timeout_s
         self._deadline = time.monotonic() + timeout_s
         self._guard = threading.Lock()
@@ -69,6 +70,11 @@ class RequestBudget:
                     extra={"max_statements": self._most_statements},
                 )
         return min(timeout_s, max(self.left_s, 0.001))
+
+    def end_statement(self, seconds: float) -> None:
+        """Count the seconds of a statement, also of one that failed."""
+        with self._guard:
+            self.database_s += seconds
 
     def take_sql(self, text: str) -> None:
         """Count a fragment that is parsed; RequestLimitError when all of them are longer than a request's may be."""

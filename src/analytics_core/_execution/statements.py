@@ -81,6 +81,9 @@ class StatementRunner:
             if budget and timeout_s < limits.timeout_s:
                 raise budget.timeout_error() from None
             raise
+        finally:
+            if budget:
+                budget.end_statement(time.perf_counter() - started)
         if budget:
             budget.take_cells(fetched.frame)
         return _executed(fetched, started)

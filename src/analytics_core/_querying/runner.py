@@ -23,6 +23,7 @@ from analytics_core._querying.call import Call
 from analytics_core._querying.comparison import Comparison, comparisons
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.observing import Stopwatch, fingerprint_of, observed, observed_refusal
 from analytics_core._querying.offset_join import join_offset
 from analytics_core._querying.others import with_others_named
 from analytics_core._querying.payloads import (
@@ -46,6 +47,7 @@ from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.ports import Observer
 
 _LISTED = (ResultType.COLUMNS, ResultType.TIMEGRAINS)
 _ANNOTATED = (ResultType.FULL, ResultType.POST_PROCESSED)
@@ -77,6 +79,7 @@ class Ready:
     notes: tuple[str, ...]
     tables: frozenset[TableName]
     rules: str
+    fingerprint: str
 
 
 class QueryRunner:
@@ -93,6 +96,7 @@ class QueryRunner:
         settings: Settings,
         operations: Mapping[str, Operation],
         annotator: Annotator,
+        observer: Observer,
     ) -> None:
         self._loader = loader
         self._gate = gate
@@ -102,6 +106,7 @@ class QueryRunner:
         self._settings = settings
         self._operations = operations
         self._annotator = annotator
+        self._observer = observer
         self._ready: Memo[Hashable, Ready] = Memo()
         self._shared: SharedRuns[QueryResult] = SharedRuns()
         self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
@@ -115,7 +120,7 @@ class QueryRunner:
         """
         context, call = read.context, self.begun(call)
         asked = asked_queries(context)
-        admitted = [self._admit(context, query.query, call) for query in asked]
+        admitted = [self._admit_or_tell(context, query, call) for query in asked]
         first = totals_source(asked)
         done: dict[int, QueryResult] = {}
         if first is not None:
@@ -170,6 +175,15 @@ class QueryRunner:
         admission = self._gate.admit(call.actor, loaded.database, on=loaded.dataset)
         return Admitted(loaded=loaded, admission=admission)
 
+    def _admit_or_tell(self, context: ChartDataQueryContext, asked: AskedQuery, call: Call) -> Admitted:
+        try:
+            return self._admit(context, asked.query, call)
+        except AnalyticsError as error:
+            datasource = asked.query.datasource or context.datasource
+            dataset_id = None if datasource is None else datasource.id
+            self._observer.observe(observed_refusal(error, dataset_id, asked.result_type, call))
+            raise
+
     def _bound(self, read: ReadContext, asked: AskedQuery, call: Call) -> Hashable:
         where = self._admit(read.context, asked.query, call)
         admission = where.admission
@@ -185,22 +199,35 @@ class QueryRunner:
             return (*own, type(error), error.message)
 
     def _answer(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> QueryResult:
-        statement = ""
+        watch = Stopwatch(call.budget)
         try:
-            if call.budget:
-                call.budget.check_time()
-            if asked.result_type in _LISTED:
-                return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
-            ready = self._recall_or_prepare(read, asked, where, call)
-            if call.strict:
-                refuse_unused(asked, ready.main.plan, ready.steps, where.loaded.dataset)
-            if asked.result_type is ResultType.QUERY:
-                return query_text(ready.main)
-            statement = ready.main.statement.display_sql
-            result = self._stored_or_run(read.context, asked, ready, call)
-            return self._annotated(result, read.context, asked, ready, call)
+            result = self._result(read, asked, where, call, watch)
         except AnalyticsError as error:
-            return failed_result(error, result_type=asked.result_type, query=statement)
+            result = failed_result(error, result_type=asked.result_type, query=watch.statement)
+        self._observer.observe(observed(result, asked.result_type, where.loaded, call, watch))
+        return result
+
+    def _result(
+        self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call, watch: Stopwatch
+    ) -> QueryResult:
+        if call.budget:
+            call.budget.check_time()
+        if asked.result_type in _LISTED:
+            return listed(asked.result_type, where.loaded.dataset, where.loaded.spec)
+        ready = self._recall_or_prepare(read, asked, where, call)
+        watch.fingerprint = ready.fingerprint
+        if call.strict:
+            refuse_unused(asked, ready.main.plan, ready.steps, where.loaded.dataset)
+        if asked.result_type is ResultType.QUERY:
+            return query_text(ready.main)
+        watch.statement = ready.main.statement.display_sql
+        watch.begin("results")
+        result = self._stored_or_run(read.context, asked, ready, call)
+        host = _host(read.context, asked, ready, call)
+        if host is None:
+            return result
+        watch.begin("annotations")
+        return self._annotator.annotated(result, host, ask=self._ask_chart)
 
     def _recall_or_prepare(self, read: ReadContext, asked: AskedQuery, where: Admitted, call: Call) -> Ready:
         """Return what the same payload of the same actor on the same versions gave in this minute, or prepare anew."""
@@ -252,6 +279,7 @@ class QueryRunner:
             notes=(*notes_of(context, asked), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(where.admission, tables),
+            fingerprint=fingerprint_of((main.statement, *(prepared.statement for _, prepared in shifted))),
         )
 
     def _comparisons(self, main: PreparedQuery, request: PlanRequest) -> tuple[Comparison, ...]:
@@ -316,13 +344,6 @@ class QueryRunner:
             key.text, find=lambda: self._results.find(key, timeout), run=run, cancel=call.cancel, budget=call.budget
         )
         return _with_notes(result, ready)
-
-    def _annotated(
-        self, result: QueryResult, context: ChartDataQueryContext, asked: AskedQuery, ready: Ready, call: Call
-    ) -> QueryResult:
-        """Return the result with what its annotation layers show now: it is never kept with the rows."""
-        host = _host(context, asked, ready, call)
-        return self._annotator.annotated(result, host, ask=self._ask_chart) if host else result
 
     def _ask_chart(self, context: ChartDataQueryContext, call: Call) -> QueryResult:
         """Return the answer to a chart that a layer shows; what it stores is not this caller's to mend."""

@@ -20,6 +20,7 @@ _SUITES = (
     "listing",
     "lock",
     "metadata_store",
+    "observer",
     "row_rules",
     "scopes",
     "secret_box",

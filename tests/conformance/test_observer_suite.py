@@ -1,0 +1,22 @@
+"""The library's own observer keeps the promises of the port, and so does the guard before a host's."""
+
+from __future__ import annotations
+
+import pytest
+
+from analytics_core._adapters.guarded_observer import GuardedObserver
+from analytics_core._adapters.log_observer import LogObserver
+from analytics_core.ports import Observer
+from analytics_core.testing.conformance.observer import ObserverConformance
+
+
+class TestLogObserver(ObserverConformance):
+    @pytest.fixture
+    def observer(self) -> Observer:
+        return LogObserver()
+
+
+class TestGuardedObserver(ObserverConformance):
+    @pytest.fixture
+    def observer(self) -> Observer:
+        return GuardedObserver(LogObserver())
