@@ -319,8 +319,8 @@ OFFERED_FOR_OTHERS = {
 @pytest.mark.parametrize("module", WITH_LOOK_UPS, ids=lambda module: module.__name__.rpartition(".")[2])
 def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(module: ModuleType) -> None:
     others = OFFERED_FOR_OTHERS.get(module.__name__.rpartition(".")[2], set())
-    look_ups = module.LOOK_UPS
-    offered = {*look_ups.people, *look_ups.records, *look_ups.distinct}
+    lists = module.LISTS
+    offered = {*lists.people, *lists.records, *lists.distinct}
     assert offered - set(module.LISTING.columns) == others
 
 

@@ -11,12 +11,13 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.annotation_changes import changed_annotation, new_annotation
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
-from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.people_index import PeopleIndex
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated
 from analytics_core._security.policy import Act
 from analytics_core.errors import NotFoundError
@@ -47,10 +48,11 @@ LISTING = Listing(
     stored_as={},
 )
 
-LOOK_UPS = LookUps(
-    shape="annotation",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.annotations,
-    scope=all_of_it,
+    item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
+    permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"short_descr": "short_descr"},
 )
@@ -96,16 +98,7 @@ class Annotations(Namespace):
 
         `created_by` and `changed_by` are filtered by the id of a user.
         """
-        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
-            count, found = unit.annotations.list(replace(query, filters=(_of_layer(layer_id), *query.filters)))
-        audits = [annotation.audit for annotation in found]
-        people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
-        readable = readable_now(self._runtime)
-        return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+        return self._lists(layer_id).page(filters, order_by, page, page_size, columns)
 
     def related(
         self,
@@ -119,7 +112,7 @@ class Annotations(Namespace):
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
         """
-        return self._choices(layer_id).related(field, filter, page, page_size)
+        return self._lists(layer_id).related(field, filter, page, page_size)
 
     def distinct(
         self,
@@ -133,7 +126,7 @@ class Annotations(Namespace):
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
         """
-        return self._choices(layer_id).distinct(field, filter, page, page_size)
+        return self._lists(layer_id).distinct(field, filter, page, page_size)
 
     @repeated
     def update(
@@ -174,17 +167,16 @@ class Annotations(Namespace):
             unit.annotations.delete(annotation_id)
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
 
-    def _choices(self, layer_id: int) -> Choices:
-        """Return the look-ups among the annotations of a layer that is there."""
-        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
-        with self._runtime.store.unit_of_work() as unit:
-            unit.annotation_layers.version(layer_id)  # NotFoundError for an unknown layer
-        of_layer = ListQuery(filters=(_of_layer(layer_id),))
-        return Choices(self._runtime, self._actor, replace(LOOK_UPS, scope=lambda _reader: of_layer))
+    def _lists(self, layer_id: int) -> Lists[AnnotationListItem]:
+        """Return the lists of the annotations of one layer; what they read is NotFoundError for an unknown layer."""
 
+        def of_layer(_reader: Reader, query: ListQuery) -> ListQuery:
+            return replace(query, filters=(ListFilter(col="layer_id", op="eq", val=layer_id), *query.filters))
 
-def _of_layer(layer_id: int) -> ListFilter:
-    return ListFilter(col="layer_id", op="eq", val=layer_id)
+        def layer(unit: UnitOfWork) -> int:
+            return unit.annotation_layers.version(layer_id)
+
+        return Lists(self._runtime, self._actor, replace(LISTS, visibility=of_layer, parent=layer))
 
 
 def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotation, AnnotationLayer]:

@@ -44,6 +44,11 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
     return answer.stamped(chart.audit.changed_on)
 
 
+def people_of(chart: Chart) -> tuple[int | None, ...]:
+    """Return the ids of the people whom an answer names."""
+    return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)
+
+
 def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
     dataset, dashboards = around.dataset_of(chart), around.dashboards_of(chart)

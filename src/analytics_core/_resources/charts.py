@@ -14,8 +14,8 @@ from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
-from analytics_core._records.repositories import ListQuery, UnitOfWork
-from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot, people_of
 from analytics_core._resources.chart_changes import changed_chart, new_chart
 from analytics_core._resources.chart_jobs import question_text
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
@@ -25,8 +25,8 @@ from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, DATASETS, TAGS, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -73,11 +73,14 @@ LISTING = Listing(
 
 _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 
-LOOK_UPS = LookUps(
-    shape="chart",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.charts,
-    scope=CHARTS.scope,
-    narrower={DATASET_NAME: lambda reader: ListQuery(ids=reader.named_charts())},
+    item=lambda chart, facts: chart_item(chart, around=facts.around, people=facts.people, readable=facts.readable),
+    around=around_charts,
+    people_of=people_of,
+    visibility=CHARTS.visibility,
+    narrower={DATASET_NAME: lambda reader, query: replace(query, ids=reader.named_charts())},
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
     distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
@@ -89,7 +92,7 @@ class Charts(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
         self._queries = ChartQueries(runtime, actor)
         self._favourites = Favourites(runtime, actor, TagTarget.CHART)
 
@@ -215,16 +218,7 @@ class Charts(Namespace):
         The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in. By `datasource_name` only
         charts are found whose dataset the actor may read; ordered by it, the others come last as those without a name.
         """
-        fields = LISTING.fields(columns)
-        readable = readable_now(self._runtime)
-        with self._runtime.store.unit_of_work() as unit:
-            reader = self._reader(unit)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-            count, found = unit.charts.list(reader.visible("charts", query))
-            around = around_charts(reader, found)
-        people = read_people(self._runtime.people, (person for chart in found for person in _people_of(chart)))
-        items = (chart_item(chart, around=around, people=people, readable=readable) for chart in found)
-        return Page(count=count, result=tuple(only(item, fields) for item in items))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -285,7 +279,7 @@ class Charts(Namespace):
             UnknownNameError: there is no such related field; the message names those there are.
             PayloadSchemaError: a page out of bounds.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
@@ -293,7 +287,7 @@ class Charts(Namespace):
         The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;
         arguments and errors are those of `related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(
@@ -398,9 +392,5 @@ class Charts(Namespace):
         return around_charts(self._reader(unit), (chart,), with_metadata=True)
 
     def _answer(self, chart: Chart, around: Around) -> ChartGet:
-        people = read_people(self._runtime.people, _people_of(chart))
+        people = read_people(self._runtime.people, people_of(chart))
         return chart_get(chart, around=around, people=people, readable=readable_now(self._runtime))
-
-
-def _people_of(chart: Chart) -> tuple[int | None, ...]:
-    return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)

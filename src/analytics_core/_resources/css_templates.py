@@ -10,12 +10,12 @@ from analytics_core._records.css_template import CssTemplate
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -39,10 +39,11 @@ LISTING = Listing(
     stored_as={},
 )
 
-LOOK_UPS = LookUps(
-    shape="CSS template",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.css_templates,
-    scope=all_of_it,
+    item=lambda template, facts: _item(template, facts.people, facts.readable),
+    permission=lambda policy, actor: policy.require(Act.READ_CSS_TEMPLATES, actor),
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"template_name": "template_name"},
 )
@@ -53,7 +54,7 @@ class CssTemplates(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: CssTemplatePost | Payload) -> CssTemplateGet:
         """Store a template (contract, `CssTemplateRestApi.post`).
@@ -84,25 +85,15 @@ class CssTemplates(Namespace):
 
         `created_by` and `changed_by` are filtered by the id of a user.
         """
-        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.css_templates.list(query)
-        audits = [template.audit for template in found]
-        people = read_people(self._runtime.people, (id_ for a in audits for id_ in (a.created_by, a.changed_by)))
-        readable = readable_now(self._runtime)
-        return Page(count=count, result=tuple(only(_item(item, people, readable), fields) for item in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the templates: `template_name`, as `charts.distinct` does."""
-        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -29,8 +29,8 @@ from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import CHARTS, DASHBOARDS, ROLES, TAGS, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -77,10 +77,15 @@ LISTING = Listing(
     stored_as={"owners": "owner_ids", "roles": "role_ids", "tags": "tag_ids", "charts": "chart_ids"},
 )
 
-LOOK_UPS = LookUps(
-    shape="dashboard",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.dashboards,
-    scope=DASHBOARDS.scope,
+    item=lambda dashboard, facts: dashboard_item(
+        dashboard, around=facts.around, people=facts.people, readable=facts.readable
+    ),
+    around=around_dashboards,
+    people_of=people_of,
+    visibility=DASHBOARDS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"charts": CHARTS, "roles": ROLES, "tags": TAGS},
     distinct={"certified_by": "certified_by", "slug": "slug"},
@@ -95,7 +100,7 @@ class Dashboards(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
         self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -143,16 +148,7 @@ class Dashboards(Namespace):
         The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in; by a
         chart that the actor may not read nothing is found.
         """
-        fields = LISTING.fields(columns)
-        with self._runtime.store.unit_of_work() as unit:
-            reader = self._reader(unit)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-            count, found = unit.dashboards.list(reader.visible("dashboards", query))
-            around = around_dashboards(reader, found)
-        people = read_people(self._runtime.people, (person for dashboard in found for person in people_of(dashboard)))
-        readable = readable_now(self._runtime)
-        items = (dashboard_item(d, around=around, people=people, readable=readable) for d in found)
-        return Page(count=count, result=tuple(only(item, fields) for item in items))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -198,14 +194,14 @@ class Dashboards(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:

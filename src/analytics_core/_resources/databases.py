@@ -18,12 +18,10 @@ from analytics_core._resources.database_parameters import parameter_problems
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATABASES, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import DATABASES, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
-from analytics_core._resources.people_index import read_people
-from analytics_core._resources.readable import readable_now
 from analytics_core._resources.retrying import repeated
 from analytics_core._resources.surroundings import related_objects
 from analytics_core._runtime import Runtime
@@ -67,10 +65,14 @@ LISTING = Listing(
     stored_as={"backend": "engine"},
 )
 
-LOOK_UPS = LookUps(
-    shape="database",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.databases,
-    scope=DATABASES.scope,
+    item=lambda database, facts: database_item(
+        database, spec=facts.registry.find(database.engine), people=facts.people, readable=facts.readable
+    ),
+    people_of=lambda database: (database.audit.created_by,),
+    visibility=DATABASES.visibility,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"backend": "engine"},
 )
@@ -81,7 +83,7 @@ class Databases(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: DatabasePost | Payload) -> DatabaseGet:
         """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
@@ -128,14 +130,7 @@ class Databases(Namespace):
             page_size: at the most 1000.
             columns: the fields to give back; None for all.
         """
-        fields = LISTING.fields(columns)
-        readable = readable_now(self._runtime)
-        with self._runtime.store.unit_of_work() as unit:
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-            count, found = unit.databases.list(self._reader(unit).visible("databases", query))
-        people = read_people(self._runtime.people, (database.audit.created_by for database in found))
-        items = (database_item(d, spec=self._spec_of(d), people=people, readable=readable) for d in found)
-        return Page(count=count, result=tuple(only(item, fields) for item in items))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -282,14 +277,14 @@ class Databases(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `backend`.
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the gate checks what the actor may do there."""

@@ -16,7 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.names import NamesQuery
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import every
-from analytics_core._resources.dataset_answers import dataset_get, dataset_item
+from analytics_core._resources.dataset_answers import dataset_get, dataset_item, people_of
 from analytics_core._resources.dataset_changes import changed_dataset, changes_sql, reads_elsewhere
 from analytics_core._resources.dataset_columns import (
     changed_metrics,
@@ -35,8 +35,8 @@ from analytics_core._resources.dataset_moves import dataset_payload_elsewhere
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -77,10 +77,15 @@ LISTING = Listing(
     without=frozenset({"columns", "metrics"}),
 )
 
-LOOK_UPS = LookUps(
-    shape="dataset",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.datasets,
-    scope=DATASETS.scope,
+    item=lambda dataset, facts: dataset_item(
+        dataset, database=facts.around[dataset.database_id], people=facts.people, readable=facts.readable
+    ),
+    around=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
+    people_of=people_of,
+    visibility=DATASETS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"database": DATABASES},
     distinct={"catalog": "catalog", "schema": "schema", "table_name": "table_name"},
@@ -92,7 +97,7 @@ class Datasets(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: DatasetPost | Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
@@ -194,18 +199,7 @@ class Datasets(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DatasetListItem]:
         """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
-        fields = LISTING.fields(columns)
-        with self._runtime.store.unit_of_work() as unit:
-            reader = self._reader(unit)
-            query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-            count, found = unit.datasets.list(reader.visible("datasets", query))
-            databases = reader.names(
-                NamesQuery(databases=frozenset(dataset.database_id for dataset in found))
-            ).databases
-        people = read_people(self._runtime.people, (person for dataset in found for person in _people_of(dataset)))
-        readable = readable_now(self._runtime)
-        items = (dataset_item(d, database=databases[d.database_id], people=people, readable=readable) for d in found)
-        return Page(count=count, result=tuple(only(item, fields) for item in items))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -336,14 +330,14 @@ class Datasets(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
 
         The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
@@ -437,7 +431,7 @@ class Datasets(Namespace):
 
     def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
         spec = self._runtime.registry.get(database.engine)
-        people = read_people(self._runtime.people, _people_of(dataset))
+        people = read_people(self._runtime.people, people_of(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
     def _readable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
@@ -478,10 +472,6 @@ def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
     names = {column.column_name for column in columns}
     main = dataset.main_dttm_col if dataset.main_dttm_col in names else first_temporal(columns)
     return replace(dataset, columns=columns, main_dttm_col=main, primary_key=primary_key(found))
-
-
-def _people_of(dataset: Dataset) -> tuple[int | None, ...]:
-    return (dataset.audit.created_by, dataset.audit.changed_by, *dataset.owner_ids)
 
 
 def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> list[int]:

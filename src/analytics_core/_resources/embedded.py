@@ -14,8 +14,8 @@ from analytics_core._resources.batches import every_id
 from analytics_core._resources.guest_minting import AllRows, Minting, find_embedded
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DASHBOARDS, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import DASHBOARDS, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -55,27 +55,30 @@ _MOST_DOMAINS = 1_000
 _REVOKE = "revoke_guest_tokens"
 
 
-def _own_dashboards(reader: Reader) -> ListQuery:
-    """Return the query of the dashboards that the actor may embed."""
-    own = (ListFilter(col="owner_ids", op="eq", val=reader.actor.id),)
-    return ListQuery(filters=() if reader.policy.sees_all(rules.Act.EMBED_DASHBOARD, reader.actor) else own)
+def _own_dashboards(reader: Reader, query: ListQuery) -> ListQuery:
+    """Return a query of the dashboards that the actor may embed."""
+    if reader.policy.sees_all(rules.Act.EMBED_DASHBOARD, reader.actor):
+        return query
+    return replace(query, filters=(*query.filters, ListFilter(col="owner_ids", op="eq", val=reader.actor.id)))
 
 
-def _visible(reader: Reader) -> ListQuery:
-    """Return the query of the embeddings that the actor may see: those of the dashboards that they may embed."""
-    own = _own_dashboards(reader)
-    if not own.filters:
-        return own
-    ids = tuple(every_id(reader.unit.dashboards, own.filters))
-    return ListQuery(filters=(ListFilter(col="dashboard_id", op="in", val=ids),))
+def _visible(reader: Reader, query: ListQuery) -> ListQuery:
+    """Return a query of the embeddings that the actor may see: those of the dashboards that they may embed."""
+    own = _own_dashboards(reader, ListQuery()).filters
+    if not own:
+        return query
+    ids = tuple(every_id(reader.unit.dashboards, own))
+    return replace(query, filters=(*query.filters, ListFilter(col="dashboard_id", op="in", val=ids)))
 
 
-LOOK_UPS = LookUps(
-    shape="embedded dashboard",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.embedded,
-    scope=_visible,
+    item=lambda embedded, facts: _shown(embedded, facts.people),
+    people_of=lambda embedded: (embedded.audit.changed_by,),
+    visibility=_visible,
     people={"created_by": "created_by", "changed_by": "changed_by"},
-    records={"dashboard": replace(DASHBOARDS, scope=_own_dashboards)},
+    records={"dashboard": replace(DASHBOARDS, visibility=_own_dashboards)},
 )
 
 
@@ -84,7 +87,7 @@ class Embedded(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, dashboard_id: int, payload: EmbeddedDashboardConfig | Payload) -> EmbeddedDashboardGet:
@@ -151,20 +154,14 @@ class Embedded(Namespace):
 
         The arguments are those of `databases.list`.
         """
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            own = _visible(self._reader(unit)).filters
-            count, found = unit.embedded.list(replace(query, filters=(*own, *query.filters)))
-        people = read_people(self._runtime.people, (item.audit.changed_by for item in found))
-        return Page(count=count, result=tuple(only(_shown(item, people), fields) for item in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `created_by`, `changed_by` or `dashboard`: the dashboards that they may embed.
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     @repeated
     def delete(self, dashboard_id: int) -> None:

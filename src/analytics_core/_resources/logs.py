@@ -20,9 +20,8 @@ from analytics_core._resources.listing import (
     Listing,
     Order,
     check_page,
-    only,
 )
-from analytics_core._resources.look_ups import Choices, LookUps
+from analytics_core._resources.lists import Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -66,19 +65,21 @@ _OWN_VERBS = frozenset(
 """Verbs of acts that the library writes itself, in the transaction of the act; nobody else writes them."""
 
 
-def _readable_entries(reader: Reader) -> ListQuery:
+def _readable_entries(reader: Reader, query: ListQuery) -> ListQuery:
     policy, actor = reader.policy, reader.actor
     if policy.reads_all_activity(actor):
-        return ListQuery()
+        return query
     if not policy.allows(Act.READ_ACTIVITY, frozenset({Standing.THEMSELVES})):
-        return ListQuery(ids=frozenset())
-    return ListQuery(filters=(ListFilter(col="user_id", op="eq", val=actor.id),))
+        return replace(query, ids=frozenset())
+    return replace(query, filters=(*query.filters, ListFilter(col="user_id", op="eq", val=actor.id)))
 
 
-LOOK_UPS = LookUps(
-    shape="log entry",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.logs,
-    scope=_readable_entries,
+    item=lambda entry, facts: _shown(LogListItem, entry, facts.people),
+    people_of=lambda entry: (entry.user_id,),
+    visibility=_readable_entries,
     people={"user": "user_id"},
     distinct={"action": "action"},
 )
@@ -89,7 +90,7 @@ class Logs(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: LogPost | Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
@@ -142,13 +143,7 @@ class Logs(Namespace):
 
         The arguments are those of `databases.list`.
         """
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            own = _readable_entries(self._reader(unit))
-            count, found = unit.logs.list(replace(query, filters=(*query.filters, *own.filters), ids=own.ids))
-        people = read_people(self._runtime.people, (entry.user_id for entry in found))
-        return Page(count=count, result=tuple(only(_shown(LogListItem, entry, people), fields) for entry in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def recent_activity(
         self,
@@ -206,14 +201,14 @@ class Logs(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `action`.
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""

@@ -6,7 +6,7 @@ put between those of the store.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from analytics_core._adapters.user_directory import StoredUserDirectory
@@ -41,13 +41,15 @@ class Wanted:
         return response(len(matching), matching[self.start :][: self.page_size])
 
 
-def all_people(
-    runtime: Runtime, actor: Actor, named: Callable[[UnitOfWork], Iterable[int]], wanted: Wanted
-) -> RelatedResponse:
-    """Return the choices among all stored users, the actor, and whom records name (`named`) of a host's people."""
-    with runtime.store.unit_of_work() as unit:
-        is_own = isinstance(runtime.people, StoredUserDirectory)  # it knows nobody whom the store does not list
-        strangers = _unstored(unit, {actor.id} if is_own else {actor.id, *named(unit)})
+def people_unstored(unit: UnitOfWork, runtime: Runtime, actor: Actor, named: Iterable[int]) -> set[int]:
+    """Return which of the actor and the people whom records name (`named`, read if need be) the store does not hold."""
+    is_own = isinstance(runtime.people, StoredUserDirectory)  # it knows nobody whom the store does not list
+    ids = {actor.id} if is_own else {actor.id, *named}
+    return ids - by_ids(unit.users, ids, without=_PARTS).keys()
+
+
+def all_people(runtime: Runtime, actor: Actor, strangers: set[int], wanted: Wanted) -> RelatedResponse:
+    """Return the choices among all stored users, and of the `strangers` those whom a host's directory knows."""
     hosted = {user.id: user for user in read_people(runtime.people, strangers - {actor.id}).users.values()}
     if actor.id in strangers:
         hosted[actor.id] = actor.user
@@ -70,10 +72,6 @@ def response(count: int, shown: Iterable[User]) -> RelatedResponse:
     """Return people as the contract shows choices."""
     items = (RelatedItem(value=user.id, text=name_of(user), extra={"active": user.active}) for user in shown)
     return RelatedResponse(count=count, result=tuple(items))
-
-
-def _unstored(unit: UnitOfWork, ids: Collection[int]) -> set[int]:
-    return set(ids) - by_ids(unit.users, ids, without=_PARTS).keys()
 
 
 def _page_with(unit: UnitOfWork, between: Sequence[User], wanted: Wanted) -> RelatedResponse:

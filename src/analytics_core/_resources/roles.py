@@ -11,8 +11,8 @@ from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATABASES, DATASETS, Choices, LookUps, all_of_it
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
@@ -39,10 +39,12 @@ LISTING = Listing(
     stored_as={},
 )
 
-LOOK_UPS = LookUps(
-    shape="role",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.roles,
-    scope=all_of_it,
+    item=lambda role, _facts: _answer(role),
+    permission=lambda policy, actor: policy.require_manage_people(actor),
+    people_of=lambda _role: (),
     records={"databases": DATABASES, "datasets": DATASETS},
 )
 
@@ -52,7 +54,7 @@ class Roles(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: RolePost | Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
@@ -74,17 +76,11 @@ class Roles(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[RoleGet]:
         """Return one page of the roles; the arguments are those of `databases.list`."""
-        self._runtime.policy.require_manage_people(self._actor)
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.roles.list(query)
-        return Page(count=count, result=tuple(only(_answer(role), fields) for role in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what a role may be granted: `databases` or `datasets`, as `charts.related` does."""
-        self._runtime.policy.require_manage_people(self._actor)
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -16,11 +16,11 @@ from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import DATASETS, ROLES, Choices, LookUps, all_of_it
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import DATASETS, ROLES, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import repeated
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -62,10 +62,13 @@ LISTING = Listing(
     stored_as={"roles": "role_ids", "tables": "dataset_ids"},
 )
 
-LOOK_UPS = LookUps(
-    shape="row rule",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.row_rules,
-    scope=all_of_it,
+    item=lambda rule, facts: _item(rule, facts.around, facts.readable),
+    permission=lambda policy, actor: policy.require_manage_row_rules(actor),
+    around=lambda reader, found: _named(reader.unit, found),
+    people_of=lambda _rule: (),
     people={"created_by": "created_by", "changed_by": "changed_by"},
     records={"roles": ROLES, "tables": DATASETS},
     distinct={"group_key": "group_key"},
@@ -85,7 +88,7 @@ class RowLevelSecurity(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
         self._find_actor = find_actor
 
     def create(self, payload: RowRulePost | Payload) -> RowRuleGet:
@@ -131,24 +134,15 @@ class RowLevelSecurity(Namespace):
 
         `roles` and `tables` may be filtered by `eq` and `in`: rules that name at least one of these ids.
         """
-        self._runtime.policy.require_manage_row_rules(self._actor)
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        readable = readable_now(self._runtime)
-        with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.row_rules.list(query)
-            named = _named(unit, found)
-        return Page(count=count, result=tuple(only(_item(rule, named, readable), fields) for rule in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
-        self._runtime.policy.require_manage_row_rules(self._actor)
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the rules: `group_key`, as `charts.distinct` does."""
-        self._runtime.policy.require_manage_row_rules(self._actor)
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -14,8 +14,8 @@ from analytics_core._resources.batches import read_once
 from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import Choices, LookUps, all_of_it
+from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import Lists, ResourceLists, makers
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -48,10 +48,10 @@ LISTING = Listing(
 )
 TAGGED = Listing(shape="tagged record", item=TaggedRecord, columns={}, stored_as={})
 
-LOOK_UPS = LookUps(
-    shape="tag",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.tags,
-    scope=all_of_it,
+    item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"name": "name"},
 )
@@ -62,7 +62,7 @@ class Tags(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: TagPost | Payload) -> TagGet:
@@ -85,20 +85,15 @@ class Tags(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[TagGet]:
         """Return one page of the tags; the arguments are those of `databases.list`."""
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.tags.list(query)
-        people = read_people(self._runtime.people, (person for tag in found for person in _people_of(tag)))
-        return Page(count=count, result=tuple(only(self._shown(tag, people), fields) for tag in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
-        return self._choices.distinct(field, filter, page, page_size)
+        return self._lists.distinct(field, filter, page, page_size)
 
     @repeated
     def update(
@@ -247,21 +242,22 @@ class Tags(Namespace):
         return tuple(tag_reference(tag) for tag in tags)
 
     def _answer(self, tag: Tag) -> TagGet:
-        return self._shown(tag, read_people(self._runtime.people, _people_of(tag)))
+        return _shown(tag, read_people(self._runtime.people, makers(tag)), readable_now(self._runtime))
 
-    def _shown(self, tag: Tag, people: PeopleIndex) -> TagGet:
-        readable, audit = readable_now(self._runtime), tag.audit
-        return TagGet(
-            id=tag.id,
-            name=tag.name,
-            type=TagType(tag.type),
-            description=tag.description,
-            created_by=people.reference(audit.created_by),
-            changed_by=people.reference(audit.changed_by),
-            changed_on=audit.changed_on,
-            created_on_delta_humanized=readable.delta(audit.created_on),
-            changed_on_delta_humanized=readable.delta(audit.changed_on),
-        )
+
+def _shown(tag: Tag, people: PeopleIndex, readable: Readable) -> TagGet:
+    audit = tag.audit
+    return TagGet(
+        id=tag.id,
+        name=tag.name,
+        type=TagType(tag.type),
+        description=tag.description,
+        created_by=people.reference(audit.created_by),
+        changed_by=people.reference(audit.changed_by),
+        changed_on=audit.changed_on,
+        created_on_delta_humanized=readable.delta(audit.created_on),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
 
 
 def _asked(target: str, names: Sequence[str]) -> TagNames:
@@ -276,7 +272,3 @@ def _carrier(record: Chart | Dashboard, readable: Readable) -> TaggedRecord:
         return TaggedRecord(id=record.id, type=TagTarget.CHART, name=record.slice_name, url=url)
     url = readable.url("dashboard", {"id": record.id, "slug": record.slug})
     return TaggedRecord(id=record.id, type=TagTarget.DASHBOARD, name=record.dashboard_title, url=url)
-
-
-def _people_of(tag: Tag) -> tuple[int | None, ...]:
-    return (tag.audit.created_by, tag.audit.changed_by)

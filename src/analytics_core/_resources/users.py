@@ -12,8 +12,8 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, only
-from analytics_core._resources.look_ups import ROLES, Choices, LookUps
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.lists import ROLES, Lists, ResourceLists
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
@@ -46,15 +46,18 @@ LISTING = Listing(
 )
 
 
-def _themselves(reader: Reader) -> ListQuery:
+def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
     sees_all = reader.policy.sees_all(PolicyAct.MANAGE_PEOPLE, reader.actor)
-    return ListQuery(ids=None if sees_all else frozenset({reader.actor.id}))
+    return replace(query, ids=None if sees_all else frozenset({reader.actor.id}))
 
 
-LOOK_UPS = LookUps(
-    shape="user",
+LISTS = ResourceLists(
+    listing=LISTING,
     repository=lambda unit: unit.users,
-    scope=_themselves,
+    item=lambda user, facts: _user_get(user, facts.around),
+    around=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
+    people_of=lambda _user: (),
+    visibility=_themselves,
     records={"roles": ROLES},
 )
 
@@ -64,7 +67,7 @@ class Users(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._choices = Choices(runtime, actor, LOOK_UPS)
+        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: UserPost | Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
@@ -89,12 +92,7 @@ class Users(Namespace):
     ) -> Page[UserGet]:
         """Return one page of the users; the arguments are those of `databases.list`."""
         self._runtime.policy.require_manage_people(self._actor)
-        fields = LISTING.fields(columns)
-        query = LISTING.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
-        with self._runtime.store.unit_of_work() as unit:
-            count, found = unit.users.list(query)
-            roles = _roles(unit, {role_id for user in found for role_id in user.role_ids})
-        return Page(count=count, result=tuple(only(_user_get(user, roles), fields) for user in found))
+        return self._lists.page(filters, order_by, page, page_size, columns)
 
     # --------------------------------------------------------------------------------------------------- look-ups
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
@@ -102,7 +100,7 @@ class Users(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._choices.related(field, filter, page, page_size)
+        return self._lists.related(field, filter, page, page_size)
 
     @repeated
     def update(
