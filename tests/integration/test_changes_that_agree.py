@@ -92,6 +92,8 @@ def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallC
     core = shop.core
     tag = core.tags.create({"name": "t"})
     dashboard = core.dashboards.create({"dashboard_title": "d"})
+    form = {"datasource_id": 1, "datasource_type": "table", "form_data": "{}"}
+    key = core.explore.create_form_data(form)
     acts: list[Callable[[int], Any]] = [
         lambda n: core.charts.update(1, {"description": f"{n}"}),
         lambda n: core.datasets.update(1, {"description": f"{n}"}),
@@ -99,9 +101,24 @@ def test_changes_that_say_nothing_of_what_was_read_are_all_accepted(shop: SmallC
         lambda n: core.dashboards.update(dashboard.id, {"css": f"/* {n} */"}),
         lambda n: core.tags.update(tag.id, {"description": f"{n}"}),
         lambda n: core.databases.update(1, {"cache_timeout": n}),
+        lambda n: core.explore.update_form_data(key, {**form, "form_data": f'{{"n": {n}}}'}),
     ]
     for act in acts:
         assert [_at_once(act) for _ in range(3)] == [[], [], []]
+
+
+def test_copies_of_a_ruled_dataset_made_at_once_are_all_made_and_bound(shop: SmallCore) -> None:
+    core = shop.core
+    base = core.datasets.create({"database": 1, "table_name": "big", "sql": "SELECT * FROM orders"})
+    rule = {"name": "r", "clause": "amount > 1", "filter_type": "Regular", "roles": [1], "tables": [base.id]}
+    rule_id = core.row_level_security.create(rule).id
+
+    def copy(number: int, turn: int) -> None:
+        core.datasets.duplicate({"base_model_id": base.id, "table_name": f"copy {turn}.{number}"})
+
+    for turn in range(3):
+        assert _at_once(partial(copy, turn=turn)) == []
+    assert len(core.row_level_security.get(rule_id).tables) == 1 + 3 * SESSIONS
 
 
 @pytest.mark.parametrize(("stale", "tries"), [(None, 10), ("chart", 10), ("dashboard", 1)])

@@ -11,7 +11,7 @@ from analytics_core._records.annotation import AnnotationLayer
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex
@@ -49,6 +49,7 @@ LISTS = ResourceLists(
     repository=lambda unit: unit.annotation_layers,
     item=lambda layer, facts: _item(layer, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
+    visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"name": "name"},
 )
@@ -68,8 +69,8 @@ class AnnotationLayers(Namespace):
             PayloadError: the payload breaks the shape.
             AlreadyExistsError: the name is taken.
         """
-        post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
         self._runtime.policy.require(Act.ADD_ANNOTATION_LAYER, self._actor)
+        post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
         act = begin_act(self._runtime, self._actor, "annotation_layer.create")
         with self._runtime.store.unit_of_work() as unit:
             record = AnnotationLayer(name=post.name, descr=post.descr)

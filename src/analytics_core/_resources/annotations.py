@@ -12,7 +12,7 @@ from analytics_core._resources.annotation_changes import changed_annotation, new
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex
@@ -53,6 +53,7 @@ LISTS = ResourceLists(
     repository=lambda unit: unit.annotations,
     item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
+    visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"short_descr": "short_descr"},
 )

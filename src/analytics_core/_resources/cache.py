@@ -72,8 +72,8 @@ class CacheControl(Namespace):
             DatasetAccessError, OwnershipError: the actor does not own a dataset and is no administrator. Who may not
                 read the datasets of a database is not told which names there are in it.
         """
-        act = begin_act(self._runtime, self._actor, "cache.invalidate")
         request = parse(CacheInvalidationRequest, payload, shape=_INVALIDATION)
+        act = begin_act(self._runtime, self._actor, "cache.invalidate")
         return until_accepted(lambda: self._invalidated(request, act))
 
     def warm_up_chart(self, payload: ChartCacheWarmUpRequest | Payload) -> ChartCacheWarmUpResponse:

@@ -26,7 +26,7 @@ from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, Lists, ResourceLists
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -77,6 +77,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.charts,
     item=lambda chart, facts: chart_item(chart, around=facts.around, people=facts.people, readable=facts.readable),
+    permission=anybody,
     around=around_charts,
     people_of=people_of,
     visibility=CHARTS.visibility,
@@ -189,8 +190,8 @@ class Charts(Namespace):
             NotFoundError, DatasetAccessError, DashboardAccessError: a dataset or dashboard is unknown or not for them.
             OwnershipError: the actor does not own one of the dashboards.
         """
-        act = begin_act(self._runtime, self._actor, "chart.create")
         post = parse(ChartPost, payload, shape=_POST)
+        act = begin_act(self._runtime, self._actor, "chart.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
 
@@ -220,7 +221,6 @@ class Charts(Namespace):
         """
         return self._lists.page(filters, order_by, page, page_size, columns)
 
-    @repeated
     def update(
         self, chart_id: int, payload: ChartPut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> ChartGet:
@@ -237,8 +237,8 @@ class Charts(Namespace):
             OwnershipError: the actor does not own the chart, or a dashboard that would get or lose it.
             StaleVersionError: somebody else changed it meanwhile; a changed dashboard is read again instead.
         """
-        act = begin_act(self._runtime, self._actor, "chart.update")
         put = parse(ChartPut, payload, shape=_PUT)
+        act = begin_act(self._runtime, self._actor, "chart.update")
         owners = self._named_owners(put)
 
         def change() -> tuple[Chart, Around]:
@@ -251,7 +251,7 @@ class Charts(Namespace):
                 act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
                 return stored, self._around(unit, stored)
 
-        return self._answer(*until_accepted(change, stale="dashboard"))
+        return self._answer(*until_accepted(change, stale=None if unchanged_since is None else "dashboard"))
 
     @repeated
     def delete(self, chart_id: int) -> None:

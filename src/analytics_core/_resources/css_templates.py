@@ -11,7 +11,7 @@ from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -44,6 +44,7 @@ LISTS = ResourceLists(
     repository=lambda unit: unit.css_templates,
     item=lambda template, facts: _item(template, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Act.READ_CSS_TEMPLATES, actor),
+    visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"template_name": "template_name"},
 )
@@ -62,9 +63,9 @@ class CssTemplates(Namespace):
         Raises:
             PayloadError: the payload breaks the shape, or the CSS would end the `<style>` element around it.
         """
+        self._runtime.policy.require(Act.ADD_CSS_TEMPLATE, self._actor)
         post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
         record = CssTemplate(**_checked(post.given(), shape="CssTemplateRestApi.post"))
-        self._runtime.policy.require(Act.ADD_CSS_TEMPLATE, self._actor)
         act = begin_act(self._runtime, self._actor, "css_template.create")
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.css_templates.add(record, actor_id=self._actor.id)

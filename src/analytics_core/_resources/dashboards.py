@@ -30,7 +30,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, Lists, ResourceLists
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -83,6 +83,7 @@ LISTS = ResourceLists(
     item=lambda dashboard, facts: dashboard_item(
         dashboard, around=facts.around, people=facts.people, readable=facts.readable
     ),
+    permission=anybody,
     around=around_dashboards,
     people_of=people_of,
     visibility=DASHBOARDS.visibility,
@@ -116,8 +117,8 @@ class Dashboards(Namespace):
             AccessError: it names a role that the actor does not have; administrators may name any.
             AlreadyExistsError: the slug is taken.
         """
-        act = begin_act(self._runtime, self._actor, "dashboard.create")
         post = parse(DashboardPost, payload, shape=_POST)
+        act = begin_act(self._runtime, self._actor, "dashboard.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_dashboard(post, uuid=str(uuid4()), owner_ids=owners, shape=_POST)
         with self._runtime.store.unit_of_work() as unit:
@@ -164,8 +165,8 @@ class Dashboards(Namespace):
             OwnershipError: the actor does not own it, or another system manages it.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "dashboard.update")
         put = parse(DashboardPut, payload, shape=_PUT)
+        act = begin_act(self._runtime, self._actor, "dashboard.update")
         owners = None
         if put.owners is not None:
             owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
@@ -214,10 +215,10 @@ class Dashboards(Namespace):
             PayloadError, ChartAccessError: as in `create`.
             NotFoundError, DashboardAccessError: the source is unknown or not for this actor.
         """
-        act = begin_act(self._runtime, self._actor, "dashboard.copy")
         copy = parse(DashboardCopy, payload, shape=_COPY)
         check_css(copy.css, shape=_COPY)
         content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
+        act = begin_act(self._runtime, self._actor, "dashboard.copy")
         with self._runtime.store.unit_of_work() as unit:
             source = self._readable(unit, dashboard_id)
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
@@ -263,8 +264,8 @@ class Dashboards(Namespace):
             PayloadSchemaError: the payload breaks the shape, or an id to delete or reorder is unknown.
             OwnershipError: the actor does not own the dashboard.
         """
-        act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
         update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
+        act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
 
         def change() -> Dashboard:
             with self._runtime.store.unit_of_work() as unit:

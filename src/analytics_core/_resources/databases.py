@@ -19,7 +19,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, Lists, ResourceLists
+from analytics_core._resources.lists import DATABASES, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import repeated
@@ -71,6 +71,7 @@ LISTS = ResourceLists(
     item=lambda database, facts: database_item(
         database, spec=facts.registry.find(database.engine), people=facts.people, readable=facts.readable
     ),
+    permission=anybody,
     people_of=lambda database: (database.audit.created_by,),
     visibility=DATABASES.visibility,
     people={"created_by": "created_by", "changed_by": "changed_by"},
@@ -95,9 +96,9 @@ class Databases(Namespace):
             ConnectionUriError: the URI or an option is malformed or not allowed.
             AlreadyExistsError: the name is taken.
         """
-        act = begin_act(self._runtime, self._actor, "database.create")
-        post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
         self._runtime.policy.require_manage_databases(self._actor)
+        post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
+        act = begin_act(self._runtime, self._actor, "database.create")
         uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
         with self._runtime.store.unit_of_work() as unit:
@@ -147,8 +148,8 @@ class Databases(Namespace):
             DatabaseNotFoundError, DatabaseAccessError, OwnershipError: unknown, or not for this actor to change.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "database.update")
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
+        act = begin_act(self._runtime, self._actor, "database.update")
         with self._runtime.store.unit_of_work() as unit:
             stored = self._readable(unit, database_id)
             self._runtime.policy.require_write(self._actor, stored)
@@ -241,9 +242,9 @@ class Databases(Namespace):
         Raises:
             PayloadSchemaError: `.problems` names every field that is wrong and what would work.
         """
+        self._runtime.policy.require_manage_databases(self._actor)
         shape = "DatabaseValidateParametersSchema"
         given = parse(DatabaseValidateParameters, payload, shape=shape)
-        self._runtime.policy.require_manage_databases(self._actor)
         problems = parameter_problems(
             given,
             registry=self._runtime.registry,
@@ -261,8 +262,8 @@ class Databases(Namespace):
         Raises:
             DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
         """
-        trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
         self._runtime.policy.require_manage_databases(self._actor)
+        trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
         uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
         post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
         record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))

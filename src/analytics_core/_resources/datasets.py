@@ -36,7 +36,7 @@ from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists
+from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -83,6 +83,7 @@ LISTS = ResourceLists(
     item=lambda dataset, facts: dataset_item(
         dataset, database=facts.around[dataset.database_id], people=facts.people, readable=facts.readable
     ),
+    permission=anybody,
     around=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
     people_of=people_of,
     visibility=DATASETS.visibility,
@@ -113,8 +114,8 @@ class Datasets(Namespace):
             DatabaseError: the table does not exist, or the database cannot be reached.
             AlreadyExistsError: the database has a dataset of this name.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.create")
         post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
+        act = begin_act(self._runtime, self._actor, "dataset.create")
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(post.database)
@@ -137,8 +138,8 @@ class Datasets(Namespace):
             AlreadyExistsError: they may read the table, but not the dataset that there is of it.
             DatabaseError: the table does not exist, or the database cannot be reached.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.create")
         asked = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
+        act = begin_act(self._runtime, self._actor, "dataset.create")
         found = self._found(asked)
         if found is not None:
             return found
@@ -156,6 +157,7 @@ class Datasets(Namespace):
                 raise
             return found
 
+    @repeated
     def duplicate(self, payload: DatasetDuplicate | Payload) -> DatasetGet:
         """Store a copy of a virtual dataset under another name, owned by the actor (`DatasetDuplicateSchema`).
 
@@ -167,8 +169,8 @@ class Datasets(Namespace):
             NotFoundError, DatasetAccessError, DatabaseAccessError: it is unknown or not for this actor.
             AlreadyExistsError: the database has a dataset of this name.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.duplicate")
         asked = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
+        act = begin_act(self._runtime, self._actor, "dataset.duplicate")
         with self._runtime.store.unit_of_work() as unit:
             base = self._readable(unit, asked.base_model_id)
             database = unit.databases.get(base.database_id)
@@ -226,9 +228,9 @@ class Datasets(Namespace):
                 parameters, predicates, expressions, metrics, formats and types), without a grant on the database.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.update")
         given = payload.to_payload() if isinstance(payload, DatasetGet) else payload
         put = parse(DatasetPut, given, shape="DatasetRestApi.put")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
@@ -261,25 +263,23 @@ class Datasets(Namespace):
             act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(refreshed, database)
 
-    @repeated
     def set_column(self, dataset_id: int, payload: ColumnPut | Payload) -> DatasetGet:
         """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
 
         Errors are those of `update`.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.update")
         item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
         details = {"dataset_id": dataset_id, "column": item.column_name}
         return self._changed(dataset_id, lambda dataset: with_column(dataset, item, _new_uuid), act, details)
 
-    @repeated
     def set_metric(self, dataset_id: int, payload: MetricPut | Payload) -> DatasetGet:
         """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
 
         Errors are those of `update`.
         """
-        act = begin_act(self._runtime, self._actor, "dataset.update")
         item = parse(MetricPut, payload, shape="DatasetMetricsPut")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
         details = {"dataset_id": dataset_id, "metric": item.metric_name}
         return self._changed(dataset_id, lambda dataset: with_metric(dataset, item, _new_uuid), act, details)
 

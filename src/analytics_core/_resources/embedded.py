@@ -15,7 +15,7 @@ from analytics_core._resources.guest_minting import AllRows, Minting, find_embed
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DASHBOARDS, Lists, ResourceLists
+from analytics_core._resources.lists import DASHBOARDS, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -75,6 +75,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.embedded,
     item=lambda embedded, facts: _shown(embedded, facts.people),
+    permission=anybody,
     people_of=lambda embedded: (embedded.audit.changed_by,),
     visibility=_visible,
     people={"created_by": "created_by", "changed_by": "changed_by"},
@@ -101,8 +102,8 @@ class Embedded(Namespace):
             NotFoundError: there is no such dashboard.
             OwnershipError: the actor does not own it.
         """
-        act = begin_act(self._runtime, self._actor, "embedded.create")
         domains = _read_domains(payload)
+        act = begin_act(self._runtime, self._actor, "embedded.create")
         return self._answer(until_accepted(lambda: self._embedded(act, dashboard_id, domains)))
 
     @repeated
@@ -123,8 +124,8 @@ class Embedded(Namespace):
             NotFoundError: there is no such dashboard, or it is not embedded.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "embedded.update")
         domains = _read_domains(payload)
+        act = begin_act(self._runtime, self._actor, "embedded.update")
         with self._runtime.store.unit_of_work() as unit:
             self._owned(unit, dashboard_id)
             before = unit.embedded.find(dashboard_id=dashboard_id)

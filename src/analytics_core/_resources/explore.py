@@ -15,6 +15,7 @@ from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.readable import readable_now
+from analytics_core._resources.retrying import repeated
 from analytics_core._resources.sources import Source, dataset_of_source, parse_source
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -63,11 +64,13 @@ class Explore(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             return self._shelf.find(unit, key).text
 
+    @repeated
     def update_form_data(self, key: str, payload: FormDataPut | Payload) -> str:
         """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`)."""
         self._shelf.replace(key, parse(FormDataPut, payload, shape="FormDataPutSchema"))
         return key
 
+    @repeated
     def delete_form_data(self, key: str) -> None:
         """Forget stored form data; only who stored it may."""
         self._shelf.remove(key)

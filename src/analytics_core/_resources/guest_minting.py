@@ -44,9 +44,9 @@ class Minting:
 
     def token(self, payload: GuestTokenCreate | Payload, *, life_s: float | None, all_rows: AllRows) -> str:
         """Return a token (`Embedded.guest_token` tells the rest)."""
-        act = begin_act(self._runtime, self._actor, "embedded.guest_token")
-        request = parse(GuestTokenCreate, payload, shape=_SHAPE)
         self._runtime.policy.require_mint_guest_tokens(self._actor)
+        request = parse(GuestTokenCreate, payload, shape=_SHAPE)
+        act = begin_act(self._runtime, self._actor, "embedded.guest_token")
         seen_whole = _seen_whole(all_rows)
         _refuse_blank(request)
         with self._runtime.store.unit_of_work() as unit:

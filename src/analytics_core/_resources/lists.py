@@ -53,7 +53,7 @@ class RecordChoices:
     without: frozenset[str] = frozenset()
 
 
-def _anybody(_policy: Policy, _actor: Actor) -> None:
+def anybody(_policy: Policy, _actor: Actor) -> None:
     """Refuse nobody: what an actor may see is narrowed, not forbidden."""
 
 
@@ -89,9 +89,9 @@ class ResourceLists(Generic[Item]):
     listing: Listing
     repository: Callable[[UnitOfWork], Repository[Any]]
     item: Callable[[Any, PageFacts], Item]
-    permission: Callable[[Policy, Actor], None] = _anybody
+    permission: Callable[[Policy, Actor], None]
+    visibility: Visibility
     parent: Callable[[UnitOfWork], object] = _no_parent
-    visibility: Visibility = all_of_it
     around: Callable[[Reader, Sequence[Any]], Any] = _nothing
     people_of: Callable[[Any], Iterable[int | None]] = makers
     narrower: Mapping[str, Visibility] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from analytics_core._resources.listing import (
     Order,
     check_page,
 )
-from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.lists import Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -78,6 +78,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.logs,
     item=lambda entry, facts: _shown(LogListItem, entry, facts.people),
+    permission=anybody,
     people_of=lambda entry: (entry.user_id,),
     visibility=_readable_entries,
     people={"user": "user_id"},
@@ -187,9 +188,9 @@ class Logs(Namespace):
 
         The pruning itself is logged.
         """
+        self._runtime.policy.require_manage_logs(self._actor)
         oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="logs.prune")
         act = begin_act(self._runtime, self._actor, "log.prune")
-        self._runtime.policy.require_manage_logs(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})

@@ -54,6 +54,7 @@ class Permalinks(Namespace):
         """
         shape = "ExplorePermalinkStateSchema"
         state = parse(ExplorePermalinkState, payload, shape=shape)
+        act = begin_act(self._runtime, self._actor, "permalink.create")
         source = parse_source(state.form_data.get("datasource"), shape=shape, place="formData.datasource")
         chart_id = _chart_id(state, shape)
         content = {
@@ -61,7 +62,6 @@ class Permalinks(Namespace):
             "datasource": source.uid,
             "state": _json(state, shape),
         }
-        act = begin_act(self._runtime, self._actor, "permalink.create")
 
         def store() -> str:
             with self._runtime.store.unit_of_work() as unit:
@@ -127,9 +127,9 @@ class Permalinks(Namespace):
             PayloadSchemaError: `older_than_days` is no whole number from 1 to 36,500.
             AccessError: only administrators may.
         """
+        self._runtime.policy.require_manage_permalinks(self._actor)
         oldest = oldest_kept(older_than_days, now=self._runtime.wall_clock.now(), shape="permalinks.prune")
         act = begin_act(self._runtime, self._actor, "permalink.prune")
-        self._runtime.policy.require_manage_permalinks(self._actor)
         old = (
             ListFilter(col="kind", op="in", val=tuple(_STORED)),
             ListFilter(col="created_on", op="lt", val=oldest),

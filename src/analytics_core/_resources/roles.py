@@ -12,7 +12,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists
+from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
@@ -44,6 +44,7 @@ LISTS = ResourceLists(
     repository=lambda unit: unit.roles,
     item=lambda role, _facts: _answer(role),
     permission=lambda policy, actor: policy.require_manage_people(actor),
+    visibility=all_of_it,
     people_of=lambda _role: (),
     records={"databases": DATABASES, "datasets": DATASETS},
 )
@@ -58,9 +59,9 @@ class Roles(Namespace):
 
     def create(self, payload: RolePost | Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
-        act = begin_act(self._runtime, self._actor, "role.create")
-        post = parse(RolePost, payload, shape="role payload")
         self._runtime.policy.require_manage_people(self._actor)
+        post = parse(RolePost, payload, shape="role payload")
+        act = begin_act(self._runtime, self._actor, "role.create")
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.roles.add(Role(name=post.name, is_admin=post.is_admin), actor_id=self._actor.id)
             act.log(unit, details={"role_id": stored.id})
@@ -98,9 +99,9 @@ class Roles(Namespace):
             AlreadyExistsError: the name is taken.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "role.update")
-        put = parse(RolePut, payload, shape="role payload")
         self._runtime.policy.require_manage_people(self._actor)
+        put = parse(RolePut, payload, shape="role payload")
+        act = begin_act(self._runtime, self._actor, "role.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.roles.get(role_id)
             refuse_later_change(before, unchanged_since)
@@ -121,8 +122,8 @@ class Roles(Namespace):
                 role.
             InUseError: somebody whom the store knows has it.
         """
-        act = begin_act(self._runtime, self._actor, "role.delete")
         self._runtime.policy.require_manage_people(self._actor)
+        act = begin_act(self._runtime, self._actor, "role.delete")
         with self._runtime.store.unit_of_work() as unit:
             unit.roles.delete(role_id)
             if role_id in self._actor.role_ids:  # by the word of a host's directory, of which the store knows nothing

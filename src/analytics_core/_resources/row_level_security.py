@@ -17,7 +17,7 @@ from analytics_core._resources.batches import is_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATASETS, ROLES, Lists, ResourceLists
+from analytics_core._resources.lists import DATASETS, ROLES, Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable
@@ -67,6 +67,7 @@ LISTS = ResourceLists(
     repository=lambda unit: unit.row_rules,
     item=lambda rule, facts: _item(rule, facts.around, facts.readable),
     permission=lambda policy, actor: policy.require_manage_row_rules(actor),
+    visibility=all_of_it,
     around=lambda reader, found: _named(reader.unit, found),
     people_of=lambda _rule: (),
     people={"created_by": "created_by", "changed_by": "changed_by"},
@@ -102,8 +103,8 @@ class RowLevelSecurity(Namespace):
                 on the columns of each dataset.
             AlreadyExistsError: the name is taken.
         """
-        post = parse(RowRulePost, payload, shape="RLSRestApi.post")
         self._runtime.policy.require_manage_row_rules(self._actor)
+        post = parse(RowRulePost, payload, shape="RLSRestApi.post")
         act = begin_act(self._runtime, self._actor, "row_level_security.create")
         rule = RowRule(
             name=post.name,
@@ -157,8 +158,8 @@ class RowLevelSecurity(Namespace):
             StaleVersionError: somebody else changed it meanwhile.
             AnalyticsError: as for `create`.
         """
-        put = parse(RowRulePut, payload, shape="RLSRestApi.put")
         self._runtime.policy.require_manage_row_rules(self._actor)
+        put = parse(RowRulePut, payload, shape="RLSRestApi.put")
         act = begin_act(self._runtime, self._actor, "row_level_security.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.row_rules.get(rule_id)

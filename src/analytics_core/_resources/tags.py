@@ -15,7 +15,7 @@ from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists, makers
+from analytics_core._resources.lists import Lists, ResourceLists, all_of_it, anybody, makers
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -52,6 +52,8 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.tags,
     item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
+    permission=anybody,
+    visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"name": "name"},
 )
@@ -67,8 +69,8 @@ class Tags(Namespace):
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: TagPost | Payload) -> TagGet:
         """Store a custom tag; AlreadyExistsError when there is one of this name."""
-        act = begin_act(self._runtime, self._actor, "tag.create")
         post = parse(TagPost, payload, shape="tag payload")
+        act = begin_act(self._runtime, self._actor, "tag.create")
         record = Tag(name=post.name, type=TagType.CUSTOM.value, description=post.description)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.tags.add(record, actor_id=self._actor.id)
@@ -110,8 +112,8 @@ class Tags(Namespace):
             AlreadyExistsError: there is a tag of this name.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "tag.update")
         put = parse(TagPut, payload, shape="tag payload")
+        act = begin_act(self._runtime, self._actor, "tag.update")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, tag_id)
             refuse_later_change(before, unchanged_since)

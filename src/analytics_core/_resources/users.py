@@ -13,7 +13,7 @@ from analytics_core._resources.batches import by_ids
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import ROLES, Lists, ResourceLists
+from analytics_core._resources.lists import ROLES, Lists, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
@@ -55,6 +55,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.users,
     item=lambda user, facts: _user_get(user, facts.around),
+    permission=anybody,
     around=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
     people_of=lambda _user: (),
     visibility=_themselves,
@@ -71,9 +72,9 @@ class Users(Namespace):
 
     def create(self, payload: UserPost | Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
-        act = begin_act(self._runtime, self._actor, "user.create")
-        post = parse(UserPost, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
+        post = parse(UserPost, payload, shape="user payload")
+        act = begin_act(self._runtime, self._actor, "user.create")
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, post.roles)
             stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
@@ -118,9 +119,9 @@ class Users(Namespace):
             AlreadyExistsError: the user name is taken.
             StaleVersionError: somebody else changed it meanwhile.
         """
-        act = begin_act(self._runtime, self._actor, "user.update")
-        put = parse(UserPut, payload, shape="user payload")
         self._runtime.policy.require_manage_people(self._actor)
+        put = parse(UserPut, payload, shape="user payload")
+        act = begin_act(self._runtime, self._actor, "user.update")
         with self._runtime.store.unit_of_work() as unit:
             _refuse_unknown_roles(unit, put.roles or ())
             before = unit.users.get(user_id)
@@ -139,8 +140,8 @@ class Users(Namespace):
         Raises:
             AccessError, NotFoundError: only administrators remove users, and never themselves; there is no such user.
         """
-        act = begin_act(self._runtime, self._actor, "user.delete")
         self._runtime.policy.require_manage_people(self._actor)
+        act = begin_act(self._runtime, self._actor, "user.delete")
         if user_id == self._actor.id:
             require_rank_left(self._actor, user=None, roles=())
         with self._runtime.store.unit_of_work() as unit:

@@ -1,0 +1,97 @@
+"""Every namespace goes one way: permission, parse, act, unit of work, conflict, log; and repeats its changes alike."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+import pytest
+from tests.architecture.source import Function, SourceFile, source_files
+
+STEPS = ("permission", "parse", "act", "unit of work", "conflict", "log")
+CALLS = {
+    "parse": "parse",
+    "begin_act": "act",
+    "self._runtime.store.unit_of_work": "unit of work",
+    "refuse_later_change": "conflict",
+    "act.log": "log",
+}
+
+
+def _methods() -> Iterator[tuple[SourceFile, Function]]:
+    """Every public method of a namespace."""
+    for file in source_files():
+        for node in file.tree.body:
+            if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Namespace" for base in node.bases):
+                public = (one for one in node.body if isinstance(one, Function) and not one.name.startswith("_"))
+                yield from ((file, method) for method in public)
+
+
+def _steps(method: Function) -> Iterator[tuple[int, str]]:
+    """The steps of a method by line. Only a permission that no record decides comes before all else."""
+    for statement in method.body:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        if isinstance(call, ast.Call) and _needs_no_record(call):
+            yield statement.lineno, "permission"
+    for node in ast.walk(method):
+        if isinstance(node, ast.Call) and (name := ast.unparse(node.func)) in CALLS:
+            yield node.lineno, CALLS[name]
+
+
+def _needs_no_record(call: ast.Call) -> bool:
+    is_required = ast.unparse(call.func).startswith("self._runtime.policy.require")
+    return is_required and all(ast.unparse(argument).startswith(("Act.", "self._actor")) for argument in call.args)
+
+
+def _in_order(steps: list[str]) -> bool:
+    """Tell whether no step comes after a later one; several units of work may follow each other."""
+    places = [STEPS.index(step) for step in steps]
+    unit = STEPS.index("unit of work")
+    before, inside = [place for place in places if place < unit], [place for place in places if place > unit]
+    starts = next((place for place in places if place >= unit), unit)
+    return places[: len(before)] == sorted(before) and inside == sorted(inside) and starts == unit
+
+
+def test_every_method_of_a_namespace_takes_its_steps_in_one_order() -> None:
+    wrong = [
+        f"{file.at(method)} {method.name}: {', '.join(steps)}"
+        for file, method in _methods()
+        if not _in_order(steps := [step for _, step in sorted(_steps(method))])
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        ["parse", "permission", "act"],
+        ["act", "parse", "unit of work"],
+        ["unit of work", "act"],
+        ["permission", "unit of work", "parse", "log"],
+    ],
+)
+def test_another_order_is_seen(steps: list[str]) -> None:
+    assert not _in_order(steps)
+
+
+def test_changes_of_records_are_repeated_alike_in_every_namespace() -> None:
+    """What a caller changes without telling what they read is repeated when others were faster, in one place."""
+    changes = [
+        (f"{file.path} {method.name}", method, _with_helpers(file, method))
+        for file, method in _methods()
+        if method.name.partition("_")[0] in ("update", "delete", "refresh", "set", "duplicate", "tag", "untag", "grant")
+    ]
+    assert len(changes) > 30
+    repeats = {place: text.count("@repeated") + text.count("until_accepted(") for place, _, text in changes}
+    assert {place: count for place, count in repeats.items() if count != 1} == {}
+    updates = [(place, method) for place, method, _ in changes if method.name == "update"]
+    deaf = [place for place, method in updates if "unchanged_since" not in [one.arg for one in method.args.kwonlyargs]]
+    assert deaf == []
+
+
+def _with_helpers(file: SourceFile, method: Function) -> str:
+    """Return the source of a method with that of the private methods that it calls on itself."""
+    text = ast.unparse(method)
+    return "\n".join(
+        [text, *(ast.unparse(one) for one in file.functions() if f"self.{one.name}(" in text and one.name[0] == "_")]
+    )
