@@ -1,8 +1,9 @@
-"""Every namespace goes one way: permission, parse, act, unit of work, conflict, log; and repeats its changes alike."""
+"""Every namespace takes its steps in one order, repeats its changes alike, and asks one reader who sees what."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -95,3 +96,18 @@ def _with_helpers(file: SourceFile, method: Function) -> str:
     return "\n".join(
         [text, *(ast.unparse(one) for one in file.functions() if f"self.{one.name}(" in text and one.name[0] == "_")]
     )
+
+
+WITHOUT_A_UNIT = {"chart_queries", "guest_charts"}
+"""They ask about a chart that the road of a question has loaded, outside of a unit of work."""
+
+
+def test_only_the_reader_asks_the_policy_who_may_read_which_record() -> None:
+    asking = re.compile(r"\b(can_read_|require_read_)(database|dataset|chart|dashboard)\b|\bscope_of\(")
+    found = {
+        file.module.rpartition(".")[2]
+        for file in source_files()
+        if file.module.startswith("analytics_core._resources.") and any(map(asking.search, file.lines))
+    }
+    assert found - WITHOUT_A_UNIT == {"reader"}
+    assert found >= WITHOUT_A_UNIT

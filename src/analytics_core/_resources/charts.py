@@ -322,8 +322,8 @@ class Charts(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             chart = self._readable(unit, chart_id)
             dataset = find_dataset_of(unit, chart)
-        allowed = dataset is not None and self._runtime.policy.can_read_dataset(self._actor, dataset)
-        return chart_datasource(chart, dataset if allowed else None)
+            readable = self._reader(unit).among_datasets(() if dataset is None else (dataset,))
+        return chart_datasource(chart, next(iter(readable), None))
 
     def screenshot(self, chart_id: int) -> ChartScreenshot:
         """Return where the host shows a picture of a chart (contract, `ChartCacheScreenshotResponseSchema`).
@@ -367,10 +367,11 @@ class Charts(Namespace):
 
     def _on_dataset(self, unit: UnitOfWork, chart: Chart) -> Chart:
         """Return the chart with its dataset's name, once the actor may read that dataset."""
-        dataset = self._reader(unit).source_of(chart)
+        reader = self._reader(unit)
+        dataset = reader.source_of(chart)
         if dataset is None:
             raise NotFoundError(f"{chart.datasource_type} datasource", chart.datasource_id)
-        self._runtime.policy.require_read_dataset(self._actor, dataset)
+        reader.require_dataset(dataset)
         return replace(chart, datasource_name=dataset.table_name)
 
     def _stamped(self, chart: Chart) -> Chart:

@@ -358,7 +358,7 @@ class Datasets(Namespace):
                 for name in self._schemas_meant(asked)
             ]
             dataset = next((one for one in found if one is not None), None)
-            if dataset is None or not self._runtime.policy.can_read_dataset(self._actor, dataset):
+            if dataset is None or not self._reader(unit).among_datasets((dataset,)):
                 return None
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)

@@ -57,10 +57,6 @@ def anybody(_policy: Policy, _actor: Actor) -> None:
     """Refuse nobody: what an actor may see is narrowed, not forbidden."""
 
 
-def _no_parent(_unit: UnitOfWork) -> None:
-    """Look for nothing that the records belong to."""
-
-
 def _nothing(_reader: Reader, _records: Sequence[Any]) -> None:
     """Read nothing beside the records of a page."""
 
@@ -91,7 +87,7 @@ class ResourceLists(Generic[Item]):
     item: Callable[[Any, PageFacts], Item]
     permission: Callable[[Policy, Actor], None]
     visibility: Visibility
-    parent: Callable[[UnitOfWork], object] = _no_parent
+    parent: Callable[[UnitOfWork], object] | None = None
     around: Callable[[Reader, Sequence[Any]], Any] = _nothing
     people_of: Callable[[Any], Iterable[int | None]] = makers
     narrower: Mapping[str, Visibility] = field(default_factory=dict)
@@ -120,6 +116,8 @@ class Lists(Generic[Item]):
         fields = listing.fields(columns)
         query = listing.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self.runtime.store.unit_of_work() as unit:
+            if resource.parent is not None:
+                resource.parent(unit)
             reader = self._reader(unit)
             count, found = resource.repository(unit).list(resource.visibility(reader, query))
             around = resource.around(reader, found)
@@ -141,7 +139,7 @@ class Lists(Generic[Item]):
             PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
         resource, known = self.resource, (*self.resource.people, *self.resource.records)
-        resource.permission(self.runtime.policy, self.actor)
+        self._require()
         if name not in known:  # asked of a tuple, so that what cannot be hashed is no more than unknown
             raise UnknownNameError(name, place=f"the related fields of {resource.listing.shape}s", known=known)
         wanted = _checked(text, page, page_size, shape=f"the choices of {name!r}")
@@ -160,7 +158,7 @@ class Lists(Generic[Item]):
             PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
         resource, known = self.resource, tuple(self.resource.distinct)
-        resource.permission(self.runtime.policy, self.actor)
+        self._require()
         if name not in known:
             raise UnknownNameError(name, place=f"the distinct fields of {resource.listing.shape}s", known=known)
         wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), resource.distinct[name]
@@ -169,6 +167,13 @@ class Lists(Generic[Item]):
             query = visibility(self._reader(unit), _query(column, wanted))
             count, values = resource.repository(unit).distinct(column, query)
         return DistinctResponse(count=count, result=tuple(DistinctItem(text=str(value)) for value in values))
+
+    def _require(self) -> None:
+        """Raise unless the actor may ask, and what the records belong to is there."""
+        self.resource.permission(self.runtime.policy, self.actor)
+        if self.resource.parent is not None:
+            with self.runtime.store.unit_of_work() as unit:
+                self.resource.parent(unit)
 
     def _records(self, choices: RecordChoices, wanted: Wanted) -> RelatedResponse:
         ordered = replace(_query(choices.text, wanted), order_by=((choices.text, False),), without=choices.without)
@@ -193,7 +198,6 @@ class Lists(Generic[Item]):
         yield from every_value(self.resource.repository(reader.unit), column, visible)
 
     def _reader(self, unit: UnitOfWork) -> Reader:
-        self.resource.parent(unit)
         return Reader(unit, self.runtime.policy, self.actor)
 
 

@@ -63,7 +63,7 @@ class Reader:
     def dataset(self, dataset_id: int) -> Dataset:
         """Return a dataset; NotFoundError or DatasetAccessError otherwise."""
         dataset = self.unit.datasets.get(dataset_id)
-        self.policy.require_read_dataset(self.actor, dataset)
+        self.require_dataset(dataset)
         return dataset
 
     def chart(self, chart_id: int) -> Chart:
@@ -88,6 +88,10 @@ class Reader:
             return None if chart_id is None else self.chart(chart_id).id
         except NotFoundError:
             return None
+
+    def require_dataset(self, dataset: Dataset) -> None:
+        """Raise DatasetAccessError unless the actor may read the dataset."""
+        self.policy.require_read_dataset(self.actor, dataset)
 
     def require_charts(self, charts: Sequence[Chart]) -> None:
         """Raise ChartAccessError unless the actor may read these charts."""

@@ -92,7 +92,7 @@ def datasets_of_sources(reader: Reader, sources: Sequence[Source]) -> tuple[Data
     for source in sources:
         if source.id not in found:
             raise NotFoundError("dataset", source.id)
-        reader.policy.require_read_dataset(reader.actor, found[source.id])
+        reader.require_dataset(found[source.id])
     return tuple(found[source.id] for source in sources)
 
 
