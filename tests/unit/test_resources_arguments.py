@@ -18,6 +18,7 @@ from tests.support.small_core import KEY, SmallCore, small_core
 from analytics_core import AnalyticsCore, Settings, connect
 from analytics_core._records.people import User
 from analytics_core.errors import (
+    AccessError,
     ActorRequiredError,
     AlreadyExistsError,
     ConnectionUriError,
@@ -25,6 +26,7 @@ from analytics_core.errors import (
     PayloadError,
     PayloadSchemaError,
     SettingsError,
+    UnknownNameError,
 )
 
 Ask = Callable[[AnalyticsCore, Any], Any]
@@ -258,3 +260,30 @@ def test_only_get_takes_a_slug_and_no_log_entry_names_one(shop: SmallCore) -> No
                 call(key)
     of_it = shop.core.logs.list([{"col": "dashboard_id", "op": "eq", "val": 1}])
     assert [entry.action for entry in of_it] == ["dashboard.update", "dashboard.create"]
+
+
+FORBIDDEN: dict[str, Callable[[AnalyticsCore], Any]] = {
+    "database": lambda core: core.databases.create(7),
+    "parameters": lambda core: core.databases.validate_parameters(7),
+    "connection": lambda core: core.databases.test_connection(7),
+    "user": lambda core: core.users.create(7),
+    "changed user": lambda core: core.users.update(1, 7),
+    "list of users": lambda core: core.users.list(7),
+    "role": lambda core: core.roles.create(7),
+    "changed role": lambda core: core.roles.update(1, 7),
+    "list of roles": lambda core: core.roles.list(columns=7),
+    "row rule": lambda core: core.row_level_security.create(7),
+    "changed row rule": lambda core: core.row_level_security.update(1, 7),
+    "choice for row rules": lambda core: core.row_level_security.related("nothing"),
+    "pruned log": lambda core: core.logs.prune(-1),
+    "pruned permalinks": lambda core: core.permalinks.prune(-1),
+    "guest token": lambda core: core.embedded.guest_token(7),
+}
+
+
+@pytest.mark.parametrize("ask", FORBIDDEN.values(), ids=FORBIDDEN)
+def test_who_may_not_ask_at_all_is_told_so_before_the_payload_is_read(shop: SmallCore, ask: Any) -> None:
+    with pytest.raises((PayloadError, UnknownNameError)):
+        ask(shop.core)
+    with pytest.raises(AccessError):
+        ask(shop.reader(("database", 1)))

@@ -99,7 +99,7 @@ class Annotations(Namespace):
 
         `created_by` and `changed_by` are filtered by the id of a user.
         """
-        return self._lists(layer_id).page(filters, order_by, page, page_size, columns)
+        return self._in_layer(layer_id).page(filters, order_by, page, page_size, columns)
 
     def related(
         self,
@@ -113,7 +113,7 @@ class Annotations(Namespace):
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
         """
-        return self._lists(layer_id).related(field, filter, page, page_size)
+        return self._in_layer(layer_id).related(field, filter, page, page_size)
 
     def distinct(
         self,
@@ -127,7 +127,7 @@ class Annotations(Namespace):
 
         The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
         """
-        return self._lists(layer_id).distinct(field, filter, page, page_size)
+        return self._in_layer(layer_id).distinct(field, filter, page, page_size)
 
     @repeated
     def update(
@@ -168,7 +168,7 @@ class Annotations(Namespace):
             unit.annotations.delete(annotation_id)
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
 
-    def _lists(self, layer_id: int) -> Lists[AnnotationListItem]:
+    def _in_layer(self, layer_id: int) -> Lists[AnnotationListItem]:
         """Return the lists of the annotations of one layer; what they read is NotFoundError for an unknown layer."""
 
         def of_layer(_reader: Reader, query: ListQuery) -> ListQuery:
@@ -177,7 +177,7 @@ class Annotations(Namespace):
         def layer(unit: UnitOfWork) -> int:
             return unit.annotation_layers.version(layer_id)
 
-        return Lists(self._runtime, self._actor, replace(LISTS, visibility=of_layer, parent=layer))
+        return self._lists(replace(LISTS, visibility=of_layer, parent=layer))
 
 
 def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotation, AnnotationLayer]:

@@ -109,7 +109,7 @@ class CacheControl(Namespace):
             datasets = datasets_of_table(self._reader(unit), **named)
             chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
             if asked.dashboard_id is not None:
-                chart_ids &= set(Questions(self._runtime, self._actor).dashboard(unit, asked.dashboard_id).chart_ids)
+                chart_ids &= set(self._reader(unit).dashboard(asked.dashboard_id).chart_ids)
             readable = sorted(self._reader(unit).charts(chart_ids))
         results = self.warm_up_many(readable, dashboard_id=asked.dashboard_id, extra_filters=asked.extra_filters)
         return DatasetCacheWarmUpResponse(result=tuple(results))
@@ -192,7 +192,7 @@ class CacheControl(Namespace):
     # ---------------------------------------------------------------------------------------------------- warm-up
     def _check_dashboard(self, unit: UnitOfWork, dashboard_id: int | None) -> None:
         if dashboard_id is not None:
-            Questions(self._runtime, self._actor).dashboard(unit, dashboard_id)
+            self._reader(unit).dashboard(dashboard_id)
 
     def _all_charts(self, unit: UnitOfWork, dashboard_id: int | None) -> tuple[int, ...]:
         reader = self._reader(unit)

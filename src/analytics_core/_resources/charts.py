@@ -26,7 +26,7 @@ from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -93,7 +93,6 @@ class Charts(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
         self._queries = ChartQueries(runtime, actor)
         self._favourites = Favourites(runtime, actor, TagTarget.CHART)
 
@@ -207,7 +206,7 @@ class Charts(Namespace):
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
-            chart = self._readable(unit, chart_id)
+            chart = self._reader(unit).chart(chart_id)
             around = self._around(unit, chart)
         return self._answer(chart, around)
 
@@ -219,7 +218,7 @@ class Charts(Namespace):
         The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in. By `datasource_name` only
         charts are found whose dataset the actor may read; ordered by it, the others come last as those without a name.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def update(
         self, chart_id: int, payload: ChartPut | Payload, *, unchanged_since: datetime | str | None = None
@@ -279,7 +278,7 @@ class Charts(Namespace):
             UnknownNameError: there is no such related field; the message names those there are.
             PayloadSchemaError: a page out of bounds.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
@@ -287,7 +286,7 @@ class Charts(Namespace):
         The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;
         arguments and errors are those of `related`.
         """
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def payload_elsewhere(
@@ -314,13 +313,13 @@ class Charts(Namespace):
         """
         ids = ids_elsewhere(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
         with self._runtime.store.unit_of_work() as unit:
-            chart = self._readable(unit, chart_id)
+            chart = self._reader(unit).chart(chart_id)
         return chart_payload_elsewhere(chart, ids)
 
     def datasource(self, chart_id: int) -> ChartDatasource:
         """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
         with self._runtime.store.unit_of_work() as unit:
-            chart = self._readable(unit, chart_id)
+            chart = self._reader(unit).chart(chart_id)
             dataset = find_dataset_of(unit, chart)
             readable = self._reader(unit).among_datasets(() if dataset is None else (dataset,))
         return chart_datasource(chart, next(iter(readable), None))
@@ -331,13 +330,13 @@ class Charts(Namespace):
         The addresses come from `Settings.url_for`; the key changes with the chart and with the user.
         """
         with self._runtime.store.unit_of_work() as unit:
-            chart = self._readable(unit, chart_id)
+            chart = self._reader(unit).chart(chart_id)
         return chart_screenshot(chart, actor_id=self._actor.id, readable=readable_now(self._runtime))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:
         """Give the actor's star to a chart that they may read; a second one changes nothing."""
-        self._favourites.add(chart_id, check=self._readable)
+        self._favourites.add(chart_id)
 
     def remove_favourite(self, chart_id: int) -> None:
         """Take the actor's star from a chart; nothing happens where there is none."""
@@ -348,11 +347,8 @@ class Charts(Namespace):
         return self._favourites.status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
-    def _readable(self, unit: UnitOfWork, chart_id: int) -> Chart:
-        return self._reader(unit).chart(chart_id)
-
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:
-        chart = self._readable(unit, chart_id)
+        chart = self._reader(unit).chart(chart_id)
         self._runtime.policy.require_write(self._actor, chart)
         return chart
 

@@ -11,14 +11,12 @@ from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
+from analytics_core._resources.lists import ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.retrying import repeated
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
@@ -53,10 +51,6 @@ LISTS = ResourceLists(
 class CssTemplates(Namespace):
     """CSS templates: every signed-in user reads and creates them, creators and administrators change them."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     def create(self, payload: CssTemplatePost | Payload) -> CssTemplateGet:
         """Store a template (contract, `CssTemplateRestApi.post`).
 
@@ -86,15 +80,15 @@ class CssTemplates(Namespace):
 
         `created_by` and `changed_by` are filtered by the id of a user.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the templates: `template_name`, as `charts.distinct` does."""
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

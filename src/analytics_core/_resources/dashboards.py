@@ -30,7 +30,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -101,7 +101,6 @@ class Dashboards(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
         self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -149,7 +148,7 @@ class Dashboards(Namespace):
         The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in; by a
         chart that the actor may not read nothing is found.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -195,14 +194,14 @@ class Dashboards(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:
@@ -220,7 +219,7 @@ class Dashboards(Namespace):
         content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
         act = begin_act(self._runtime, self._actor, "dashboard.copy")
         with self._runtime.store.unit_of_work() as unit:
-            source = self._readable(unit, dashboard_id)
+            source = self._reader(unit).dashboard(dashboard_id)
             record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
             record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
             if copy.duplicate_slices:
@@ -251,7 +250,7 @@ class Dashboards(Namespace):
             PayloadSchemaError: a chart or a dataset has no id there, or what is given maps no ids to ids.
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, dashboard_id)
+            dashboard = self._reader(unit).dashboard(dashboard_id)
         return dashboard_payload_elsewhere(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
 
     def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
@@ -281,7 +280,7 @@ class Dashboards(Namespace):
         """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
         readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, dashboard_id)
+            dashboard = self._reader(unit).dashboard(dashboard_id)
             charts = self._reader(unit).charts(dashboard.chart_ids).values()
         return tuple(chart_entity(chart, readable=readable) for chart in charts)
 
@@ -291,7 +290,7 @@ class Dashboards(Namespace):
         Each stands once (contract, `DashboardDatasetSchema`).
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, dashboard_id)
+            dashboard = self._reader(unit).dashboard(dashboard_id)
             reader = self._reader(unit)
             datasets = reader.among_datasets(reader.datasets_of(dashboard))
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
@@ -319,7 +318,7 @@ class Dashboards(Namespace):
             QueryError: the filter has no list of values.
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._readable(unit, dashboard_id)
+            dashboard = self._reader(unit).dashboard(dashboard_id)
         question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
         call = Call(actor=self._actor, now=self._runtime.clock.now())
         return self._runtime.queries.run(self._runtime.contexts.read(question), call)
@@ -327,7 +326,7 @@ class Dashboards(Namespace):
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:
         """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
-        self._favourites.add(dashboard_id, check=self._readable)
+        self._favourites.add(dashboard_id)
 
     def remove_favourite(self, dashboard_id: int) -> None:
         """Take the actor's star from a dashboard; nothing happens where there is none."""
@@ -338,12 +337,8 @@ class Dashboards(Namespace):
         return self._favourites.status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
-    def _readable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
-        """Return a dashboard by its id alone: what is stored or logged about it goes by that number."""
-        return self._reader(unit).dashboard(dashboard_id)
-
     def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
-        dashboard = self._readable(unit, dashboard_id)
+        dashboard = self._reader(unit).dashboard(dashboard_id)
         self._runtime.policy.require_write(self._actor, dashboard)
         return dashboard
 

@@ -9,7 +9,7 @@ from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
-from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.database_answers import database_connection, database_get, database_item
@@ -19,13 +19,11 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import DATABASES, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import repeated
 from analytics_core._resources.surroundings import related_objects
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.database import (
     DatabaseConnection,
@@ -82,10 +80,6 @@ LISTS = ResourceLists(
 class Databases(Namespace):
     """Database connections, as one actor may see and change them."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     def create(self, payload: DatabasePost | Payload) -> DatabaseGet:
         """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
 
@@ -109,13 +103,13 @@ class Databases(Namespace):
     def get(self, database_id: int) -> DatabaseGet:
         """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
-            found = self._readable(unit, database_id)
+            found = self._reader(unit).database(database_id)
         return database_get(found, spec=self._spec_of(found))
 
     def connection(self, database_id: int) -> DatabaseConnection:
         """Return a database with its URI, secrets masked; for those who may change it."""
         with self._runtime.store.unit_of_work() as unit:
-            database = self._readable(unit, database_id)
+            database = self._reader(unit).database(database_id)
             self._runtime.policy.require_manage_databases(self._actor)
             return database_connection(database, spec=self._spec_of(database))
 
@@ -131,7 +125,7 @@ class Databases(Namespace):
             page_size: at the most 1000.
             columns: the fields to give back; None for all.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -151,7 +145,7 @@ class Databases(Namespace):
         put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
         act = begin_act(self._runtime, self._actor, "database.update")
         with self._runtime.store.unit_of_work() as unit:
-            stored = self._readable(unit, database_id)
+            stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             refuse_later_change(stored, unchanged_since)
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
@@ -166,7 +160,7 @@ class Databases(Namespace):
         """Remove a database and close its connections; InUseError while datasets read from it."""
         act = begin_act(self._runtime, self._actor, "database.delete")
         with self._runtime.store.unit_of_work() as unit:
-            stored = self._readable(unit, database_id)
+            stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
             unit.databases.delete(database_id)
             act.log(unit, details={"database_id": database_id})
@@ -229,7 +223,7 @@ class Databases(Namespace):
         """
         of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
         with self._runtime.store.unit_of_work() as unit:
-            self._readable(unit, database_id)
+            self._reader(unit).database(database_id)
             dataset_ids = every_id(unit.datasets, of_it)
             return related_objects(self._reader(unit), dataset_ids)
 
@@ -278,25 +272,22 @@ class Databases(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `backend`.
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the gate checks what the actor may do there."""
         with self._runtime.store.unit_of_work() as unit:
-            return self._readable(unit, database_id)
+            return self._reader(unit).database(database_id)
 
     def _spec_of(self, database: Database) -> EngineSpec | None:
         return self._runtime.registry.find(database.engine)
-
-    def _readable(self, unit: UnitOfWork, database_id: int) -> Database:
-        return self._reader(unit).database(database_id)
 
     def _stored_uri(self, database_name: str | None) -> Secret | None:
         if database_name is None:

@@ -36,7 +36,7 @@ from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import checked_owners, read_people
@@ -45,8 +45,6 @@ from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.row_rule_links import has_row_rules, moves_its_rules
 from analytics_core._resources.sources import dataset_called
 from analytics_core._resources.surroundings import charts_drawn_from, related_objects
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
 from analytics_core.models.dataset import ColumnPut, DatasetGet, DatasetListItem, DatasetPost, DatasetPut, MetricPut
 from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
@@ -95,10 +93,6 @@ LISTS = ResourceLists(
 
 class Datasets(Namespace):
     """Datasets, as one actor may see and change them."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
 
     def create(self, payload: DatasetPost | Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
@@ -172,7 +166,7 @@ class Datasets(Namespace):
         asked = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
         act = begin_act(self._runtime, self._actor, "dataset.duplicate")
         with self._runtime.store.unit_of_work() as unit:
-            base = self._readable(unit, asked.base_model_id)
+            base = self._reader(unit).dataset(asked.base_model_id)
             database = unit.databases.get(base.database_id)
             copy = copied_dataset(base, table_name=asked.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
             self._runtime.policy.require_query_database(self._actor, database)
@@ -193,7 +187,7 @@ class Datasets(Namespace):
             if isinstance(dataset_id, str):
                 dataset = dataset_called(self._reader(unit), dataset_id)
             else:
-                dataset = self._readable(unit, dataset_id)
+                dataset = self._reader(unit).dataset(dataset_id)
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 
@@ -201,7 +195,7 @@ class Datasets(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DatasetListItem]:
         """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -302,7 +296,7 @@ class Datasets(Namespace):
         are what the table there says.
         """
         with self._runtime.store.unit_of_work() as unit:
-            return dataset_payload_elsewhere(self._readable(unit, dataset_id))
+            return dataset_payload_elsewhere(self._reader(unit).dataset(dataset_id))
 
     def related_objects(self, dataset_id: int) -> RelatedObjects:
         """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.
@@ -310,7 +304,7 @@ class Datasets(Namespace):
         Contract, `DatasetRelatedObjectsResponse`.
         """
         with self._runtime.store.unit_of_work() as unit:
-            dataset = self._readable(unit, dataset_id)
+            dataset = self._reader(unit).dataset(dataset_id)
             return related_objects(self._reader(unit), [dataset.id])
 
     @repeated
@@ -330,14 +324,14 @@ class Datasets(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see.
 
         The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.
         """
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
@@ -434,11 +428,8 @@ class Datasets(Namespace):
         people = read_people(self._runtime.people, people_of(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
-    def _readable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
-        return self._reader(unit).dataset(dataset_id)
-
     def _writable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
-        dataset = self._readable(unit, dataset_id)
+        dataset = self._reader(unit).dataset(dataset_id)
         self._runtime.policy.require_write(self._actor, dataset)
         return dataset
 

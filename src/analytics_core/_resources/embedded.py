@@ -15,15 +15,13 @@ from analytics_core._resources.guest_minting import AllRows, Minting, find_embed
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DASHBOARDS, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import DASHBOARDS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated, until_accepted
-from analytics_core._runtime import Runtime
 from analytics_core._security import policy as rules
-from analytics_core._security.actor import Actor
 from analytics_core._security.origins import read_origin
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.embedded import (
@@ -85,10 +83,6 @@ LISTS = ResourceLists(
 
 class Embedded(Namespace):
     """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, dashboard_id: int, payload: EmbeddedDashboardConfig | Payload) -> EmbeddedDashboardGet:
@@ -155,14 +149,14 @@ class Embedded(Namespace):
 
         The arguments are those of `databases.list`.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `created_by`, `changed_by` or `dashboard`: the dashboards that they may embed.
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def delete(self, dashboard_id: int) -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.tag import Favourite
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -26,11 +27,13 @@ class Favourites:
         self._actor = actor
         self._target = target
 
-    def add(self, target_id: int, *, check: Callable[[UnitOfWork, int], object]) -> None:
-        """Give a star once `check` lets the actor see the record; one that is there stays."""
+    def add(self, target_id: int) -> None:
+        """Give a star to a record that the actor may read; one that is there stays."""
         act = begin_act(self._runtime, self._actor, f"{self._target.value}.add_favourite")
         with self._runtime.store.unit_of_work() as unit:
-            check(unit, target_id)
+            reader = Reader(unit, self._runtime.policy, self._actor)
+            read = reader.chart if self._target is TagTarget.CHART else reader.dashboard
+            read(target_id)
             if self._find(unit, target_id) is None and self._store(unit, target_id):
                 self._log(act, unit, target_id)
 

@@ -21,7 +21,7 @@ from analytics_core._resources.listing import (
     Order,
     check_page,
 )
-from analytics_core._resources.lists import Lists, ResourceLists, anybody
+from analytics_core._resources.lists import ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
@@ -29,8 +29,6 @@ from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.recent_activity import recent_activity
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Standing
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivityList, UserOfLog
@@ -89,10 +87,6 @@ LISTS = ResourceLists(
 class Logs(Namespace):
     """The log of acts; entries are written and read, never changed, and go by `prune` alone."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     def create(self, payload: LogPost | Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
 
@@ -144,7 +138,7 @@ class Logs(Namespace):
 
         The arguments are those of `databases.list`.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def recent_activity(
         self,
@@ -202,14 +196,14 @@ class Logs(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among what the actor may see: `action`.
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""

@@ -10,6 +10,8 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.page import Item
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -44,6 +46,10 @@ class Namespace:
     def _reader(self, unit: UnitOfWork) -> Reader:
         """Return what the actor may read in this unit of work."""
         return Reader(unit, self._runtime.policy, self._actor)
+
+    def _lists(self, resource: ResourceLists[Item]) -> Lists[Item]:
+        """Return the lists and look-ups of a resource, as the actor may ask for them."""
+        return Lists(self._runtime, self._actor, resource)
 
     def _anew(self) -> Self:
         """Return this namespace with the rights that its actor has now, for one call; itself, if it is not live."""

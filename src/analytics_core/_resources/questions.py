@@ -7,8 +7,6 @@ from typing import Any
 
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.question_filters import (
     ExtraFilters,
     GivenFilters,
@@ -50,16 +48,13 @@ class Questions:
         """
         given = given_filters(extra_filters, shape=_SHAPE)
         with self._runtime.store.unit_of_work() as unit:
-            chart = Reader(unit, self._runtime.policy, self._actor).chart(chart_id)
-            dashboard = self.dashboard(unit, dashboard_id) if dashboard_id is not None else None
+            reader = Reader(unit, self._runtime.policy, self._actor)
+            chart = reader.chart(chart_id)
+            dashboard = reader.dashboard(dashboard_id) if dashboard_id is not None else None
         if dashboard is not None and chart.id not in dashboard.chart_ids:
             raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
         default = dashboard_filters(dashboard, chart.id) if dashboard is not None else ExtraFilters()
         return ReadersQuestion(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
-
-    def dashboard(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
-        """Return a dashboard that the actor may read; NotFoundError or DashboardAccessError otherwise."""
-        return Reader(unit, self._runtime.policy, self._actor).dashboard(dashboard_id)
 
 
 def _context(chart: Chart) -> dict[str, Any]:

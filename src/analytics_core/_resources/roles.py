@@ -12,13 +12,11 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATABASES, DATASETS, Lists, ResourceLists, all_of_it
+from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left, roles_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.retrying import repeated, until_accepted
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
@@ -53,10 +51,6 @@ LISTS = ResourceLists(
 class Roles(Namespace):
     """Roles and what they give access to; only administrators manage them."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     def create(self, payload: RolePost | Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
         self._runtime.policy.require_manage_people(self._actor)
@@ -77,11 +71,11 @@ class Roles(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[RoleGet]:
         """Return one page of the roles; the arguments are those of `databases.list`."""
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what a role may be granted: `databases` or `datasets`, as `charts.related` does."""
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -17,7 +17,7 @@ from analytics_core._resources.batches import is_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import DATASETS, ROLES, Lists, ResourceLists, all_of_it
+from analytics_core._resources.lists import DATASETS, ROLES, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.readable import Readable
@@ -89,7 +89,6 @@ class RowLevelSecurity(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
         super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
         self._find_actor = find_actor
 
     def create(self, payload: RowRulePost | Payload) -> RowRuleGet:
@@ -135,15 +134,15 @@ class RowLevelSecurity(Namespace):
 
         `roles` and `tables` may be filtered by `eq` and `in`: rules that name at least one of these ids.
         """
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the rules: `group_key`, as `charts.distinct` does."""
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

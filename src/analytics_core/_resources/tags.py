@@ -15,15 +15,13 @@ from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import Lists, ResourceLists, all_of_it, anybody, makers
+from analytics_core._resources.lists import ResourceLists, all_of_it, anybody, makers
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.page import Page
 from analytics_core._resources.people_index import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import tag_reference
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.enums import TagType
 from analytics_core.models.parsing import Payload, parse
@@ -62,10 +60,6 @@ LISTS = ResourceLists(
 class Tags(Namespace):
     """Tags, as one actor may see, make and use them; everybody sees all names, nobody what they may not read."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: TagPost | Payload) -> TagGet:
         """Store a custom tag; AlreadyExistsError when there is one of this name."""
@@ -87,15 +81,15 @@ class Tags(Namespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[TagGet]:
         """Return one page of the tags; the arguments are those of `databases.list`."""
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
         """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
         """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
-        return self._lists.distinct(field, filter, page, page_size)
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

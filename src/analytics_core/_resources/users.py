@@ -13,14 +13,12 @@ from analytics_core._resources.batches import by_ids
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
-from analytics_core._resources.lists import ROLES, Lists, ResourceLists, anybody
+from analytics_core._resources.lists import ROLES, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.own_rank import require_rank_left
 from analytics_core._resources.page import Page
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act as PolicyAct
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.parsing import Payload, parse
@@ -66,10 +64,6 @@ LISTS = ResourceLists(
 class Users(Namespace):
     """Users; administrators manage them, everybody may read their own record."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._lists = Lists(runtime, actor, LISTS)
-
     def create(self, payload: UserPost | Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
         self._runtime.policy.require_manage_people(self._actor)
@@ -93,7 +87,7 @@ class Users(Namespace):
     ) -> Page[UserGet]:
         """Return one page of the users; the arguments are those of `databases.list`."""
         self._runtime.policy.require_manage_people(self._actor)
-        return self._lists.page(filters, order_by, page, page_size, columns)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     # --------------------------------------------------------------------------------------------------- look-ups
     def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
@@ -101,7 +95,7 @@ class Users(Namespace):
 
         The arguments are those of `charts.related`.
         """
-        return self._lists.related(field, filter, page, page_size)
+        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def update(
