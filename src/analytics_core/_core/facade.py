@@ -13,6 +13,7 @@ from analytics_core._adapters.clock import PinnedClock
 from analytics_core._core.arguments import PersonNames, check_user_key, moment_of
 from analytics_core._core.defaults import IN_MEMORY, parts_of
 from analytics_core._core.guest_core import GuestCore
+from analytics_core._core.operating import Health, Pruned, health, prune
 from analytics_core._core.wiring import build_runtime
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_texts import short_repr
@@ -298,6 +299,34 @@ class AnalyticsCore:
         """
         self._require_operator("run jobs")
         self._runtime.job_book.run(job_id)
+
+    # ---------------------------------------------------------------------------------------------------- operating
+    def health(self) -> Health:
+        """Return how store, cache and jobs are; databases are not asked, and a part that is away is told, not raised.
+
+        It needs no actor; who acts must be an administrator.
+
+        Raises:
+            AccessError: somebody else acts.
+        """
+        self._require_operator("ask how a core is")
+        return health(self._runtime)
+
+    def prune(self, *, logs_older_than_days: int | None = None) -> Pruned:
+        """Remove what is over: jobs with their results, workers, locks, form data, old revocations of guest tokens.
+
+        At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
+        no actor; who acts must be an administrator.
+
+        Args:
+            logs_older_than_days: also log entries of more than so many days ago; None: none.
+
+        Raises:
+            AccessError: somebody else acts.
+            PayloadSchemaError: days that are no whole number above 0.
+        """
+        self._require_operator("prune")
+        return prune(self._runtime, logs_older_than_days=logs_older_than_days)
 
     def _require_operator(self, what: str) -> None:
         if self._acting_as is not None and not self._actor().is_admin:

@@ -52,6 +52,14 @@ def migrate(engine: Engine, *, history: Path = MIGRATIONS, head: str = HEAD) -> 
             _run_forward(connection, history)
 
 
+def stored_revision(connection: Connection) -> str | None:
+    """Return the revision of the tables; a store in memory has always the newest."""
+    if is_memory(connection.engine):
+        return HEAD
+    found = connection.execute(_VERSION).scalar()
+    return None if found is None else str(found)
+
+
 def require_present(connection: Connection) -> None:
     """Refuse to keep what was written by code of another version than the tables have.
 

@@ -15,7 +15,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.interrupts import DeferredInterrupts
 from analytics_core._storage.kept_statements import KeptStatements
-from analytics_core._storage.migrate import migrate, require_present
+from analytics_core._storage.migrate import migrate, require_present, stored_revision
 from analytics_core._storage.record_codec import opened, secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.session import StoreSession
@@ -130,6 +130,11 @@ class SqlMetadataStore:
                 for field in sorted(DATABASE_KIND.sealed)
                 if (sealed := row[field]) is not None
             )
+
+    def table_revision(self) -> str | None:
+        """Return the revision of the tables as they are now, which another process may have brought up to date."""
+        with store_border(), self._connected(frozenset()) as connection:
+            return stored_revision(connection)
 
     def close(self) -> None:
         """Close the store's connections; a store in memory is gone then."""

@@ -1,0 +1,187 @@
+"""What an operator asks of a core: how its parts are, and that what is over goes."""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from analytics_core._querying.guests import CUT_OFF_KIND
+from analytics_core._records.job import JobState
+from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
+from analytics_core._resources.pruning import oldest_kept
+from analytics_core._runtime import Runtime
+from analytics_core._storage.store import SqlMetadataStore
+from analytics_core.errors import AnalyticsError
+
+_PROBE_S: Final = 60
+_BATCH: Final = 1_000
+_BATCHES: Final = 10
+_WORKERS_KEPT: Final = timedelta(days=1)
+_CUT_OFFS_KEPT: Final = timedelta(days=366)
+"""Longer than any token lives: one that was revoked must not come back when the cut-off is forgotten."""
+
+_PRUNE_S: Final = 600.0
+PRUNE_LOCK: Final = "analytics_core.prune"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartHealth:
+    """How one part of a core is: `ms` is how long it took to answer; `problem` says why it did not."""
+
+    is_up: bool
+    ms: float
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JobsHealth:
+    """The jobs of a store: how many wait, run, and are told as lost; and how many processes hold a lease on jobs."""
+
+    waiting: int
+    running: int
+    lost: int
+    workers_alive: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Health:
+    """How a core is, without its databases, which are no reason to start a service anew.
+
+    `revision` is that of the store's tables (None: a host's own store), `runs_jobs_here` whether the job runner's
+    threads are in this process. `revision` and `jobs` are None while the store is away.
+    """
+
+    store: PartHealth
+    cache: PartHealth
+    revision: str | None
+    jobs: JobsHealth | None
+    runs_jobs_here: bool | None
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether questions can be answered; no answer needs the cache."""
+        return self.store.is_up
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pruned:
+    """How many records of each kind `core.prune` removed.
+
+    `is_complete` is False when more are left for another call, or when another process prunes at the moment.
+    """
+
+    jobs: int = 0
+    job_workers: int = 0
+    key_values: int = 0
+    guest_cut_offs: int = 0
+    locks: int = 0
+    logs: int = 0
+    is_complete: bool = True
+
+
+def health(runtime: Runtime) -> Health:
+    """Return how the parts of a core are; one that is away is told, not raised."""
+    found: list[JobsHealth] = []
+    revisions: list[str | None] = []
+
+    def ask_store() -> None:
+        with runtime.store.unit_of_work() as unit:
+            found.append(_jobs(unit))
+        if isinstance(runtime.store, SqlMetadataStore):
+            revisions.append(runtime.store.table_revision())
+
+    def ask_cache() -> None:
+        key, value = f"analytics_core-health-{secrets.token_hex(8)}", secrets.token_bytes(8)
+        runtime.cache.set(key, value, timeout_s=_PROBE_S)
+        if runtime.cache.get(key) != value:
+            raise AnalyticsError("it does not give back what it was given")
+        runtime.cache.delete(key)
+
+    here: list[bool] = []
+    _probe(lambda: here.append(runtime.jobs.is_local))
+    return Health(
+        store=_probe(ask_store),
+        cache=_probe(ask_cache),
+        revision=revisions[0] if revisions else None,
+        jobs=found[0] if found else None,
+        runs_jobs_here=here[0] if here else None,
+    )
+
+
+def _probe(ask: Callable[[], object]) -> PartHealth:
+    began, problem = time.perf_counter(), None
+    try:
+        ask()
+    except AnalyticsError as error:
+        problem = error.message
+    except Exception as error:  # border to a host's parts: their texts may hold addresses with passwords
+        problem = f"raised {type(error).__name__}"
+    return PartHealth(is_up=problem is None, ms=(time.perf_counter() - began) * 1_000, problem=problem)
+
+
+def _jobs(unit: UnitOfWork) -> JobsHealth:
+    counts = {
+        state: unit.jobs.list(ListQuery(filters=(ListFilter(col="state", op="eq", val=state),), page_size=1))[0]
+        for state in (JobState.PENDING, JobState.RUNNING, JobState.LOST)
+    }
+    alive = ListQuery(filters=(ListFilter(col="lease_until", op="gt", val=unit.now()),), page_size=1)
+    return JobsHealth(
+        waiting=counts[JobState.PENDING],
+        running=counts[JobState.RUNNING],
+        lost=counts[JobState.LOST],
+        workers_alive=unit.job_workers.list(alive)[0],
+    )
+
+
+def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> Pruned:
+    """Remove what is over, at most 10,000 records of a kind; one process at a time does it."""
+    now = runtime.wall_clock.now()
+    oldest = None
+    if logs_older_than_days is not None:
+        oldest = oldest_kept(logs_older_than_days, now=now, shape="prune")
+    lease = runtime.lock.acquire(PRUNE_LOCK, ttl_s=_PRUNE_S)
+    if lease is None:
+        return Pruned(is_complete=False)
+    try:
+        with runtime.store.unit_of_work() as unit:
+            stores_now = unit.now()
+        cut_offs_before = now - max(_CUT_OFFS_KEPT, timedelta(seconds=runtime.settings.guest_token_max_life_s))
+        of_cut_offs = ListFilter(col="kind", op="eq", val=CUT_OFF_KIND)
+        removed = {
+            "jobs": _remove(runtime, lambda unit: unit.jobs, _before("expires_on", stores_now)),
+            "job_workers": _remove(
+                runtime, lambda unit: unit.job_workers, _before("lease_until", stores_now - _WORKERS_KEPT)
+            ),
+            "key_values": _remove(runtime, lambda unit: unit.key_values, _before("expires_on", now)),
+            "guest_cut_offs": _remove(
+                runtime, lambda unit: unit.key_values, of_cut_offs, _before("changed_on", cut_offs_before)
+            ),
+            "locks": _remove(runtime, lambda unit: unit.locks, _before("ends_on", stores_now)),
+            "logs": 0 if oldest is None else _remove(runtime, lambda unit: unit.logs, _before("dttm", oldest)),
+        }
+    finally:
+        runtime.lock.release(lease)
+    return Pruned(**removed, is_complete=max(removed.values()) < _BATCH * _BATCHES)
+
+
+def _before(column: str, moment: object) -> ListFilter:
+    return ListFilter(col=column, op="lt", val=moment)
+
+
+def _remove(
+    runtime: Runtime, repository: Callable[[UnitOfWork], ExpendableRepository[Record]], *over: ListFilter
+) -> int:
+    """Remove the records that match, in small transactions, so that nobody waits long for them."""
+    removed = 0
+    for _ in range(_BATCHES):
+        with runtime.store.unit_of_work() as unit:
+            records = repository(unit)
+            _, ids = records.distinct("id", ListQuery(filters=over, page_size=_BATCH))
+            removed += records.delete_matching([ListFilter(col="id", op="in", val=list(ids)), *over]) if ids else 0
+        if len(ids) < _BATCH:
+            break
+    return removed
