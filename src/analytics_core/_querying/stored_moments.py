@@ -68,7 +68,7 @@ def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]
 
 def notes_of_order(frame: Frame, plan: QueryPlan) -> tuple[str, ...]:
     """Tell that rows do not come in the order of their moments, where an engine sorts the texts of a column."""
-    first = plan.order[0] if plan.order and not plan.grouped else None
+    first = plan.order[0] if plan.order and not (plan.grouped or plan.count_rows) else None
     if first is None or not isinstance(first.expr, ColumnExpr):
         return ()
     for column, output in zip(frame.columns, plan.outputs, strict=True):
