@@ -26,14 +26,18 @@ def until_accepted(change: Callable[[], Result], *, stale: str | None = None) ->
     Raises:
         StaleVersionError: somebody else was faster ten times in a row, or changed a record of another kind.
     """
-    for attempt in range(1, _ATTEMPTS):
+    attempt = 0
+    while True:
+        attempt += 1
         try:
             return change()
         except StaleVersionError as error:
             if stale not in (None, error.resource):
+                error.retryable = False  # it is what the caller read
+                raise
+            if attempt == _ATTEMPTS:
                 raise
         time.sleep(random.uniform(0, _LONGEST_PAUSE_S * attempt))  # noqa: S311 - a pause is no secret
-    return change()
 
 
 def repeated(change: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
