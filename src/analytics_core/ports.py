@@ -11,16 +11,15 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from analytics_core._records.identity import Access
-from analytics_core._records.lock import Lease
-from analytics_core._records.observation import Observation
+from analytics_core._records.audit import Observation
+from analytics_core._records.database import Access
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.shared_state import Lease
 
 if TYPE_CHECKING:
-    from analytics_core._records.database import Database
+    from analytics_core._records.database import Database, Identity
     from analytics_core._records.dataset import Dataset
-    from analytics_core._records.identity import Identity
     from analytics_core._records.repositories import UnitOfWork
 
 __all__ = [

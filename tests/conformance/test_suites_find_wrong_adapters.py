@@ -23,8 +23,7 @@ from tests.support.stores import open_store
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._records.people import User
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import StaleVersionError, StoredDataError
 from analytics_core.ports import Lease

@@ -17,7 +17,7 @@ from tests.support.shop import AMOUNT, KEY, add_reader, ask, axis, context, host
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core._security.policy import RULES, Act, Policy, Standing
 
 MS_OF_MARCH = 1_709_251_200_000

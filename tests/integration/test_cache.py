@@ -22,7 +22,7 @@ from analytics_core import errors
 from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.testing.clock import FixedClock
 
 QUERY: dict[str, Any] = {"columns": ["country"], "metrics": ["count", AMOUNT]}

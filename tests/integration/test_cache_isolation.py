@@ -17,7 +17,7 @@ from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._jobs.job import Job
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 
 QUERY: Mapping[str, Any] = {"columns": ["id"], "row_limit": 100}
 

@@ -13,7 +13,7 @@ from tests.support.shop import AMOUNT, add_reader, ask, axis, column_put, contex
 from analytics_core import AnalyticsCore, errors
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.testing.clock import FixedClock
 
 

@@ -16,8 +16,8 @@ from tests.support.small_core import SmallCore, small_core
 
 import analytics_core
 from analytics_core import AnalyticsCore
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.log import LogEntry
 from analytics_core._records.secret import MASK
 from analytics_core._resources.journal import begin_act
 from analytics_core.errors import (

@@ -14,11 +14,9 @@ from tests.support.small_core import small_core
 
 from analytics_core import errors
 from analytics_core._core import operating
-from analytics_core._records.job import JobState, JobWorker
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.lock import LockRecord
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListQuery
+from analytics_core._records.shared_state import JobState, JobWorker, KeyValue, LockRecord
 from analytics_core._storage.migrate import HEAD
 from analytics_core.testing.conformance.records import a_job
 

@@ -40,8 +40,8 @@ from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.identity import Access, Identity
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.entry_seal import EntrySeal

@@ -17,8 +17,8 @@ from alembic.script import ScriptDirectory
 from tests.support.newest_tables import newest_tables
 from tests.support.stores import open_store
 
+from analytics_core._records.dashboard import Tag
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.tag import Tag
 from analytics_core._security.row_rules import TableName, table_key
 from analytics_core._storage.migrate import HEAD, MIGRATIONS, NEWEST_TABLES, VERSION_TABLE, migrate
 from analytics_core._storage.store_engine import make_store_engine

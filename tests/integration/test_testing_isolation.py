@@ -15,7 +15,7 @@ from tests.support.shop import AMOUNT, add_reader, context, hosted_core, shop_ur
 from analytics_core import AnalyticsCore
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.testing import assert_isolated
 
 PLACES = {"anna": "France", "bert": "Brazil"}

@@ -20,7 +20,7 @@ from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_ur
 from analytics_core import AnalyticsCore
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.errors import AnalyticsError, PayloadError
 
 EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "60"))

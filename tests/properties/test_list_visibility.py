@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from tests.support.stores import open_store
 from tests.support.visible_world import KINDS, PEOPLE, SCHEMAS, fill
 
-from analytics_core._records.guest import GuestPass
-from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import RULES, Act, HasRole, Policy, Standing
 from analytics_core._security.scopes import scope_of

@@ -25,7 +25,7 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import relations_of
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 
 HIDDEN_ID = 77
 TYPES: Mapping[str, str] = MappingProxyType(

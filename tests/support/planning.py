@@ -16,7 +16,7 @@ from analytics_core._compile.scope import PlanLimits, Scope
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryObject
 

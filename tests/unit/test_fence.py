@@ -19,7 +19,7 @@ from analytics_core._compile.render import relation_sql
 from analytics_core._compile.safety import Safety
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._gate.guard import check_select
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 
 RULE = RowFilter(name="own", clause="country = 'DE'")
 TRIED = ("postgresql", "mysql", "duckdb", "sqlite")

@@ -14,8 +14,8 @@ from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.identity import Access, Identity
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy

@@ -16,7 +16,7 @@ from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListQuery
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 
 
 @pytest.fixture(scope="module")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._records.job import NEXT_STATES, JobState
+from analytics_core._records.shared_state import NEXT_STATES, JobState
 
 
 def after(state: JobState) -> set[JobState]:

@@ -20,9 +20,9 @@ from analytics_core._jobs.book import JobBook
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._jobs.job import Job
-from analytics_core._records.job import JobRecord, JobState
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore

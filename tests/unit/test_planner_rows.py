@@ -26,7 +26,7 @@ from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.dataset import DatasetColumn
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.errors import (
     EmptyQueryError,
     FragmentError,

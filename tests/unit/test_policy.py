@@ -7,17 +7,13 @@ from datetime import UTC, datetime
 
 import pytest
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
 from analytics_core._records.audit import Audit
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.guest import GuestPass
-from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
-from analytics_core._records.tag import Tag
 from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
 from analytics_core._security.policy import RULES, Act, Policy, Standing
 from analytics_core.errors import (

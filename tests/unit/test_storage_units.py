@@ -10,7 +10,7 @@ from tests.support.stores import open_store
 
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret

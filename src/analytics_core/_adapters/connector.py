@@ -20,8 +20,7 @@ from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest,
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._forks import forkable_rlock, tell_of_forks
-from analytics_core._records.database import Database
-from analytics_core._records.identity import Access, Identity
+from analytics_core._records.database import Access, Database, Identity
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,

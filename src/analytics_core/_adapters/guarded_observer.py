@@ -11,7 +11,7 @@ from typing import Final
 
 from analytics_core._bounded_calls import start_thread
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core._records.observation import Observation
+from analytics_core._records.audit import Observation
 from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Observer
 

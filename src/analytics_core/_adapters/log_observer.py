@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import Final
 
-from analytics_core._records.observation import Observation
+from analytics_core._records.audit import Observation
 
 _LOG: Final = logging.getLogger("analytics_core.questions")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import secrets
 from datetime import timedelta
 
-from analytics_core._records.lock import Lease, LockRecord
+from analytics_core._records.shared_state import Lease, LockRecord
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
 

@@ -39,7 +39,7 @@ from analytics_core._compile.scope import PlanLimits, Scope, check_count
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
 from analytics_core._compile.time_bounds import TimeBounds, is_known, naive, plan_time_bounds
 from analytics_core._compile.time_range import TimeRange
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.errors import EmptyQueryError
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
 

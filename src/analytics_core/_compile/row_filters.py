@@ -10,7 +10,7 @@ from analytics_core._compile.plan import AnyOf, Clause, Condition, FragmentExpr,
 from analytics_core._compile.scope import Scope
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core.errors import FragmentError, QueryError, RowRuleError, SubqueryNotAllowedError
 
 ReadFilter = Callable[[RowFilter], FragmentExpr]

@@ -18,9 +18,9 @@ from analytics_core._core.wiring import build_runtime
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_texts import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
-from analytics_core._records.job import JobRecord
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.annotation_layers import AnnotationLayers
 from analytics_core._resources.annotations import Annotations
 from analytics_core._resources.batches import by_ids

@@ -6,7 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from analytics_core._records.guest import GuestGrant
+from analytics_core._records.people import GuestGrant
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.guest_charts import GuestCharts
 from analytics_core._resources.guest_dashboards import GuestDashboards

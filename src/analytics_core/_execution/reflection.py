@@ -15,7 +15,7 @@ from analytics_core._execution.connections import Connections, OpenConnection
 from analytics_core._execution.query_columns import BoundQuery
 from analytics_core._execution.sessions.choice import metadata_of
 from analytics_core._execution.sessions.metadata import EngineMetadata, ReflectedColumn, ReflectedTable
-from analytics_core._records.identity import Access
+from analytics_core._records.database import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
 

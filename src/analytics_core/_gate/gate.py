@@ -18,10 +18,9 @@ from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity, RuleBooks, RuledActor, table_name
 from analytics_core._memo import Memo
-from analytics_core._records.database import Database
+from analytics_core._records.database import Access, Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.identity import Access
-from analytics_core._records.row_filter import RowFilter
+from analytics_core._records.row_rule import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import TableName

@@ -15,9 +15,8 @@ from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.guest import GuestPass, GuestRule
-from analytics_core._records.row_filter import RowFilter
-from analytics_core._records.row_rule import RowRule
+from analytics_core._records.people import GuestPass, GuestRule
+from analytics_core._records.row_rule import RowFilter, RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuleBook, RuledDataset, RuleUnit, TableName, ruled_dataset
 from analytics_core.errors import DatasetAccessError, TemplateError

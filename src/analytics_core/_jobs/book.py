@@ -15,8 +15,8 @@ from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._jobs.endings import Ending, JobEnds
 from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat
-from analytics_core._records.job import NEXT_STATES, JobRecord, JobState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,

@@ -11,8 +11,8 @@ from typing import Final
 from analytics_core._error_json import error_to_json
 from analytics_core._jobs.handlers import JobOutcome
 from analytics_core._jobs.heartbeat import is_dead
-from analytics_core._records.job import JobRecord, JobResultPart, JobState
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, JobError, StaleVersionError
 

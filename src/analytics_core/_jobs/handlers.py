@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, Protocol
 
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._records.job import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
 
 

@@ -12,8 +12,8 @@ from datetime import timedelta
 from typing import Final
 
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core._records.job import JobWorker
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import JobWorker
 from analytics_core.errors import AnalyticsError, JobError, ThreadLimitError
 from analytics_core.ports import MetadataStore
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Generic, TypeVar, cast
 
 from analytics_core._error_json import error_from_json
 from analytics_core._jobs.book import JobBook
-from analytics_core._records.job import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
 from analytics_core.errors import JobError, JobNotFoundError
 from analytics_core.models.enums import QueryStatus

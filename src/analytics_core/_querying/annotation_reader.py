@@ -12,11 +12,10 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from analytics_core._querying.loading import find_dataset_of
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import NotFoundError
 from analytics_core.ports import MetadataStore
 

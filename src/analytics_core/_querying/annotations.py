@@ -25,8 +25,7 @@ from analytics_core._querying.json_records import records
 from analytics_core._querying.payloads import asked_queries
 from analytics_core._querying.reading import stored_context
 from analytics_core._querying.totals import totals_source
-from analytics_core._records.annotation import Annotation
-from analytics_core._records.chart import Chart
+from analytics_core._records.chart import Annotation, Chart
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AccessError,

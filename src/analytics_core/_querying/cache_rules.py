@@ -10,9 +10,8 @@ from typing import Any, Final
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._querying.loading import LoadedDataset
-from analytics_core._records.database import Database
+from analytics_core._records.database import Database, Identity
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.identity import Identity
 
 NO_CACHE = -1
 _LONGEST_S: Final = 2**31 - 1

@@ -6,8 +6,8 @@ No cache has to find entries by dataset; whatever process wrote them, nobody ask
 from __future__ import annotations
 
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import AlreadyExistsError, StaleVersionError
 
 KIND = "cache_generation"

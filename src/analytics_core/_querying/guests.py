@@ -10,8 +10,7 @@ from typing import Final
 
 from analytics_core._querying.fresh import Fresh
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
-from analytics_core._records.guest import GuestGrant, GuestPass
-from analytics_core._records.people import Role, User
+from analytics_core._records.people import GuestGrant, GuestPass, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import GuestTokens

@@ -11,7 +11,7 @@ from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.call import Call
 from analytics_core._querying.loading import LoadedDataset
-from analytics_core._records.observation import Observation
+from analytics_core._records.audit import Observation
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.enums import ResultType
 

@@ -1,4 +1,4 @@
-"""A stored chart."""
+"""Stored charts, and the annotation layers that they show."""
 
 from __future__ import annotations
 
@@ -46,3 +46,27 @@ class Chart:
     def dataset_id(self) -> int | None:
         """The id of the dataset that the chart is drawn from; None when it is drawn from none."""
         return self.datasource_id if self.datasource_type in DATASET_TYPES else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AnnotationLayer:
+    """A named collection of annotations that charts may show."""
+
+    id: int = 0
+    name: str
+    descr: str | None = None
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Annotation:
+    """Something that happened from `start_dttm` to `end_dttm` (aware, UTC); `json_metadata` is a JSON text."""
+
+    id: int = 0
+    layer_id: int
+    start_dttm: datetime
+    end_dttm: datetime
+    short_descr: str
+    long_descr: str | None = None
+    json_metadata: str | None = None
+    audit: Audit = field(default_factory=Audit)

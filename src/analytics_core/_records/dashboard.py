@@ -1,4 +1,4 @@
-"""Stored dashboards, and how they are embedded."""
+"""Stored dashboards, how they are embedded, their CSS templates; tags and favourites of charts and dashboards."""
 
 from __future__ import annotations
 
@@ -42,4 +42,36 @@ class EmbeddedDashboard:
     uuid: str
     dashboard_id: int
     allowed_domains: tuple[str, ...] = ()
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CssTemplate:
+    """A named style sheet that dashboards may start from."""
+
+    id: int = 0
+    template_name: str | None = None
+    css: str | None = None
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tag:
+    """A label; `type` is the contract's number of the kind of tag (1: made by people)."""
+
+    id: int = 0
+    name: str
+    type: int = 1
+    description: str | None = None
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Favourite:
+    """A user's star on a record; `target` is `chart` or `dashboard`."""
+
+    id: int = 0
+    user_id: int
+    target: str
+    target_id: int
     audit: Audit = field(default_factory=Audit)

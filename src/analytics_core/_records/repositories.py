@@ -1,27 +1,129 @@
-"""What a metadata store promises: repositories of records inside one unit of work."""
+"""What a metadata store promises: repositories inside one unit of work, their lists, scopes and short names."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol, TypeVar
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.lock import LockRecord
-from analytics_core._records.log import LogEntry
-from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
-from analytics_core._records.scope import Scope
-from analytics_core._records.tag import Favourite, Tag
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scope:
+    """Records of one kind: those to which at least one way leads; without any way there are none.
+
+    A way holds where its kind has what it needs: `database_ids` and `schemas` (pairs of a database's id and a name)
+    are ways to datasets, `drawn_from` is one to charts, `audience` one to dashboards.
+    """
+
+    everything: bool = False
+    ids: frozenset[int] = frozenset()
+    owner_id: int | None = None
+    database_ids: frozenset[int] = frozenset()
+    schemas: frozenset[tuple[int, str]] = frozenset()
+    drawn_from: Scope | None = None
+    audience: Audience | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no way leads anywhere, so that nothing need be read."""
+        return self == _NOTHING
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Audience:
+    """Published dashboards that name none of the roles or one of these, and of whose charts one is drawn from these.
+
+    A dashboard without charts needs no dataset.
+    """
+
+    role_ids: frozenset[int]
+    datasets: Scope
+
+
+_NOTHING = Scope()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamesQuery:
+    """Whose names are wanted, by id; `dashboards_of` are charts, of whose dashboards those of `dashboards` are wanted.
+
+    `dashboards` and `among_datasets` are a scope or ids, None for all. `with_metadata` also reads the JSON text of the
+    dashboards.
+    """
+
+    tags: frozenset[int] = frozenset()
+    roles: frozenset[int] = frozenset()
+    datasets: frozenset[int] = frozenset()
+    among_datasets: frozenset[int] | Scope | None = None
+    databases: frozenset[int] = frozenset()
+    dashboards_of: frozenset[int] = frozenset()
+    dashboards: frozenset[int] | Scope | None = None
+    with_metadata: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TagName:
+    """A tag; `type` is the contract's number."""
+
+    id: int
+    name: str
+    type: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RoleName:
+    """A role."""
+
+    id: int
+    name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatasetName:
+    """A dataset."""
+
+    id: int
+    table_name: str
+    default_endpoint: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DatabaseName:
+    """A database."""
+
+    id: int
+    database_name: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DashboardName:
+    """A dashboard; `json_metadata` is None where it was not asked for."""
+
+    id: int
+    dashboard_title: str | None
+    json_metadata: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Names:
+    """The names found, by id; what does not exist is left out. `dashboards` go by the id of a chart, in their order."""
+
+    tags: Mapping[int, TagName] = field(default_factory=dict)
+    roles: Mapping[int, RoleName] = field(default_factory=dict)
+    datasets: Mapping[int, DatasetName] = field(default_factory=dict)
+    databases: Mapping[int, DatabaseName] = field(default_factory=dict)
+    dashboards: Mapping[int, tuple[DashboardName, ...]] = field(default_factory=dict)
+
 
 Record = TypeVar("Record")
 

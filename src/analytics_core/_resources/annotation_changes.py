@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from analytics_core._records.annotation import Annotation
+from analytics_core._records.chart import Annotation
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.annotation import AnnotationPost, AnnotationPut
 

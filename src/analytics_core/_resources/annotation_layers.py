@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._querying.annotation_reader import remember_deleted_layer
-from analytics_core._records.annotation import AnnotationLayer
+from analytics_core._records.chart import AnnotationLayer
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order

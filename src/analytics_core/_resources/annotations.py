@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
+from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.annotation_changes import changed_annotation, new_annotation
 from analytics_core._resources.journal import begin_act

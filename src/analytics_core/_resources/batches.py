@@ -8,8 +8,7 @@ from itertools import count, islice
 from typing import Any, Protocol, TypeGuard, TypeVar
 from uuid import UUID
 
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope
 
 _LARGEST_ID = 2**31 - 1
 _BATCH = 500

@@ -7,7 +7,7 @@ from typing import Any
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.names import DatasetName
+from analytics_core._records.repositories import DatasetName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable

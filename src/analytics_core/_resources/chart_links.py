@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboard_remap import layout_without
 from analytics_core._resources.listing import LARGEST_PAGE

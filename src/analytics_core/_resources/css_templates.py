@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.dashboard import CssTemplate
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change

@@ -10,7 +10,7 @@ from analytics_core._engines.grain_names import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.names import DatabaseName
+from analytics_core._records.repositories import DatabaseName
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.people_index import PeopleIndex
 from analytics_core._resources.readable import Readable

@@ -13,8 +13,7 @@ from analytics_core._querying.call import Call
 from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.names import NamesQuery
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
 from analytics_core._resources.dataset_answers import dataset_get, dataset_item, people_of
 from analytics_core._resources.dataset_changes import changed_dataset, changes_sql, reads_elsewhere

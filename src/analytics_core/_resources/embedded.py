@@ -8,8 +8,8 @@ from uuid import uuid4
 
 from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.guest_minting import AllRows, Minting, find_embedded
 from analytics_core._resources.journal import Act, begin_act

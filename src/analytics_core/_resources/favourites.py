@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from analytics_core._records.dashboard import Favourite
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.tag import Favourite
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES

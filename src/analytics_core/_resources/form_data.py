@@ -10,8 +10,8 @@ from datetime import timedelta
 from types import NoneType
 from typing import Any
 
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.reader import Reader

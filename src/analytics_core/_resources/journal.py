@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule
-from analytics_core._records.tag import Tag
 from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
 
 Changeable = (

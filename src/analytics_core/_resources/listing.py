@@ -12,8 +12,7 @@ from typing import Any, cast
 from pydantic import BaseModel
 
 from analytics_core._error_texts import short_repr
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._resources.page import Item
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.lists import FilterItem, ListOperator

@@ -8,7 +8,7 @@ from datetime import UTC
 from typing import Any, TypeVar
 
 from analytics_core._error_texts import short_repr
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.json_text import without_passwords, without_secrets

@@ -9,8 +9,8 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError
 
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.pruning import oldest_kept

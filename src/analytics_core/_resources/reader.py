@@ -15,9 +15,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.names import Names, NamesQuery
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import by_ids, every, stored_ids
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel
 
-from analytics_core._records.key_value import KeyValue
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import PayloadError, StoredDataError
 from analytics_core.models.parsing import parse
 

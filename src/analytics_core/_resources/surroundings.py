@@ -6,10 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from analytics_core._records.chart import DATASET_TYPES, Chart
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.names import DashboardName, DatasetName, Names, NamesQuery, TagName
-from analytics_core._records.repositories import ListFilter
-from analytics_core._records.tag import Tag
+from analytics_core._records.dashboard import Dashboard, Tag
+from analytics_core._records.repositories import DashboardName, DatasetName, ListFilter, Names, NamesQuery, TagName
 from analytics_core._resources.batches import every_id, stored_ids
 from analytics_core._resources.json_text import json_object
 from analytics_core._resources.reader import Reader

@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 
 from analytics_core._records.chart import Chart
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.tag import Tag
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.chart_links import custom_tags
 from analytics_core._resources.journal import Act, begin_act

@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
-from analytics_core._records.job import JobRecord, JobState
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.namespace import live
 from analytics_core._runtime import Runtime

@@ -6,10 +6,8 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from analytics_core._records.database import Database
-from analytics_core._records.guest import GuestPass
-from analytics_core._records.identity import Identity
-from analytics_core._records.people import Grant, Role, User
+from analytics_core._records.database import Database, Identity
+from analytics_core._records.people import Grant, GuestPass, Role, User
 
 EXTERNAL_MANAGER: Final = ("manages_externally", "true")
 """The attribute of a user that acts for the system which manages `is_managed_externally` records."""

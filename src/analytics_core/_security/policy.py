@@ -15,14 +15,11 @@ from enum import Enum, StrEnum, auto
 from types import MappingProxyType
 from typing import Any
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget
-from analytics_core._records.tag import Tag
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (
     AccessError,

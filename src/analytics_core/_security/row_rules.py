@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_filter import RowFilter
-from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.row_rule import RowFilter, RowRule, RowRuleType
 
 ANY_TABLE: Final = "*"
 """The key of datasets whose name may lead to any table."""

@@ -10,9 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from analytics_core._records.guest import GuestPass
-from analytics_core._records.people import GrantTarget
-from analytics_core._records.scope import Audience, Scope
+from analytics_core._records.people import GrantTarget, GuestPass
+from analytics_core._records.repositories import Audience, Scope
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, AnyStanding, HasRole, Policy, Standing
 

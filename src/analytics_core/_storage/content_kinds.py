@@ -4,15 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
-from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.lock import LockRecord
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.row_rule import RowRule, RowRuleType
-from analytics_core._records.tag import Favourite, Tag
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core._storage import content_tables as tables
 from analytics_core._storage.record_kinds import (
     RecordKind,

@@ -9,7 +9,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, CompoundSelect, Select, Table
 
 from analytics_core._memo import Memo
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import Scope
 from analytics_core._storage.scopes import in_scope
 
 _MOST = 200

@@ -9,8 +9,7 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select, Table
 
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
 from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.parts import ValueParts, among

@@ -8,16 +8,16 @@ from typing import Any, Final
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select, Table
 
-from analytics_core._records.names import (
+from analytics_core._records.repositories import (
     DashboardName,
     DatabaseName,
     DatasetName,
     Names,
     NamesQuery,
     RoleName,
+    Scope,
     TagName,
 )
-from analytics_core._records.scope import Scope
 from analytics_core._storage.content_tables import DASHBOARD_CHARTS, DASHBOARDS, TAGS
 from analytics_core._storage.kept_statements import KeptStatements, NamesStatement
 from analytics_core._storage.parts import among

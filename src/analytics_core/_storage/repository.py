@@ -12,8 +12,7 @@ from sqlalchemy import ColumnElement, Row, RowMapping
 from sqlalchemy.exc import DBAPIError
 
 from analytics_core._records.not_read import NotRead
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.scope import Scope
+from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.failures import Failure, failure_of, violated_key
 from analytics_core._storage.listing import (
     TOTAL,

@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Table
 
 from analytics_core._records.chart import DATASET_TYPES
-from analytics_core._records.scope import Audience, Scope
+from analytics_core._records.repositories import Audience, Scope
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.parts import among
 

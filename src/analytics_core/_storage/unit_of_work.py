@@ -7,20 +7,15 @@ from typing import Final
 
 import sqlalchemy as sa
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart, JobWorker
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.lock import LockRecord
-from analytics_core._records.log import LogEntry
-from analytics_core._records.names import Names, NamesQuery
 from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import Names, NamesQuery
 from analytics_core._records.row_rule import RowRule
-from analytics_core._records.tag import Favourite, Tag
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
 from analytics_core._storage.column_types import StoreMoment
 from analytics_core._storage.content_kinds import (
     ANNOTATION_KIND,

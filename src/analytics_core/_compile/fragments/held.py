@@ -15,7 +15,7 @@ from analytics_core._compile.values import convert
 from analytics_core._engines.spec import BindValue, EngineSpec
 from analytics_core._engines.syntax import Refuse
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.row_filter import Holder
+from analytics_core._records.row_rule import Holder
 from analytics_core.errors import FilterValueError
 
 _COMPARISONS: Final = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE, exp.NullSafeEQ, exp.NullSafeNEQ)

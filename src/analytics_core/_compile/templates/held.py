@@ -12,7 +12,7 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._compile.templates.text import MARKED, NUMBER_KIND, Placement, UserText, unused_stem
-from analytics_core._records.row_filter import HeldValue, Holder
+from analytics_core._records.row_rule import HeldValue, Holder
 from analytics_core.errors import TemplateError
 
 MEMBER: Final = "m"

@@ -17,7 +17,7 @@ from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, T
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
 from analytics_core._memo import Memo
-from analytics_core._records.row_filter import Holder
+from analytics_core._records.row_rule import Holder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
-from analytics_core._records.identity import Access
+from analytics_core._records.database import Access
 from analytics_core.errors import (
     ConnectionUriError,
     DatabaseError,

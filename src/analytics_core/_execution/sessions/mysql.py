@@ -33,7 +33,7 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
     start_statement,
 )
-from analytics_core._records.identity import Access
+from analytics_core._records.database import Access
 from analytics_core.errors import ResultTooLargeError, StatementRefusedError
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"

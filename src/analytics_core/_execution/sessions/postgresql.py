@@ -27,7 +27,7 @@ from analytics_core._execution.sessions.base import (
     columns_of,
     refuse_unless_reading,
 )
-from analytics_core._records.identity import Access
+from analytics_core._records.database import Access
 
 _READ_ONLY = "-c default_transaction_read_only=on "
 _SESSION_OPTIONS = (

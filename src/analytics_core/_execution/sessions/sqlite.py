@@ -29,7 +29,7 @@ from analytics_core._execution.sessions.base import (
     refuse_unless_reading,
     start_statement,
 )
-from analytics_core._records.identity import Access
+from analytics_core._records.database import Access
 from analytics_core.errors import StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 10_000

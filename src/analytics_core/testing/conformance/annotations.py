@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.css_template import CssTemplate
+from analytics_core._records.chart import Annotation, AnnotationLayer
+from analytics_core._records.dashboard import CssTemplate
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from analytics_core._records.dashboard import Favourite, Tag
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.tag import Favourite, Tag
 from analytics_core.errors import (
     AlreadyExistsError,
     FilterValueError,

@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from analytics_core._records.dashboard import EmbeddedDashboard
-from analytics_core._records.key_value import KeyValue
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.on_a_store import OnAStore

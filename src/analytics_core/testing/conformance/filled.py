@@ -11,21 +11,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from analytics_core._records.annotation import Annotation, AnnotationLayer
-from analytics_core._records.chart import Chart
-from analytics_core._records.css_template import CssTemplate
-from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.job import JobRecord, JobResultPart, JobState, JobWorker
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.lock import LockRecord
-from analytics_core._records.log import LogEntry
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._records.secret import Secret
-from analytics_core._records.tag import Favourite, Tag
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset, a_job
 
 _MADE: Final[Mapping[type, Callable[[str], Any]]] = {

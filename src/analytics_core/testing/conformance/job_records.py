@@ -9,8 +9,8 @@ from datetime import timedelta
 
 import pytest
 
-from analytics_core._records.job import JobResultPart, JobState
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.shared_state import JobResultPart, JobState
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.names import (
+from analytics_core._records.dashboard import Dashboard, Tag
+from analytics_core._records.people import Role
+from analytics_core._records.repositories import (
     DashboardName,
     DatabaseName,
     DatasetName,
+    ListFilter,
+    ListQuery,
     Names,
     NamesQuery,
     RoleName,
+    Scope,
     TagName,
 )
-from analytics_core._records.people import Role
-from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.scope import Scope
-from analytics_core._records.tag import Tag
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock

@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from analytics_core._records.key_value import KeyValue
-from analytics_core._records.log import LogEntry
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.dashboard import Favourite, Tag
 from analytics_core._records.people import Grant, GrantTarget, Role
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.secret import Secret
-from analytics_core._records.tag import Favourite, Tag
+from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import (
     AlreadyExistsError,
     DatabaseNotFoundError,

@@ -10,9 +10,9 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.job import JobRecord
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
+from analytics_core._records.shared_state import JobRecord
 
 START = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 """The moment at which the clock of every suite starts."""

@@ -9,11 +9,17 @@ from typing import Any
 
 import pytest
 
-from analytics_core._records.log import LogEntry
-from analytics_core._records.names import NamesQuery
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.people import Role
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._records.scope import Audience, Scope
+from analytics_core._records.repositories import (
+    Audience,
+    ListFilter,
+    ListQuery,
+    NamesQuery,
+    Repository,
+    Scope,
+    UnitOfWork,
+)
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.on_a_store import OnAStore
 from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset

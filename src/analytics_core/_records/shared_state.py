@@ -1,4 +1,4 @@
-"""Jobs: work that one process hands over and any process may run, watch and stop; and what came out of it."""
+"""What processes share through the store: jobs and their results, locks, small texts under keys."""
 
 from __future__ import annotations
 
@@ -92,4 +92,43 @@ class JobWorker:
     id: int = 0
     token: str
     lease_until: datetime
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lease:
+    """A lock that is held: `owner` gives it back, and nobody else knows it.
+
+    Of two leases of one name the later one has the higher `fencing_number`. What is written under a lock can keep that
+    number, and refuse a lower one: it comes from a holder whose time was over without their noticing.
+    """
+
+    name: str
+    owner: str = field(repr=False)
+    fencing_number: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LockRecord:
+    """A lock in the metadata store: `owner` holds it until `ends_on`, by the store's own time (`UnitOfWork.now`).
+
+    Its id is the fencing number: a name that is held anew is a new record, and no id is given twice.
+    """
+
+    id: int = 0
+    name: str
+    owner: str
+    ends_on: datetime
+    audit: Audit = field(default_factory=Audit)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KeyValue:
+    """A JSON text under a key that is unique among its `kind`; after `expires_on` (None: never) it counts as gone."""
+
+    id: int = 0
+    kind: str
+    key: str
+    value: str
+    expires_on: datetime | None = None
     audit: Audit = field(default_factory=Audit)
