@@ -19,7 +19,8 @@ Raises (all functions):
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from analytics_core._frames.pandas_frames import unshared
@@ -61,7 +62,16 @@ Aggregates = Mapping[str, Mapping[str, Any]]
 """New columns and how each is made: `{"p90": {"column": "x", "operator": "percentile", "options": {"q": 90}}}`."""
 
 
-def _run(name: str, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+if not TYPE_CHECKING:  # type checkers know the functions that are written out here
+
+    def __getattr__(name: str) -> Callable[..., pd.DataFrame]:
+        """Return the function of an operation that has none here; its options are keyword arguments too."""
+        if name not in Operations():
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return partial(_run, name)
+
+
+def _run(name: str, frame: pd.DataFrame, /, **options: Any) -> pd.DataFrame:
     if not hasattr(frame, "columns"):
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]

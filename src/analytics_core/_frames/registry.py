@@ -1,4 +1,7 @@
-"""Finds the operation of a name; the module of an operation, and pandas with it, is loaded on first use."""
+"""Finds the operation of a name; the module of an operation, and pandas with it, is loaded on first use.
+
+Those of this package are the ones that have options in `models.postprocessing`, each in the module of its name.
+"""
 
 from __future__ import annotations
 
@@ -10,34 +13,12 @@ from typing import Final
 
 from analytics_core._frames.operations.base import Operation
 from analytics_core.errors import SettingsError
+from analytics_core.models.postprocessing import OPTIONS
 
 ENTRY_POINTS = "analytics_core.operations"
 """The group of entry points by which a package adds operations: each names one `Operation`."""
 
 _PACKAGE = f"{__package__}.operations"
-_NAMES: Final = (
-    "aggregate",
-    "boxplot",
-    "compare",
-    "contribution",
-    "cum",
-    "diff",
-    "escape_separator",
-    "flatten",
-    "forecast",
-    "geodetic_parse",
-    "geohash_decode",
-    "geohash_encode",
-    "histogram",
-    "pivot",
-    "rank",
-    "rename",
-    "resample",
-    "rolling",
-    "select",
-    "sort",
-    "unescape_separator",
-)
 _ALIASES: Final[Mapping[str, str]] = MappingProxyType({"prophet": "forecast"})
 
 
@@ -57,20 +38,20 @@ class Operations(Mapping[str, Operation]):
         if name in self._added:
             return self._added[name]
         home = _ALIASES.get(name, name)
-        if home not in _NAMES:
+        if home not in OPTIONS:
             raise KeyError(name)
         operation: Operation = import_module(f"{_PACKAGE}.{home}").OPERATION
         return operation
 
     def __contains__(self, name: object) -> bool:
-        return name in self._added or name in _NAMES or name in _ALIASES
+        return name in self._added or name in OPTIONS or name in _ALIASES
 
     def __iter__(self) -> Iterator[str]:
         """Yield the names without aliases, sorted."""
-        return iter(sorted({*_NAMES, *self._added}))
+        return iter(sorted({*OPTIONS, *self._added}))
 
     def __len__(self) -> int:
-        return len({*_NAMES, *self._added})
+        return len({*OPTIONS, *self._added})
 
 
 def installed_operations(entries: Iterable[EntryPoint]) -> Operations:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from hashlib import sha256
 from typing import Any
 
+from pydantic import BaseModel
+
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import DatasetName
@@ -32,8 +34,7 @@ def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Re
         for d in around.dashboards_of(chart)
     )
     answer = ChartGet(
-        **_stored(chart),
-        query_context=chart.query_context,
+        **_stored(chart, ChartGet),
         dashboards=tuple(dashboards),
         owners=people.references(chart.owner_ids),
         tags=around.tag_references(chart.tag_ids),
@@ -53,11 +54,8 @@ def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: R
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
     dataset, dashboards = around.dataset_of(chart), around.dashboards_of(chart)
     return ChartListItem(
-        **_stored(chart),
-        **_people_and_times(chart, people, readable),
+        **{**_stored(chart, ChartListItem), **_people_and_times(chart, people, readable)},
         **_addresses(chart, readable),
-        datasource_id=chart.datasource_id,
-        datasource_type=chart.datasource_type,
         datasource_name_text=dataset.table_name if dataset else None,
         table=_table(dataset),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
@@ -70,14 +68,9 @@ def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: R
 def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
     """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
     return ChartEntity(
-        id=chart.id,
-        slice_name=chart.slice_name,
+        **_stored(chart, ChartEntity),
         slice_url=readable.url("chart", {"id": chart.id}),
-        description=chart.description,
         description_markeddown=readable.markdown(chart.description),
-        cache_timeout=chart.cache_timeout,
-        certified_by=chart.certified_by,
-        certification_details=chart.certification_details,
         changed_on=chart.audit.changed_on,
         form_data=form_data(chart),
     )
@@ -126,18 +119,9 @@ def form_data(chart: Chart) -> dict[str, Any]:
     return {**json_object(chart.params), **{name: value for name, value in known.items() if value is not None}}
 
 
-def _stored(chart: Chart) -> dict[str, Any]:
-    return {
-        "id": chart.id,
-        "slice_name": chart.slice_name,
-        "viz_type": chart.viz_type,
-        "description": chart.description,
-        "cache_timeout": chart.cache_timeout,
-        "certified_by": chart.certified_by,
-        "certification_details": chart.certification_details,
-        "params": chart.params,
-        "is_managed_externally": chart.is_managed_externally,
-    }
+def _stored(chart: Chart, shape: type[BaseModel]) -> dict[str, Any]:
+    """Return what the shape shows as the record has it: the fields of one name in both."""
+    return {name: getattr(chart, name) for name in shape.model_fields if name in Chart.__dataclass_fields__}
 
 
 def _people_and_times(chart: Chart, people: PeopleIndex, readable: Readable) -> dict[str, Any]:

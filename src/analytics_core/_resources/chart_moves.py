@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, Final
 
 from analytics_core._records.chart import Chart
@@ -12,15 +12,17 @@ from analytics_core._resources.chart_texts import CHART, with_layers_moved, with
 from analytics_core._resources.ids_elsewhere import Ids, checked_ids, refuse_repeated_keys
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.chart import ChartPut
 
 _SHAPE: Final = "charts.payload_elsewhere"
-_COPIED: Final = (
-    "slice_name",
-    "viz_type",
-    "description",
-    "cache_timeout",
-    "certified_by",
-    "certification_details",
+_REWRITTEN: Final = frozenset({"datasource_id", "datasource_type", "params", "query_context"})
+_LEFT_OUT: Final = frozenset({"datasource_name", "query_context_generation", "external_url", "is_managed_externally"})
+"""What the other store knows itself, and what says how the record came to be here."""
+
+_COPIED: Final = tuple(
+    field.name
+    for field in fields(Chart)
+    if field.name in ChartPut.model_fields and field.name not in _REWRITTEN | _LEFT_OUT
 )
 _OF_ITS_STORE: Final = frozenset({"slice_id", "dashboards", "dashboardId"})
 """What form data says of the chart that it was saved as."""

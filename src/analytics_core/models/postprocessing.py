@@ -463,3 +463,29 @@ class SortOptions(OperationOptions):
             "columns": bool(self.columns) and (bool(self.by) or self.is_sort_index),
         }
         return tuple(sorted((*super().unread(), *(name for name, given in unread.items() if given))))
+
+
+OPTIONS: Final[Mapping[str, type[OperationOptions]]] = {
+    "aggregate": AggregateOptions,
+    "boxplot": BoxplotOptions,
+    "compare": CompareOptions,
+    "contribution": ContributionOptions,
+    "cum": CumOptions,
+    "diff": DiffOptions,
+    "escape_separator": SeparatorOptions,
+    "flatten": FlattenOptions,
+    "forecast": ForecastOptions,
+    "geodetic_parse": GeodeticParseOptions,
+    "geohash_decode": GeohashDecodeOptions,
+    "geohash_encode": GeohashEncodeOptions,
+    "histogram": HistogramOptions,
+    "pivot": PivotOptions,
+    "rank": RankOptions,
+    "rename": RenameOptions,
+    "resample": ResampleOptions,
+    "rolling": RollingOptions,
+    "select": SelectOptions,
+    "sort": SortOptions,
+    "unescape_separator": SeparatorOptions,
+}
+"""The operations of this package, each with the shape of its options."""
