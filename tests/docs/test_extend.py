@@ -1,0 +1,185 @@
+"""The steps of the page that extends the library are taken in a copy of it, and the copy is asked for the result."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from analytics_core._storage.migrate import HEAD, MIGRATIONS
+
+PROJECT = Path(__file__).parents[2]
+PAGE = (PROJECT / "docs" / "how-to" / "extend.md").read_text(encoding="utf-8")
+BLOCK = re.compile(r'^(`{3,})(\w+) title="(.*?)"\n(.*?)^\1$', re.MULTILINE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepOfThePage:
+    """One titled block: what is done to one file."""
+
+    language: str
+    path: str
+    text: str
+
+
+def steps(heading: str) -> list[StepOfThePage]:
+    section = PAGE.split(f"\n## {heading}\n")[1].split("\n## ")[0]
+    return [StepOfThePage(language=found[2], path=found[3], text=found[4]) for found in BLOCK.finditer(section)]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """A copy of what the steps touch; compiled modules come along, as of an installed package."""
+    for part in ("src", "docs/reference", "tests/support"):
+        shutil.copytree(PROJECT / part, tmp_path / part)
+    (tmp_path / "tests" / "__init__.py").touch()
+    return tmp_path
+
+
+def take(step: StepOfThePage, copy: Path) -> None:
+    file = copy / step.path
+    if step.language == "diff":
+        file.write_text(patched(file.read_text(encoding="utf-8"), step), encoding="utf-8")
+    elif step.language == "sh":
+        before = file.read_text(encoding="utf-8")
+        assert run(copy, *step.text.split()[1:]) == ""
+        assert file.read_text(encoding="utf-8") != before
+    else:
+        assert not file.exists()
+        file.write_text(step.text, encoding="utf-8")
+
+
+def patched(text: str, step: StepOfThePage) -> str:
+    """Return a text with the changes of a diff; `@@ WORDS` says behind which words the next ones are."""
+    for hunk in re.split(r"^(?=@@ )", step.text, flags=re.MULTILINE):
+        heading, lines = re.fullmatch(r"(?:@@ ([^\n]*)\n)?(.*)", hunk, re.DOTALL).groups()
+        changed = [line or " " for line in lines.splitlines()]
+        before = "".join(f"{line[1:]}\n" for line in changed if line[0] != "+")
+        after = "".join(f"{line[1:]}\n" for line in changed if line[0] != "-")
+        start = text.index(heading) if heading else 0
+        place = text.index(before, start)
+        text = text[:place] + after + text[place + len(before) :]
+    return text
+
+
+def run(copy: Path, *arguments: str) -> str:
+    path = f"{copy / 'src'}:{copy}"
+    command = [sys.executable, "-W", "error", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=copy, env={"PYTHONPATH": path})
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+# ---------------------------------------------------------------------------------------------------------- operations
+def test_an_operation_is_one_file_its_options_and_its_section(copy: Path) -> None:
+    taken = steps("An operation")
+    for step in taken:
+        take(step, copy)
+    assert [Path(step.path).name for step in taken] == ["clip.py", "postprocessing.py", "operations.md"]
+    assert run(copy, "-c", ASK_THE_OPERATION).splitlines() == [
+        "[10.0, 5.0, 10.0, 8.0, 6.0]",
+        "[7, 9]",
+        "post_processing[0] (clip): columns: there is no column 'm'; did you mean 'n'? The columns are: n",
+        "True",
+    ]
+
+
+ASK_THE_OPERATION = """
+import re
+import analytics_core
+from pathlib import Path
+from analytics_core import errors, postprocessing
+from analytics_core.testing.sample_data import make_shop
+
+page = Path("docs/reference/operations.md").read_text()
+frame, example = page.split("```python\\n")[1].split("```")[0], page.split("## clip\\n")[1].split("```python\\n")[1]
+exec(frame.replace("print(sales)", "") + example.split("```")[0])
+
+core = analytics_core.connect(make_shop("shop.db"))
+rows = core.datasets.create({"database": 1, "table_name": "rows", "sql": "SELECT 3 AS n UNION ALL SELECT 9"})
+
+def asked(**options):
+    query = {"columns": ["n"], "orderby": [["n", True]], "post_processing": [{"operation": "clip", "options": options}]}
+    return core.charts.data({"datasource": {"id": rows.id, "type": "table"}, "queries": [query]}, strict=True)
+
+print([row["n"] for row in asked(columns="n", lower=7).results[0].data])
+try:
+    asked(columns="m").raise_for_error()
+except errors.PostProcessingError as error:
+    print(error)
+print("clip" in postprocessing.Operations())
+core.close()
+"""
+
+
+# --------------------------------------------------------------------------------------------------- fields of charts
+def test_a_stored_field_of_a_chart_has_at_most_five_places(copy: Path) -> None:
+    taken = renumbered(steps("A field that charts store"))
+    assert run(copy, "-c", MAKE_AN_OLD_STORE) == ""
+    for step in taken:
+        take(step, copy)
+    assert len({step.path for step in taken}) <= 5
+    assert run(copy, "-c", ASK_THE_FIELD).splitlines() == [
+        "old.db: None",
+        "old.db: Up, Up, Up, A line above the chart.",
+        "memory: None",
+        "memory: Up, Up, Up, A line above the chart.",
+    ]
+
+
+def renumbered(taken: list[StepOfThePage]) -> list[StepOfThePage]:
+    """Return the steps with the number that is next today."""
+    newest = {"0007": HEAD, "0008": f"{int(HEAD) + 1:04}"}
+
+    def today(text: str) -> str:
+        return re.sub("000[78]", lambda found: newest[found[0]], text)
+
+    return [StepOfThePage(language=step.language, path=today(step.path), text=today(step.text)) for step in taken]
+
+
+def test_the_page_speaks_of_revisions_that_there_are() -> None:
+    assert list((MIGRATIONS / "versions").glob("r0007_*.py"))
+
+
+MAKE_AN_OLD_STORE = """
+from analytics_core import AnalyticsCore, Settings
+from analytics_core.testing.sample_data import make_shop
+from pathlib import Path
+
+settings = Settings(secret_key="a long key for this page alone", data_roots=(Path.cwd(),))
+with AnalyticsCore(settings, metadata_url="sqlite:///old.db") as core:
+    core.create_first_administrator("ann")
+    ann = core.as_user("ann")
+    shop = ann.databases.create({"database_name": "shop", "orm_uri": make_shop(str(Path("shop.db").resolve()))})
+    orders = ann.datasets.create({"database": shop.id, "table_name": "orders"})
+    ann.charts.create({"slice_name": "Old", "datasource_id": orders.id, "datasource_type": "table"})
+"""
+
+ASK_THE_FIELD = """
+from pathlib import Path
+
+import analytics_core
+from analytics_core import AnalyticsCore, Settings, models
+
+def ask(name, core, dataset):
+    print(f"{name}: {core.charts.get(1).headline}")
+    core.charts.update(1, {"headline": "Up"})
+    shown = core.charts.get(1).headline
+    listed = core.charts.list(columns=["headline"]).result[0].headline
+    written = core.charts.payload_elsewhere(1, dataset_ids={dataset: 7})["headline"]
+    field = models.ChartPut.model_json_schema()["properties"]["headline"]
+    print(f"{name}: {shown}, {listed}, {written}, {field['description']}")
+
+settings = Settings(secret_key="a long key for this page alone", data_roots=(Path.cwd(),))
+with AnalyticsCore(settings, metadata_url="sqlite:///old.db") as core:
+    ask("old.db", core.as_user("ann"), 1)
+with analytics_core.connect(f"sqlite:///{Path('shop.db').resolve()}") as core:
+    orders = core.datasets.create({"database": 1, "table_name": "orders"})
+    core.charts.create({"slice_name": "New", "datasource_id": orders.id, "datasource_type": "table"})
+    ask("memory", core, orders.id)
+"""
