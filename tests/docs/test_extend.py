@@ -84,7 +84,7 @@ def test_an_operation_is_one_file_its_options_and_its_section(copy: Path) -> Non
     assert run(copy, "-c", ASK_THE_OPERATION).splitlines() == [
         "[10.0, 5.0, 10.0, 8.0, 6.0]",
         "[7, 9]",
-        "post_processing[0] (clip): columns: there is no column 'm'; did you mean 'n'? The columns are: n",
+        "post_processing[0] (clip): columns: there is no column 'm'. The columns are: n",
         "True",
     ]
 
