@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.support.forecasting import START, forecast, is_finite_and_ordered, moments_of
 
 from analytics_core._forecast import Seasonality, future_moments
-from analytics_core._forecast.calendars import step_numbers
+from analytics_core._forecast.time_axis import step_numbers
 from analytics_core.models.enums import TimeGrain
 
 grains = st.sampled_from(

@@ -9,7 +9,7 @@ import pytest
 
 from analytics_core._compile.calendar import truncate
 from analytics_core._forecast import future_moments
-from analytics_core._forecast.calendars import step_numbers
+from analytics_core._forecast.time_axis import step_numbers
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
 

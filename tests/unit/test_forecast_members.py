@@ -6,11 +6,14 @@ import numpy as np
 import pytest
 from tests.support.forecasting import random_walk
 
-from analytics_core._forecast.autoregression import Autoregression, fit_autoregression
-from analytics_core._forecast.combine import combine
-from analytics_core._forecast.interval import quantile, variances
-from analytics_core._forecast.members import fit_members
-from analytics_core._forecast.smoothing import Smoothing, fit_level, fit_smoothing
+from analytics_core._forecast.combination import combine, fit_members, quantile, variances
+from analytics_core._forecast.recursive_models import (
+    Autoregression,
+    Smoothing,
+    fit_autoregression,
+    fit_level,
+    fit_smoothing,
+)
 
 
 def _recursion(model: Smoothing, z: np.ndarray) -> tuple[list[float], list[float], list[float]]:

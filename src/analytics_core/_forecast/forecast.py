@@ -7,12 +7,10 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics_core._forecast.calendars import future_moments
-from analytics_core._forecast.clock import LocalSteps, WallClock, local_steps
-from analytics_core._forecast.grid import Grid, lay_on_grid
 from analytics_core._forecast.named import project_named
 from analytics_core._forecast.periods import Period, choose_periods, longest_lag
 from analytics_core._forecast.projection import Projection, project
+from analytics_core._forecast.time_axis import Grid, LocalSteps, WallClock, future_moments, lay_on_grid, local_steps
 from analytics_core._forecast.types import Floats, ForecastModel, ForecastResult, Moments, Seasonality
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain

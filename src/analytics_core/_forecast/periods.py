@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytics_core._forecast.calendars import DAY_S, STEP_MONTHS, STEP_SECONDS, WEEK_S
+from analytics_core._forecast.time_axis import DAY_S, STEP_MONTHS, STEP_SECONDS, WEEK_S
 from analytics_core._forecast.types import Seasonality, SeasonOption
 from analytics_core.models.enums import TimeGrain
 

@@ -7,12 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from analytics_core._forecast.clock import LocalSteps
-from analytics_core._forecast.combine import combine
-from analytics_core._forecast.grid import fill_gaps
-from analytics_core._forecast.interval import quantile, variances
+from analytics_core._forecast.combination import combine, quantile, variances
 from analytics_core._forecast.periods import LONGEST_LAG, Period
 from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
+from analytics_core._forecast.time_axis import LocalSteps, fill_gaps
 from analytics_core._forecast.types import Floats
 
 MOST_POINTS = 4_000

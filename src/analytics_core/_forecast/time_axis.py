@@ -1,14 +1,15 @@
-"""Grains as steps: the number of the step a moment falls into, and the moments that follow the last one."""
+"""The time axis of a series: grains as steps, the wall clock of a zone, and the regular grid under the rows."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics_core._forecast.types import Moments
+from analytics_core._forecast.types import Floats, Moments
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
 
@@ -126,3 +127,118 @@ def _months_after(moment: np.datetime64, months: NDArray[np.int64]) -> Moments:
     time_of_day = moment - moment.astype("datetime64[D]")
     following: Moments = days.astype("datetime64[us]") + time_of_day
     return following
+
+
+WallClock = Callable[[Moments], Moments]
+"""What the clocks on the wall show at moments of UTC."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LocalSteps:
+    """Where the steps of a series stand on the wall clock: one step is skipped in spring, one comes twice in autumn.
+
+    Attributes:
+        positions: the step on the wall clock of each step of history and future, 0 or more.
+        points: how many steps the history has.
+    """
+
+    positions: NDArray[np.int64]
+    points: int
+
+    @property
+    def horizon(self) -> int:
+        """How many steps of the wall clock follow the history."""
+        return int(self.positions.max()) - int(self.positions[: self.points].max())
+
+    def to_local(self, values: Floats) -> Floats:
+        """Return the history on the wall clock: NaN for what was skipped, the later of two values at one place."""
+        places = self.positions[: self.points]
+        local = np.full(int(places.max()) + 1, np.nan)
+        known = np.isfinite(values)
+        local[places[known]] = values[known]
+        return local
+
+    def from_local(self, values: Floats) -> Floats:
+        """Return for each step of history and future the value at its place on the wall clock."""
+        return values[self.positions]
+
+
+def local_steps(
+    first: np.datetime64, grain: TimeGrain, wall_clock: WallClock | None, *, points: int, horizon: int
+) -> LocalSteps | None:
+    """Return the steps on the wall clock of a series that begins at `first`; None where they are those of the grid.
+
+    A change of the clock that is no whole number of steps moves the profile to the nearest step.
+    """
+    step = STEP_SECONDS.get(grain, DAY_S)
+    if wall_clock is None or step >= DAY_S:
+        return None
+    steps = np.arange(points + horizon, dtype=np.int64)
+    moments = first.astype("datetime64[us]") + (steps * step).astype("timedelta64[s]")
+    offsets = (wall_clock(moments) - moments) / np.timedelta64(step, "s")
+    positions = steps + np.floor(offsets - offsets[0] + 0.5).astype(np.int64)
+    if (positions == steps).all():
+        return None
+    return LocalSteps(positions=positions - positions.min(), points=points)
+
+
+LONGEST_GAP_FACTOR = 20
+"""A grid with more than this many steps for each row is not built: rows are then taken as evenly spaced."""
+
+_SMALLEST_FREE_GRID = 10_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A series on its grid.
+
+    Attributes:
+        moments: the distinct moments given, in order.
+        positions: the step of each of them, counted from the first observed step; negative before it.
+        values: one value a step from the first to the last observed step, NaN where none was observed.
+        is_regular: False when the rows lay too far apart for a grid and were taken one after the other.
+    """
+
+    moments: Moments
+    positions: NDArray[np.int64]
+    values: Floats
+    is_regular: bool
+
+
+def lay_on_grid(y: Floats, moments: Moments, grain: TimeGrain) -> Grid:
+    """Return the series on the grid of `grain`; of rows with one moment, or in one step, the last observed counts.
+
+    Values that are not finite and rows without a moment count as not observed.
+    """
+    known = ~np.isnat(moments)
+    order = np.argsort(moments[known], kind="stable")
+    ordered, given = moments[known][order].astype("datetime64[us]"), y[known][order]
+    distinct = np.unique(ordered)
+    steps = step_numbers(distinct, grain)
+    is_regular = _fits_a_grid(steps)
+    if not is_regular:
+        steps = np.arange(distinct.size, dtype=np.int64)
+    observed = np.isfinite(given)
+    if not observed.any():
+        return Grid(moments=distinct, positions=steps, values=np.empty(0), is_regular=is_regular)
+    row_steps = steps[np.searchsorted(distinct, ordered[observed])]
+    first = int(row_steps[0])
+    values = np.full(int(row_steps[-1]) - first + 1, np.nan)
+    values[row_steps - first] = given[observed]
+    return Grid(moments=distinct, positions=steps - first, values=values, is_regular=is_regular)
+
+
+def _fits_a_grid(steps: NDArray[np.int64]) -> bool:
+    if steps.size == 0:
+        return True
+    span = int(steps[-1]) - int(steps[0]) + 1
+    return span <= max(_SMALLEST_FREE_GRID, LONGEST_GAP_FACTOR * steps.size)
+
+
+def fill_gaps(values: Floats) -> Floats:
+    """Return `values` with every NaN replaced on the straight line between its neighbours, level at the ends."""
+    known = np.isfinite(values)
+    if known.all():
+        return values
+    at = np.arange(values.size)
+    return np.interp(at, at[known], values[known])
