@@ -9,14 +9,12 @@ from __future__ import annotations
 from analytics_core._compile.advanced_types.base import AdvancedDataType, Span
 from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations, TableNames
-from analytics_core._engines.name_sets import NameSet, name_set
+from analytics_core._engines.name_sets import NameSet, allowed_with, name_set
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
-from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle
-from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS

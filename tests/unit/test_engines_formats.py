@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.support.engine_bench import column
 
 from analytics_core._engines.formats import parse_format
-from analytics_core._engines.patterns import escaped_like, glob
+from analytics_core._engines.operators import escaped_like, glob
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError

@@ -1,4 +1,4 @@
-"""The 24 time grains: how long the short ones are, and how the calendar ones follow from truncation and whole days."""
+"""The 24 time grains: their names, how long the short ones are, and how buckets follow from truncation and days."""
 
 from __future__ import annotations
 
@@ -146,3 +146,36 @@ def buckets_by_truncation(*, truncate: Truncate, add_days: AddDays, cut_seconds:
         return moved(truncate(moved(moment, before), "week"), after)
 
     return bucket
+
+
+_NAMES: Mapping[TimeGrain, str] = {
+    TimeGrain.SECOND: "Second",
+    TimeGrain.FIVE_SECONDS: "5 second",
+    TimeGrain.THIRTY_SECONDS: "30 second",
+    TimeGrain.MINUTE: "Minute",
+    TimeGrain.FIVE_MINUTES: "5 minute",
+    TimeGrain.TEN_MINUTES: "10 minute",
+    TimeGrain.FIFTEEN_MINUTES: "15 minute",
+    TimeGrain.THIRTY_MINUTES: "30 minute",
+    TimeGrain.HOUR: "Hour",
+    TimeGrain.TWO_HOURS: "2 hour",
+    TimeGrain.FOUR_HOURS: "4 hour",
+    TimeGrain.SIX_HOURS: "6 hour",
+    TimeGrain.EIGHT_HOURS: "8 hour",
+    TimeGrain.TEN_HOURS: "10 hour",
+    TimeGrain.TWELVE_HOURS: "12 hour",
+    TimeGrain.DAY: "Day",
+    TimeGrain.WEEK: "Week",
+    TimeGrain.MONTH: "Month",
+    TimeGrain.QUARTER: "Quarter",
+    TimeGrain.YEAR: "Year",
+    TimeGrain.WEEK_STARTING_SUNDAY: "Week starting Sunday",
+    TimeGrain.WEEK_STARTING_MONDAY: "Week starting Monday",
+    TimeGrain.WEEK_ENDING_SATURDAY: "Week ending Saturday",
+    TimeGrain.WEEK_ENDING_SUNDAY: "Week ending Sunday",
+}
+
+
+def grain_name(grain: TimeGrain) -> str:
+    """Return the grain's name for people."""
+    return _NAMES[grain]

@@ -12,15 +12,48 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from decimal import Decimal
 from enum import StrEnum
+from types import MappingProxyType
+from typing import Final
 
 from sqlglot import exp
 
 from analytics_core._engines.guards import Guards
 from analytics_core._engines.partitions import PartitionReader
-from analytics_core._engines.syntax import STANDARD_SYNTAX, Syntax
 from analytics_core._engines.types import Collation, NumberRange, TimeFormat, ValueKind
-from analytics_core.errors import ErrorType
+from analytics_core.errors import ErrorType, QueryError
 from analytics_core.models.enums import TimeGrain
+
+Refuse = Callable[[str], QueryError]
+"""Makes the caller's error from what is wrong; the caller adds the place."""
+
+Repair = Callable[[exp.Expr, Refuse], exp.Expr | None]
+"""Node -> what stands in its place, so that the dialect writes its meaning; None: the node, which may have changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Syntax:
+    """What the parser does not know of a dialect.
+
+    Attributes:
+        repairs: tried on each node of a user's SQL.
+        repairs_by_call: lower-case name of a function -> a repair for texts that call it.
+        bare_calls: functions that are called without parentheses.
+        groups_comparisons: whether it groups comparisons with levels of its own; the parser follows the standard's.
+        reads_fields: whether `column.field` reads a field of a nested value.
+        extremes_of_values: whether MAX and MIN of several arguments are no aggregates.
+    """
+
+    repairs: tuple[Repair, ...] = ()
+    repairs_by_call: Mapping[str, Repair] = field(default_factory=lambda: MappingProxyType({}), hash=False)
+    bare_calls: frozenset[str] = frozenset()
+    groups_comparisons: bool = False
+    reads_fields: bool = False
+    extremes_of_values: bool = False
+
+
+STANDARD_SYNTAX: Final = Syntax()
+"""The parser knows all that matters."""
+
 
 BindScalar = None | bool | int | float | str | bytes | Decimal | date | datetime
 """A single bound value; datetimes are naive UTC, or aware UTC for TIMESTAMPTZ columns."""

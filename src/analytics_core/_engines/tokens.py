@@ -1,4 +1,4 @@
-"""Writes `strftime` formats in the format languages of the engines' own parsers."""
+"""Reads moments from text by `strftime` formats: in the languages of engines' own parsers, or by position."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
+from sqlglot import exp
+
+from analytics_core._engines import nodes
 from analytics_core._engines.formats import TextFormat
 from analytics_core.errors import UnsupportedByEngineError
 
@@ -121,3 +124,30 @@ JAVA = FormatLanguage(
     plain=_single_quoted,
 )
 """The patterns of `java.time`."""
+
+
+Part = Callable[[exp.Expr, int, int], exp.Expr]
+"""Text node, first place (from 1), length -> that part of it."""
+
+
+def iso_text(column: exp.Expr, parsed: TextFormat, part: Part) -> exp.Expr:
+    """Return `YYYY-MM-DD` or `YYYY-MM-DD HH:MM:SS`, glued from pieces; missing ones are the first of their kind."""
+    pieces = _glued(column, parsed, (("Y", ""), ("m", "-"), ("d", "-")), part=part, missing="01")
+    if parsed.has_clock():
+        pieces += _glued(column, parsed, (("H", " "), ("M", ":"), ("S", ":")), part=part, missing="00")
+    return nodes.joined(*pieces)
+
+
+def _glued(
+    column: exp.Expr, parsed: TextFormat, parts: tuple[tuple[str, str], ...], *, part: Part, missing: str
+) -> list[exp.Expr]:
+    positions = parsed.positions()
+    pieces: list[exp.Expr] = []
+    for letter, separator in parts:
+        if letter not in positions:
+            pieces.append(nodes.text(separator + missing))
+            continue
+        if separator:
+            pieces.append(nodes.text(separator))
+        pieces.append(part(column.copy(), *positions[letter]))
+    return pieces

@@ -19,8 +19,7 @@ from analytics_core._compile.fragments.sql_text import (
     write_sql,
 )
 from analytics_core._compile.plan import SqlSource
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.syntax import Refuse
+from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 

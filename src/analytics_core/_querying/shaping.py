@@ -11,7 +11,7 @@ from analytics_core._compile.columns import column_label
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.plan import ColumnExpr, FragmentExpr, OthersExpr, Output, OutputRole, QueryPlan, RowLimit
-from analytics_core._engines.grain_names import grain_name
+from analytics_core._engines.grains import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind

@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from analytics_core._compile.select_star import select_star
-from analytics_core._engines.grain_names import grain_name
+from analytics_core._engines.grains import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric

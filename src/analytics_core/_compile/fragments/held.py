@@ -12,8 +12,7 @@ from analytics_core._compile.binds import MARK
 from analytics_core._compile.fragments.sql_text import write_sql
 from analytics_core._compile.plan import FragmentExpr
 from analytics_core._compile.values import convert
-from analytics_core._engines.spec import BindValue, EngineSpec
-from analytics_core._engines.syntax import Refuse
+from analytics_core._engines.spec import BindValue, EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.row_rule import Holder
 from analytics_core.errors import FilterValueError

@@ -7,7 +7,7 @@ from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
-from analytics_core._engines.syntax import Refuse, Repair, Syntax
+from analytics_core._engines.spec import Refuse, Repair, Syntax
 
 
 def is_bare_call(column: exp.Column, syntax: Syntax) -> bool:

@@ -36,8 +36,7 @@ from analytics_core._compile.fragments.sql_text import (
     write_sql,
 )
 from analytics_core._compile.plan import FragmentExpr
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.syntax import Refuse
+from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind
 from analytics_core._memo import Memo
 from analytics_core.errors import FragmentError, SubqueryNotAllowedError

@@ -8,8 +8,7 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._engines.name_sets import name_set
-from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.syntax import Refuse
+from analytics_core._engines.spec import EngineSpec, Refuse
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (
     exp.Identifier, exp.Var, exp.DataType, exp.DataTypeParam, exp.ColumnDef, exp.CharacterSet, exp.Introducer,

@@ -13,7 +13,7 @@ from sqlglot.dialects.dialect import Dialect
 from sqlglot.errors import ErrorLevel, ParseError, SqlglotError
 
 from analytics_core._compile.fragments.parse_cost import is_too_deep
-from analytics_core._engines.syntax import Refuse
+from analytics_core._engines.spec import Refuse
 
 FAULTS: Final = (SqlglotError, TypeError, AttributeError, ValueError, LookupError, AssertionError)
 """What sqlglot raises on text that is no SQL; the parser itself stumbles over some of it (`a ?` on PostgreSQL)."""

@@ -7,7 +7,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import (
     MomentComparison,
@@ -20,11 +19,10 @@ from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
-from analytics_core._engines.patterns import backslashed_like
-from analytics_core._engines.spec import Bind
-from analytics_core._engines.syntax import Syntax
+from analytics_core._engines.operators import backslashed_like
+from analytics_core._engines.spec import Bind, Syntax
 from analytics_core._engines.tokens import FormatLanguage, doubled_percent, write_tokens
 from analytics_core._engines.types import TimeFormat, ValueKind
 

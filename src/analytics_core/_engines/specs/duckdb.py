@@ -9,7 +9,6 @@ from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, moments_by, written_format, written_text
 from analytics_core._engines.grains import (
@@ -23,10 +22,9 @@ from analytics_core._engines.grains import (
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import range_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type
-from analytics_core._engines.spec import BindScalar, ParamStyle, nulls_are_last
-from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.spec import BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 

@@ -16,13 +16,12 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, SECONDS
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader, range_reader
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engines.partitions import (
     Partition,
@@ -32,8 +31,7 @@ from analytics_core._engines.partitions import (
     largest_literal,
     quoted,
 )
-from analytics_core._engines.spec import Bind, EngineSpec
-from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.spec import Bind, EngineSpec, Refuse, Syntax
 from analytics_core._engines.tokens import STR_TO_DATE, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError

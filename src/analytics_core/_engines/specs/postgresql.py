@@ -11,7 +11,6 @@ from typing import Final
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
 from analytics_core._engines.grains import (
@@ -25,7 +24,7 @@ from analytics_core._engines.grains import (
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, interval
 from analytics_core._engines.partitions import (
     Partition,
@@ -35,8 +34,7 @@ from analytics_core._engines.partitions import (
     largest_literal,
     quoted,
 )
-from analytics_core._engines.spec import Bind, nulls_are_large
-from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.spec import Bind, Refuse, Syntax, nulls_are_large
 from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 

@@ -7,7 +7,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
 from analytics_core._engines.grains import (
@@ -21,7 +20,7 @@ from analytics_core._engines.grains import (
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, interval, text, times
 from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.specs import postgresql

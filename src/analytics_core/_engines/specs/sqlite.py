@@ -14,16 +14,20 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.allowed import allowed_with
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import name_set
-from analytics_core._engines.patterns import glob
-from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle
-from analytics_core._engines.specs.sqlite_bounds import sqlite_time_bound, sqlite_time_equal
-from analytics_core._engines.specs.sqlite_time import sqlite_bucket, sqlite_moment, sqlite_shift, sqlite_sorted_moment
-from analytics_core._engines.syntax import Refuse, Syntax
+from analytics_core._engines.name_sets import allowed_with, name_set
+from analytics_core._engines.operators import glob
+from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax
+from analytics_core._engines.specs.sqlite_time import (
+    sqlite_bucket,
+    sqlite_moment,
+    sqlite_shift,
+    sqlite_sorted_moment,
+    sqlite_time_bound,
+    sqlite_time_equal,
+)
 from analytics_core._engines.types import Collation, ValueKind
 
 UNICODE_LOWER = "AC_LOWER"
