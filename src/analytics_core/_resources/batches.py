@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 from itertools import count, islice
 from typing import Any, Protocol, TypeGuard, TypeVar
 from uuid import UUID
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope
+from analytics_core.errors import Problem
 
 _LARGEST_ID = 2**31 - 1
 _BATCH = 500
@@ -79,6 +80,15 @@ def is_id(key: object) -> TypeGuard[int]:
 def is_stored_id(key: object) -> TypeGuard[int]:
     """Tell whether a store may have given this id."""
     return is_id(key) and 1 <= key <= _LARGEST_ID
+
+
+def unknown_ids(ids: Iterable[int], known: Container[int], *, path: str, noun: str) -> list[Problem]:
+    """Return a problem for each of the ids that is not among the known ones."""
+    return [
+        Problem(path=f"{path}.{position}", message=f"there is no {noun} {one}")
+        for position, one in enumerate(ids)
+        if one not in known
+    ]
 
 
 def uuid_in(text: str) -> str | None:

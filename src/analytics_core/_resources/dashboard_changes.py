@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from uuid import UUID
 
 from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.batches import uuid_in
 from analytics_core._resources.css_text import check_css
 from analytics_core._resources.dashboard_content import checked_content
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -62,16 +62,8 @@ def _checked_slug(slug: str | None, *, shape: str) -> str | None:
         return None
     if not is_slug(slug):
         problem = "may hold letters, digits, - . _ and ~, and needs a letter or a digit"
-    elif slug.isdecimal() or _is_uuid(slug):
+    elif slug.isdecimal() or uuid_in(slug):
         problem = "would be taken for an id; add a letter"
     else:
         return slug
     raise PayloadSchemaError(shape=shape, problems=[Problem(path="slug", message=problem)])
-
-
-def _is_uuid(text: str) -> bool:
-    try:
-        UUID(text)
-    except ValueError:
-        return False
-    return True

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from analytics_core._resources.batches import by_ids
+from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Act
 from analytics_core.errors import AccessError, PayloadSchemaError, Problem
@@ -29,12 +29,8 @@ def check_roles(reader: Reader, role_ids: Iterable[int], *, before: Iterable[int
                 "administrator to add this one"
             )
         return
-    known = by_ids(reader.unit.roles, wanted)
-    problems = [
-        Problem(path=f"roles.{position}", message=f"there is no role {role_id}")
-        for position, role_id in enumerate(wanted)
-        if role_id not in known
-    ]
+    known = by_ids(reader.unit.roles, wanted, without=frozenset({"grants"}))
+    problems = unknown_ids(wanted, known, path="roles", noun="role")
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
 

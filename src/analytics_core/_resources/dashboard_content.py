@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Final, NoReturn
 
+from analytics_core._resources.batches import is_id
+from analytics_core._resources.json_text import json_object
 from analytics_core._resources.scope_problems import cross_filter_problems, filter_part_problems, scope_problems
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
@@ -46,8 +48,42 @@ def checked_content(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
 
 def charts_in(layout: Mapping[str, Any]) -> tuple[int, ...]:
     """Return the ids of the charts that a layout places, each once."""
-    places = (node["meta"].get("chartId") for node in layout.values() if _has_meta(node))
-    return tuple(dict.fromkeys(chart_id for chart_id in places if _is_integer(chart_id)))
+    found = (chart_of(node) for node in layout.values())
+    return tuple(dict.fromkeys(chart_id for chart_id in found if chart_id is not None))
+
+
+def without_places_of_others(text: str | None, chart_ids: Collection[int]) -> str | None:
+    """Return a layout without the places of charts that are none of these; the same text where there are none."""
+    return _without_places(text, lambda chart_id: chart_id not in chart_ids)
+
+
+def layout_without(text: str | None, chart_id: int) -> str | None:
+    """Return a layout in which nothing places the chart any more; the same text where nothing did."""
+    return _without_places(text, lambda placed: placed == chart_id)
+
+
+def _without_places(text: str | None, is_gone: Callable[[int], bool]) -> str | None:
+    layout = json_object(text)
+    placed = {name: chart_id for name, node in layout.items() if (chart_id := chart_of(node)) is not None}
+    gone = {name for name, chart_id in placed.items() if is_gone(chart_id)}
+    if not gone:
+        return text
+    left = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
+    return json.dumps(left, ensure_ascii=False)
+
+
+def _without_children(node: Any, gone: Collection[str]) -> Any:
+    children = node.get("children") if isinstance(node, dict) else None
+    if not isinstance(children, list):
+        return node
+    return {**node, "children": [child for child in children if child not in gone]}
+
+
+def chart_of(node: Any) -> int | None:
+    """Return the id of the chart that a node of a layout places."""
+    meta = node.get("meta") if isinstance(node, dict) else None
+    chart_id = meta.get("chartId") if isinstance(meta, dict) else None
+    return chart_id if is_id(chart_id) else None
 
 
 def layout_problems(layout: Mapping[str, Any], *, field: str) -> list[Problem]:
@@ -91,7 +127,7 @@ def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[
 
 def filter_key(filter_id: Any) -> str | None:
     """Return the id of a filter as one kind of key, since clients write numbers as texts too; None for no id."""
-    return str(filter_id) if _is_integer(filter_id) or (isinstance(filter_id, str) and filter_id) else None
+    return str(filter_id) if is_id(filter_id) or (isinstance(filter_id, str) and filter_id) else None
 
 
 def _read(text: str | None, *, field: str, shape: str) -> dict[str, Any] | None:
@@ -139,17 +175,9 @@ def _node_problems(node: Any) -> list[tuple[str, str]]:
     if node.get("meta") is not None and not isinstance(node["meta"], dict):
         return [*problems, (".meta", "must be an object")]
     chart_id = (node.get("meta") or {}).get("chartId")
-    if not _is_integer(chart_id) and (chart_id is not None or node.get("type") == "CHART"):
+    if not is_id(chart_id) and (chart_id is not None or node.get("type") == "CHART"):
         problems.append((".meta.chartId", "must be the id of a chart"))
     return problems
-
-
-def _has_meta(node: Any) -> bool:
-    return isinstance(node, dict) and isinstance(node.get("meta"), dict)
-
-
-def _is_integer(value: Any) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool)
 
 
 def _is_list_of(value: Any, kind: type) -> bool:
@@ -159,8 +187,8 @@ def _is_list_of(value: Any, kind: type) -> bool:
 _OBJECT = (lambda value: isinstance(value, dict), "an object")
 _OBJECTS = (lambda value: _is_list_of(value, dict), "an array of objects")
 _OBJECT_OR_ARRAY = (lambda value: isinstance(value, dict | list), "an object or an array")
-_INTEGER = (_is_integer, "an integer")
-_IDS = (lambda value: isinstance(value, list) and all(map(_is_integer, value)), "an array of ids of charts")
+_INTEGER = (is_id, "an integer")
+_IDS = (lambda value: isinstance(value, list) and all(map(is_id, value)), "an array of ids of charts")
 _TEXT = (lambda value: isinstance(value, str), "a text")
 _TEXTS = (lambda value: _is_list_of(value, str), "an array of texts")
 _TRUTH = (lambda value: isinstance(value, bool), "true or false")

@@ -8,7 +8,8 @@ from typing import Any, Final
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.batches import is_id
-from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata, without_places_of_others
+from analytics_core._resources.dashboard_content import without_places_of_others
+from analytics_core._resources.dashboard_remap import remapped_layout, remapped_metadata
 from analytics_core._resources.ids_elsewhere import checked_ids, refuse_repeated_keys
 from analytics_core._resources.json_text import json_object
 from analytics_core.errors import PayloadSchemaError, Problem

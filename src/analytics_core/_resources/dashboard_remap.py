@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from analytics_core._resources.batches import is_id
+from analytics_core._resources.dashboard_content import chart_of
 from analytics_core._resources.json_text import json_object
 
 NewIds = Mapping[int, int]
@@ -41,41 +42,8 @@ def remapped_metadata(text: str | None, new_ids: NewIds, *, keep_others: bool = 
     return json.dumps({**metadata, **changes}, ensure_ascii=False)
 
 
-def without_places_of_others(text: str | None, chart_ids: Collection[int]) -> str | None:
-    """Return a layout without the places of charts that are none of these; the same text where there are none."""
-    return _without_places(text, lambda chart_id: chart_id not in chart_ids)
-
-
-def layout_without(text: str | None, chart_id: int) -> str | None:
-    """Return a layout in which nothing places the chart any more; the same text where nothing did."""
-    return _without_places(text, lambda placed: placed == chart_id)
-
-
-def _without_places(text: str | None, is_gone: Callable[[int], bool]) -> str | None:
-    layout = json_object(text)
-    placed = {name: chart_id for name, node in layout.items() if (chart_id := _chart_of(node)) is not None}
-    gone = {name for name, chart_id in placed.items() if is_gone(chart_id)}
-    if not gone:
-        return text
-    left = {name: _without_children(node, gone) for name, node in layout.items() if name not in gone}
-    return json.dumps(left, ensure_ascii=False)
-
-
-def _without_children(node: Any, gone: Collection[str]) -> Any:
-    children = node.get("children") if isinstance(node, dict) else None
-    if not isinstance(children, list):
-        return node
-    return {**node, "children": [child for child in children if child not in gone]}
-
-
-def _chart_of(node: Any) -> int | None:
-    meta = node.get("meta") if isinstance(node, dict) else None
-    chart_id = meta.get("chartId") if isinstance(meta, dict) else None
-    return chart_id if is_id(chart_id) else None
-
-
 def _node(node: Any, new_ids: NewIds) -> Any:
-    chart_id = _chart_of(node)
+    chart_id = chart_of(node)
     if chart_id is None or chart_id not in new_ids:
         return node
     kept = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's

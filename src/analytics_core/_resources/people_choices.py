@@ -13,7 +13,7 @@ from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids
-from analytics_core._resources.people_index import read_people
+from analytics_core._resources.people_index import name_of, read_people
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.models.related import RelatedItem, RelatedResponse
@@ -56,11 +56,6 @@ def all_people(runtime: Runtime, actor: Actor, strangers: set[int], wanted: Want
     between = in_order(user for user in hosted.values() if wanted.text.casefold() in name_of(user).casefold())
     with runtime.store.unit_of_work() as unit:
         return _page_with(unit, between, wanted)
-
-
-def name_of(user: User) -> str:
-    """Return how a person is called among choices; the store sorts by the same (`full_name`)."""
-    return f"{user.first_name} {user.last_name}".strip() or user.username
 
 
 def in_order(people: Iterable[User]) -> list[User]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from analytics_core._records.people import User
+from analytics_core._resources.batches import unknown_ids
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.references import UserDetails, UserFirstName, UserNames, UserReference
@@ -29,7 +30,7 @@ class PeopleIndex:
     def full_name(self, user_id: int | None) -> str | None:
         """Return a user's first and last name as one text, or the user name when there is neither."""
         user = self.users.get(user_id) if user_id is not None else None
-        return f"{user.first_name} {user.last_name}".strip() or user.username if user else None
+        return name_of(user) if user else None
 
     def reference(self, user_id: int | None) -> UserReference | None:
         """Return a reference to a user."""
@@ -58,6 +59,11 @@ class PeopleIndex:
         return tuple(reference for reference in found if reference is not None)
 
 
+def name_of(user: User) -> str:
+    """Return how a person is called among choices; the store sorts by the same (`full_name`)."""
+    return f"{user.first_name} {user.last_name}".strip() or user.username
+
+
 def read_people(directory: UserDirectory, user_ids: Iterable[int | None]) -> PeopleIndex:
     """Return the people of these ids; call it outside of a unit of work, since the directory may open its own."""
     wanted = {user_id for user_id in user_ids if user_id is not None}
@@ -79,12 +85,7 @@ def checked_owners(
     if len(named) > _MOST_OWNERS:  # each is looked up by itself
         problem = Problem(path="owners", message=f"may name {_MOST_OWNERS} users at most")
         raise PayloadSchemaError(shape=shape, problems=[problem])
-    known = read_people(directory, named).users
-    problems = [
-        Problem(path=f"owners.{i}", message=f"there is no user {owner}")
-        for i, owner in enumerate(named)
-        if owner not in known
-    ]
+    problems = unknown_ids(named, read_people(directory, named).users, path="owners", noun="user")
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
     if not named or (actor.id not in named and not actor.is_admin):

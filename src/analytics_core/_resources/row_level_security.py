@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
 
 from analytics_core._querying.simulation import RowSecurityReport
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
-from analytics_core._records.repositories import ListQuery, Repository, UnitOfWork
+from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
-from analytics_core._resources.batches import is_id
+from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
@@ -40,7 +39,6 @@ from analytics_core.models.row_level_security import (
 
 UserKey = int | str | User | UserGet
 DatasetKey = int | DatasetGet | DatasetListItem
-Record = TypeVar("Record")
 FindActor = Callable[[int | str | User], Actor]
 
 LISTING = Listing(
@@ -240,15 +238,10 @@ def _blank_is_none(text: str | None) -> str | None:
 
 def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _Named:
     """Return what the rules of a page name: one list of roles, one of datasets."""
-    roles = _by_ids(unit.roles, {role_id for rule in rules for role_id in rule.role_ids})
-    datasets = _by_ids(unit.datasets, {dataset_id for rule in rules for dataset_id in rule.dataset_ids})
-    return _Named(roles={role.id: role for role in roles}, datasets={dataset.id: dataset for dataset in datasets})
-
-
-def _by_ids(repository: Repository[Record], ids: set[int]) -> Sequence[Record]:
-    if not ids:
-        return ()
-    return repository.list(ListQuery(ids=frozenset(ids), page_size=len(ids)))[1]
+    roles = by_ids(unit.roles, (role_id for rule in rules for role_id in rule.role_ids), without=ROLES.without)
+    dataset_ids = (dataset_id for rule in rules for dataset_id in rule.dataset_ids)
+    datasets = by_ids(unit.datasets, dataset_ids, without=DATASETS.without)
+    return _Named(roles=roles, datasets=datasets)
 
 
 def _answer(rule: RowRule, named: _Named) -> RowRuleGet:

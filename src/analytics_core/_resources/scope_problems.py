@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
+from analytics_core._resources.batches import is_id
 from analytics_core.errors import Problem
 
 _GLOBAL: Final = "global"
@@ -19,7 +20,7 @@ def filter_part_problems(item: Mapping[str, Any], *, path: str) -> Iterator[Prob
         return
     for position, target in enumerate(targets or ()):
         place = f"{path}.targets.{position}"
-        if not _is_absent_or(target.get("datasetId"), _is_id):
+        if not _is_absent_or(target.get("datasetId"), is_id):
             yield Problem(path=f"{place}.datasetId", message="must be the id of a dataset")
         if not _is_absent_or(target.get("column"), _is_object):
             yield Problem(path=f"{place}.column", message="must be an object with the name of a column")
@@ -65,9 +66,4 @@ def _are(value: Any, fits: Callable[[Any], bool]) -> bool:
 
 
 def _are_ids(value: Any) -> bool:
-    return _are(value, _is_id)
-
-
-def _is_id(value: Any) -> bool:
-    """Tell whether a value is an id; a number, since filters look for numbers alone."""
-    return type(value) is int
+    return _are(value, is_id)

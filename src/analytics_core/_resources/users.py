@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._records.people import Role, User
-from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._resources.batches import by_ids
+from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.later_changes import refuse_later_change
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
@@ -20,7 +20,7 @@ from analytics_core._resources.page import Page
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.retrying import repeated
 from analytics_core._security.policy import Act as PolicyAct
-from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
@@ -178,29 +178,19 @@ def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | tuple[s
 
 
 def _refuse_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
-    known = {role.id for role in _roles(unit, role_ids)}
-    problems = [
-        Problem(path=f"roles.{i}", message=f"there is no role {role_id}")
-        for i, role_id in enumerate(role_ids)
-        if role_id not in known
-    ]
-    if problems:
+    if problems := unknown_ids(role_ids, _roles(unit, role_ids), path="roles", noun="role"):
         raise PayloadSchemaError(shape="user payload", problems=problems)
 
 
-def _roles(unit: UnitOfWork, role_ids: Iterable[int]) -> Sequence[Role]:
-    wanted = tuple(sorted(set(role_ids)))
-    if not wanted:
-        return ()
-    condition = ListFilter(col="id", op="in", val=wanted)
-    return unit.roles.list(ListQuery(filters=(condition,), page_size=len(wanted)))[1]
+def _roles(unit: UnitOfWork, role_ids: Iterable[int]) -> Mapping[int, Role]:
+    return by_ids(unit.roles, role_ids, without=ROLES.without)
 
 
 def _answer(unit: UnitOfWork, user: User) -> UserGet:
     return _user_get(user, _roles(unit, user.role_ids))
 
 
-def _user_get(user: User, roles: Sequence[Role]) -> UserGet:
+def _user_get(user: User, roles: Mapping[int, Role]) -> UserGet:
     return UserGet(
         id=user.id,
         username=user.username,
@@ -208,7 +198,7 @@ def _user_get(user: User, roles: Sequence[Role]) -> UserGet:
         last_name=user.last_name,
         email=user.email,
         active=user.active,
-        roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles if role.id in user.role_ids),
+        roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles.values() if role.id in user.role_ids),
         attributes=_values_by_name(user.attributes),
         changed_on=user.audit.changed_on,
     )
