@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from analytics_core._jobs.job import Job
     from analytics_core._querying.answer import ChartData, QueryResult
     from analytics_core._querying.explain import Explanation
-    from analytics_core._resources.page import Page
+    from analytics_core._resources.listing import Page
     from analytics_core._settings import Settings
 
 __version__ = "0.1.0"
@@ -55,7 +55,7 @@ _HOMES = {
     "QueryResult": "analytics_core._querying.answer",
     "Explanation": "analytics_core._querying.explain",
     "Job": "analytics_core._jobs.job",
-    "Page": "analytics_core._resources.page",
+    "Page": "analytics_core._resources.listing",
     "Settings": "analytics_core._settings",
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",

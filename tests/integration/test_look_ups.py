@@ -14,21 +14,13 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.people import User
-from analytics_core._resources import (
-    annotation_layers,
-    annotations,
-    charts,
-    css_templates,
-    dashboards,
-    databases,
-    datasets,
-    embedded,
-    logs,
-    roles,
-    row_level_security,
-    tags,
-    users,
-)
+from analytics_core._resources import charts, css_templates, embedded, logs, row_level_security, tags
+from analytics_core._resources.annotations import layers as annotation_layers
+from analytics_core._resources.annotations import namespace as annotations
+from analytics_core._resources.dashboards import namespace as dashboards
+from analytics_core._resources.databases import namespace as databases
+from analytics_core._resources.datasets import namespace as datasets
+from analytics_core._resources.people import roles, users
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
 
 WITH_LOOK_UPS = (

@@ -11,8 +11,8 @@ import pytest
 from analytics_core._engines.types import ValueKind
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._resources.dataset_changes import changed_dataset, reads_elsewhere
-from analytics_core._resources.dataset_columns import (
+from analytics_core._resources.datasets.changes import changed_dataset, reads_elsewhere
+from analytics_core._resources.datasets.columns import (
     count_metric,
     first_temporal,
     reflected_columns,

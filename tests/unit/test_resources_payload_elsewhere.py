@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._resources.dashboard_content import without_places_of_others
-from analytics_core._resources.dashboard_remap import remapped_metadata
+from analytics_core._resources.dashboards.content import without_places_of_others
+from analytics_core._resources.dashboards.remap import remapped_metadata
 from analytics_core.errors import ChartAccessError, DashboardAccessError, DatasetAccessError, PayloadSchemaError
 
 

@@ -21,28 +21,28 @@ from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.annotation_layers import AnnotationLayers
-from analytics_core._resources.annotations import Annotations
+from analytics_core._resources.annotations.layers import AnnotationLayers
+from analytics_core._resources.annotations.namespace import Annotations
 from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.chart_jobs import ChartDataJobs
 from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.charts import Charts
 from analytics_core._resources.css_templates import CssTemplates
-from analytics_core._resources.dashboards import Dashboards
-from analytics_core._resources.databases import Databases
-from analytics_core._resources.datasets import Datasets
+from analytics_core._resources.dashboards.namespace import Dashboards
+from analytics_core._resources.databases.namespace import Databases
+from analytics_core._resources.datasets.namespace import Datasets
 from analytics_core._resources.embedded import Embedded
-from analytics_core._resources.explore import Explore
+from analytics_core._resources.explore.namespace import Explore
 from analytics_core._resources.job_claims import claimed_user
 from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
+from analytics_core._resources.people.roles import Roles
+from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.roles import Roles
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
-from analytics_core._resources.users import Users
 from analytics_core._resources.warm_up_jobs import WarmUpJobs
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

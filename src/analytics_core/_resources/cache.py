@@ -16,20 +16,20 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.jobs import submit_job
-from analytics_core._resources.journal import Act as LoggedAct
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.question_filters import GivenFilters, given_filters, plain_filters
-from analytics_core._resources.questions import Questions
-from analytics_core._resources.retrying import until_accepted
-from analytics_core._resources.sources import (
+from analytics_core._resources.conflicts import until_accepted
+from analytics_core._resources.datasets.sources import (
     DatasetName,
     datasets_by_name,
     datasets_of_sources,
     datasets_of_table,
     parse_source,
 )
+from analytics_core._resources.jobs import submit_job
+from analytics_core._resources.journal import Act as LoggedAct
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.question_filters import GivenFilters, given_filters, plain_filters
+from analytics_core._resources.questions import Questions
 from analytics_core._resources.surroundings import charts_drawn_from
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import DatasetName
-from analytics_core._resources.json_text import json_object
-from analytics_core._resources.people_index import PeopleIndex
+from analytics_core._resources.people.directory import PeopleIndex
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.surroundings import Around
 from analytics_core.models.chart import ChartGet, ChartListItem
 from analytics_core.models.chart_answers import (

@@ -8,7 +8,7 @@ from dataclasses import replace
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
-from analytics_core._resources.dashboard_content import layout_without
+from analytics_core._resources.dashboards.content import layout_without
 from analytics_core._resources.listing import LARGEST_PAGE
 from analytics_core._resources.reader import Reader
 from analytics_core.errors import DashboardAccessError, NotFoundError, PayloadSchemaError, Problem

@@ -10,7 +10,7 @@ from typing import Any, Final
 from analytics_core._records.chart import Chart
 from analytics_core._resources.chart_texts import CHART, with_layers_moved, with_objects_changed
 from analytics_core._resources.ids_elsewhere import Ids, checked_ids, refuse_repeated_keys
-from analytics_core._resources.json_text import json_object
+from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.chart import ChartPut
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from analytics_core._records.chart import Chart
 from analytics_core._resources.chart_texts import CHART, with_layers_moved, with_objects_changed
-from analytics_core._resources.json_text import json_object
+from analytics_core._resources.stored_json import json_object
 
 NewIds = Mapping[int, int]
 _OF_THE_SOURCE: Final = frozenset({"dashboards", "dashboardId"})

@@ -21,20 +21,18 @@ from analytics_core._resources.chart_jobs import question_text
 from analytics_core._resources.chart_links import named_tags, place_on_dashboards
 from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
 from analytics_core._resources.chart_queries import ChartQueries, Question
+from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.page import Page
-from analytics_core._resources.people_index import checked_owners, read_people
+from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.question_filters import GivenFilters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
-from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -7,17 +7,15 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
-from analytics_core._resources.css_text import check_css
+from analytics_core._resources.conflicts import refuse_later_change, repeated
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.page import Page
-from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.people.directory import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.retrying import repeated
 from analytics_core._security.policy import Act
+from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.related import DistinctResponse, RelatedResponse
@@ -152,3 +150,10 @@ def _stored(template: CssTemplate, people: PeopleIndex) -> dict[str, Any]:
         "css": template.css,
         "created_by": people.reference(template.audit.created_by),
     }
+
+
+def check_css(css: str | None, *, shape: str) -> None:
+    """Raise PayloadSchemaError for CSS that would end the `<style>` element that a page puts it into."""
+    if "</style" in (css or "").casefold():
+        problem = Problem(path="css", message="must be CSS only; it may not hold the text </style")
+        raise PayloadSchemaError(shape=shape, problems=[problem])

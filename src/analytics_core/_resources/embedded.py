@@ -11,16 +11,14 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
+from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.guest_minting import AllRows, Minting, find_embedded
 from analytics_core._resources.journal import Act, begin_act
-from analytics_core._resources.later_changes import refuse_later_change
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DASHBOARDS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.page import Page
-from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.people.directory import PeopleIndex, read_people
 from analytics_core._resources.reader import Reader
-from analytics_core._resources.retrying import repeated, until_accepted
 from analytics_core._security import policy as rules
 from analytics_core._security.origins import read_origin
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from analytics_core._records.dashboard import Favourite
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
+from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.reader import Reader
-from analytics_core._resources.retrying import until_accepted
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError

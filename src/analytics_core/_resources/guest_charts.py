@@ -17,13 +17,12 @@ from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.chart_answers import form_data
 from analytics_core._resources.chart_queries import Question
 from analytics_core._resources.charts import LISTING, Charts
-from analytics_core._resources.declared_filters import DeclaredFilter, declared_filters
+from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
 from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor, refuse
 from analytics_core._resources.guest_lists import without_people
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
-from analytics_core._resources.listing import Columns, Filters, Order
-from analytics_core._resources.page import Page
+from analytics_core._resources.listing import Columns, Filters, Order, Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError

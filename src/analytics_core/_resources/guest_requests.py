@@ -22,7 +22,7 @@ from analytics_core._compile.columns import (
     with_grain,
 )
 from analytics_core._compile.metrics import metric_label
-from analytics_core._resources.declared_filters import DeclaredFilter
+from analytics_core._resources.dashboards.filters import DeclaredFilter
 from analytics_core.errors import GuestAccessError
 from analytics_core.models.enums import FilterOperator, ResultFormat, ResultType
 from analytics_core.models.query import (

@@ -1,23 +1,44 @@
-"""What a caller may ask of a list: filters, order, page and fields, checked before the store sees them."""
+"""What a caller may ask of a list, checked before the store sees it, and the page that comes back."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from enum import Enum, auto
 from itertools import islice
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
 from analytics_core._error_texts import short_repr
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
-from analytics_core._resources.page import Item
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
+from analytics_core.models.base import Answer
 from analytics_core.models.lists import FilterItem, ListOperator
 from analytics_core.models.parsing import parse
 from analytics_core.models.problems import field_names
+
+Item = TypeVar("Item", bound=Answer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Item]):
+    """The records of one page; `count` is how many match in all."""
+
+    count: int
+    result: tuple[Item, ...]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.result)
+
+    def __len__(self) -> int:
+        return len(self.result)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return `{count, result}` as the contract's lists are written."""
+        return {"count": self.count, "result": [item.to_payload() for item in self.result]}
+
 
 LARGEST_PAGE = 1_000
 MOST_FILTERS = 100

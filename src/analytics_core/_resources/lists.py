@@ -14,10 +14,18 @@ from typing import Any, Generic
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._resources.batches import every_value
-from analytics_core._resources.listing import LONGEST_SEARCH, Columns, Filters, Listing, Order, check_page, only
-from analytics_core._resources.page import Item, Page
-from analytics_core._resources.people_choices import Wanted, all_people, people_unstored
-from analytics_core._resources.people_index import PeopleIndex, read_people
+from analytics_core._resources.listing import (
+    LONGEST_SEARCH,
+    Columns,
+    Filters,
+    Item,
+    Listing,
+    Order,
+    Page,
+    check_page,
+    only,
+)
+from analytics_core._resources.people.directory import PeopleIndex, Wanted, all_people, people_unstored, read_people
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime

@@ -10,8 +10,8 @@ from typing import Any, Self, TypeVar
 from pydantic import ValidationError
 
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.listing import Item
 from analytics_core._resources.lists import Lists, ResourceLists
-from analytics_core._resources.page import Item
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

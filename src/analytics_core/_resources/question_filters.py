@@ -8,9 +8,9 @@ from typing import Any
 
 from analytics_core._compile.columns import BASE_AXIS, FORECASTS
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._resources.dashboard_content import FILTERS_KEY
-from analytics_core._resources.declared_filters import charts_in_scope, layout_of
-from analytics_core._resources.json_text import json_object
+from analytics_core._resources.dashboards.content import FILTERS_KEY
+from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of
+from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text, written

@@ -9,8 +9,8 @@ from analytics_core._records.chart import DATASET_TYPES, Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import DashboardName, DatasetName, ListFilter, Names, NamesQuery, TagName
 from analytics_core._resources.batches import every_id, stored_ids
-from analytics_core._resources.json_text import json_object
 from analytics_core._resources.reader import Reader
+from analytics_core._resources.stored_json import json_object
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import RoleReference, TagReference
 from analytics_core.models.related import (

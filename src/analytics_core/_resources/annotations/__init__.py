@@ -1,0 +1,1 @@
+"""Annotation layers and their annotations."""

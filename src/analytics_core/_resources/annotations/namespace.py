@@ -1,0 +1,252 @@
+"""`core.annotations`: what happened when, layer by layer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from analytics_core._records.chart import Annotation, AnnotationLayer
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.people.directory import PeopleIndex
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.reader import Reader
+from analytics_core._security.policy import Act
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
+from analytics_core.models.annotation import (
+    AnnotationGet,
+    AnnotationListItem,
+    AnnotationPost,
+    AnnotationPut,
+    LayerOfAnnotation,
+)
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
+
+LISTING = Listing(
+    shape="annotation",
+    item=AnnotationListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "start_dttm": ColumnKind.MOMENT,
+        "end_dttm": ColumnKind.MOMENT,
+        "short_descr": ColumnKind.TEXT,
+        "long_descr": ColumnKind.TEXT,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={},
+)
+
+LISTS = ResourceLists(
+    listing=LISTING,
+    repository=lambda unit: unit.annotations,
+    item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
+    permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
+    visibility=all_of_it,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    distinct={"short_descr": "short_descr"},
+)
+
+
+class Annotations(Namespace):
+    """The annotations of a layer, which every act names first; what the layer's reader may read, they may read."""
+
+    def create(self, layer_id: int, payload: AnnotationPost | Payload) -> AnnotationGet:
+        """Store an annotation; only the creator of the layer and administrators may (`AnnotationRestApi.post`).
+
+        A moment without a zone is UTC; the end may be the start, for an event.
+
+        Raises:
+            NotFoundError: there is no such layer.
+            PayloadError: the payload breaks the shape, or the annotation ends before it starts.
+        """
+        record = new_annotation(parse(AnnotationPost, payload, shape="AnnotationRestApi.post"), layer_id=layer_id)
+        act = begin_act(self._runtime, self._actor, "annotation.create")
+        with self._runtime.store.unit_of_work() as unit:
+            layer = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, layer)
+            stored = unit.annotations.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "annotation": stored.id})
+        return _answer(stored, layer)
+
+    def get(self, layer_id: int, annotation_id: int) -> AnnotationGet:
+        """Return an annotation; NotFoundError when the layer has none of this id."""
+        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(*_found(unit, layer_id, annotation_id))
+
+    def list(  # noqa: PLR0917 - the layer, and then what every list takes
+        self,
+        layer_id: int,
+        filters: Filters = (),
+        order_by: Order = None,
+        page: int = 0,
+        page_size: int = 25,
+        columns: Columns = None,
+    ) -> Page[AnnotationListItem]:
+        """Return one page of a layer's annotations; the other arguments are those of `databases.list`.
+
+        `created_by` and `changed_by` are filtered by the id of a user.
+        """
+        return self._in_layer(layer_id).page(filters, order_by, page, page_size, columns)
+
+    def related(
+        self,
+        layer_id: int,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> RelatedResponse:
+        """Return the people that may be chosen for `created_by` or `changed_by` among a layer's annotations.
+
+        The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+        """
+        return self._in_layer(layer_id).related(field, filter, page, page_size)
+
+    def distinct(
+        self,
+        layer_id: int,
+        field: str,
+        filter: str = "",  # noqa: A002 - the contract's clients call it so
+        page: int = 0,
+        page_size: int = 25,
+    ) -> DistinctResponse:
+        """Return the different values of a field among a layer's annotations: `short_descr`.
+
+        The other arguments are those of `charts.related`; NotFoundError for an unknown layer.
+        """
+        return self._in_layer(layer_id).distinct(field, filter, page, page_size)
+
+    @repeated
+    def update(
+        self,
+        layer_id: int,
+        annotation_id: int,
+        payload: AnnotationPut | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
+    ) -> AnnotationGet:
+        """Change an annotation; its creator, the creator of its layer and administrators may.
+
+        With `unchanged_since`, the `changed_on` of the annotation that the caller read (an attribute: the contract has
+        no field for it), a change that somebody else made since is not overwritten.
+
+        Raises:
+            OwnershipError: the actor is none of these.
+            PayloadError: the payload breaks the shape, or the annotation would end before it starts.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        put = parse(AnnotationPut, payload, shape="AnnotationRestApi.put")
+        act = begin_act(self._runtime, self._actor, "annotation.update")
+        with self._runtime.store.unit_of_work() as unit:
+            before, layer = _found(unit, layer_id, annotation_id)
+            self._runtime.policy.require_write_annotation(self._actor, before, layer)
+            refuse_later_change(before, unchanged_since)
+            stored = unit.annotations.update(changed_annotation(before, put), actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+        return _answer(stored, layer)
+
+    @repeated
+    def delete(self, layer_id: int, annotation_id: int) -> None:
+        """Remove an annotation; its creator, the creator of its layer and administrators may."""
+        act = begin_act(self._runtime, self._actor, "annotation.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            annotation, layer = _found(unit, layer_id, annotation_id)
+            self._runtime.policy.require_write_annotation(self._actor, annotation, layer)
+            unit.annotations.delete(annotation_id)
+            act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
+
+    def _in_layer(self, layer_id: int) -> Lists[AnnotationListItem]:
+        """Return the lists of the annotations of one layer; what they read is NotFoundError for an unknown layer."""
+
+        def of_layer(_reader: Reader, query: ListQuery) -> ListQuery:
+            return replace(query, filters=(ListFilter(col="layer_id", op="eq", val=layer_id), *query.filters))
+
+        def layer(unit: UnitOfWork) -> int:
+            return unit.annotation_layers.version(layer_id)
+
+        return self._lists(replace(LISTS, visibility=of_layer, parent=layer))
+
+
+def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotation, AnnotationLayer]:
+    """Return an annotation and its layer; an annotation of another layer is as good as none."""
+    layer = unit.annotation_layers.get(layer_id)
+    annotation = unit.annotations.get(annotation_id)
+    if annotation.layer_id != layer_id:
+        raise NotFoundError("annotation", annotation_id)
+    return annotation, layer
+
+
+def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
+    answer = AnnotationGet(
+        **_stored(annotation),
+        json_metadata=annotation.json_metadata,
+        layer=LayerOfAnnotation(id=layer.id, name=layer.name),
+    )
+    return answer.stamped(annotation.audit.changed_on)
+
+
+def _item(annotation: Annotation, people: PeopleIndex, readable: Readable) -> AnnotationListItem:
+    audit = annotation.audit
+    item = AnnotationListItem(
+        **_stored(annotation),
+        created_by=people.first_name(audit.created_by),
+        changed_by=people.first_name(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
+    return item.stamped(audit.changed_on)
+
+
+def _stored(annotation: Annotation) -> dict[str, Any]:
+    return {
+        "id": annotation.id,
+        "start_dttm": annotation.start_dttm,
+        "end_dttm": annotation.end_dttm,
+        "short_descr": annotation.short_descr,
+        "long_descr": annotation.long_descr,
+    }
+
+
+_MOMENTS = ("start_dttm", "end_dttm")
+
+
+def new_annotation(post: AnnotationPost, *, layer_id: int) -> Annotation:
+    """Return the record of a create payload; PayloadSchemaError when it ends before it starts."""
+    shape = "AnnotationRestApi.post"
+    return _checked(Annotation(layer_id=layer_id, **_with_utc_moments(post.given(), shape)), shape)
+
+
+def changed_annotation(annotation: Annotation, put: AnnotationPut) -> Annotation:
+    """Return the record after an update; PayloadSchemaError when it would end before it starts."""
+    shape = "AnnotationRestApi.put"
+    return _checked(replace(annotation, **_with_utc_moments(put.given(), shape)), shape)
+
+
+def _with_utc_moments(given: dict[str, Any], shape: str) -> dict[str, Any]:
+    return {name: _utc(value, name, shape) if name in _MOMENTS else value for name, value in given.items()}
+
+
+def _utc(moment: datetime, name: str, shape: str) -> datetime:
+    """Return a moment in UTC; one without a zone is in UTC already."""
+    try:
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+    except OverflowError:
+        problem = Problem(path=name, message="must be between the years 1 and 9999 in UTC")
+        raise PayloadSchemaError(shape=shape, problems=[problem]) from None
+
+
+def _checked(annotation: Annotation, shape: str) -> Annotation:
+    if annotation.end_dttm < annotation.start_dttm:
+        start = annotation.start_dttm.isoformat()
+        problem = Problem(path="end_dttm", message=f"must not be before start_dttm, which is {start}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    return annotation

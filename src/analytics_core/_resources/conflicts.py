@@ -1,0 +1,134 @@
+"""Changes that meet: what the caller read is not written over, and a change that read nothing is repeated."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from functools import wraps
+from typing import ParamSpec, TypeVar
+
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Role, User
+from analytics_core._records.row_rule import RowRule
+from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+
+Changeable = (
+    Annotation
+    | AnnotationLayer
+    | Chart
+    | CssTemplate
+    | Dashboard
+    | Database
+    | Dataset
+    | EmbeddedDashboard
+    | Role
+    | RowRule
+    | Tag
+    | User
+)
+
+_NAMES: Mapping[type[Changeable], tuple[str, str]] = {
+    Annotation: ("annotation", "annotations"),
+    AnnotationLayer: ("annotation layer", "annotation_layers"),
+    Chart: ("chart", "charts"),
+    CssTemplate: ("CSS template", "css_templates"),
+    Dashboard: ("dashboard", "dashboards"),
+    Database: ("database", "databases"),
+    Dataset: ("dataset", "datasets"),
+    EmbeddedDashboard: ("embedded dashboard", "embedded"),
+    Role: ("role", "roles"),
+    RowRule: ("row rule", "row_level_security"),
+    Tag: ("tag", "tags"),
+    User: ("user", "users"),
+}
+"""What a record is called, and the namespace whose `update` changes it."""
+
+
+def refuse_later_change(record: Changeable, unchanged_since: object) -> None:
+    """Raise StaleVersionError when the record has changed since this moment; a naive one is UTC, None asks nothing.
+
+    The store gives each version of a record a later moment than the one before, also where the clock does not move on:
+    the moment of a version tells it from all others.
+    """
+    if unchanged_since is None:
+        return
+    noun, namespace = _NAMES[type(record)]
+    read_on = _moment(unchanged_since, namespace)
+    changed_on = record.audit.changed_on
+    if changed_on is not None and changed_on > read_on:
+        raise StaleVersionError(noun, record.dashboard_id if isinstance(record, EmbeddedDashboard) else record.id)
+
+
+def _moment(value: object, namespace: str) -> datetime:
+    """Return a moment, or the ISO 8601 text of one, as lists give it; a day alone is no moment."""
+    read = _from_text(value) if isinstance(value, str) else value
+    if not isinstance(read, datetime):
+        problem = Problem(path="unchanged_since", message="must be a moment, such as `changed_on` of an answer")
+        raise PayloadSchemaError(shape=f"{namespace}.update", problems=[problem])
+    return read.replace(tzinfo=UTC) if read.utcoffset() is None else read
+
+
+def _from_text(text: str) -> datetime | None:
+    try:
+        return datetime.fromisoformat(text) if "T" in text else None
+    except ValueError:
+        return None
+
+
+Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
+
+_ATTEMPTS = 10
+_LONGEST_PAUSE_S = 0.01
+"""Of the first pauses; later ones are longer, so that many writers of one record get out of each other's way."""
+
+
+def until_accepted(change: Callable[[], Result], *, stale: str | None = None) -> Result:
+    """Return the result of a change that reads, changes and writes in a unit of work of its own.
+
+    With `stale`, a kind of record, only a change of such records by others makes it repeat.
+
+    Raises:
+        StaleVersionError: somebody else was faster ten times in a row, or changed a record of another kind.
+    """
+    attempt = 0
+    while True:
+        attempt += 1
+        try:
+            return change()
+        except StaleVersionError as error:
+            if stale not in (None, error.resource):
+                error.retryable = False  # it is what the caller read
+                raise
+            if attempt == _ATTEMPTS:
+                raise
+        time.sleep(random.uniform(0, _LONGEST_PAUSE_S * attempt))  # noqa: S311 - a pause is no secret
+
+
+def repeated(change: Callable[Arguments, Result]) -> Callable[Arguments, Result]:
+    """Return a method that repeats its change as `until_accepted` does, unless it is told `unchanged_since`.
+
+    A caller that says nothing of what they read gives values that hold whatever was stored in the meantime.
+    """
+
+    @wraps(change)
+    def repeating(*args: Arguments.args, **named: Arguments.kwargs) -> Result:
+        if named.get("unchanged_since") is not None:
+            return _once(lambda: change(*args, **named))
+        return until_accepted(lambda: change(*args, **named))
+
+    return repeating
+
+
+def _once(change: Callable[[], Result]) -> Result:
+    """Return the result of a change of what the caller read: once it is stale, it stays so."""
+    try:
+        return change()
+    except StaleVersionError as error:
+        error.retryable = False
+        raise

@@ -1,0 +1,1 @@
+"""Dashboards: the namespace, and the payloads, texts, filters and copies behind it."""

@@ -1,0 +1,389 @@
+"""`core.dashboards`: charts on a page, who sees them, and copies of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from analytics_core._querying.answer import ChartData
+from analytics_core._querying.call import Call
+from analytics_core._records.chart import Chart
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.batches import by_ids, uuid_in
+from analytics_core._resources.chart_answers import chart_entity
+from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.css_templates import check_css
+from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item, people_of
+from analytics_core._resources.dashboards.content import charts_in, checked_content
+from analytics_core._resources.dashboards.copies import (
+    copied_dashboard,
+    dashboard_payload_elsewhere,
+    with_charts_of_its_own,
+)
+from analytics_core._resources.dashboards.filters import values_question, with_changed_filters
+from analytics_core._resources.dashboards.records import (
+    changed_dashboard,
+    check_roles,
+    is_slug,
+    new_dashboard,
+    placed_charts,
+)
+from analytics_core._resources.favourites import Favourites
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.people.directory import checked_owners, read_people
+from analytics_core._resources.readable import readable_now
+from analytics_core._resources.stored_json import json_object
+from analytics_core._resources.surroundings import Around, around_dashboards
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import NotFoundError
+from analytics_core.models.chart_answers import ChartEntity, FavoriteStatuses
+from analytics_core.models.dashboard import (
+    DashboardCopy,
+    DashboardGet,
+    DashboardListItem,
+    DashboardNativeFiltersUpdate,
+    DashboardPost,
+    DashboardPut,
+)
+from analytics_core.models.dataset_description import DashboardDataset
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedResponse
+from analytics_core.models.tag import TagTarget
+
+LISTING = Listing(
+    shape="dashboard",
+    item=DashboardListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "dashboard_title": ColumnKind.TEXT,
+        "slug": ColumnKind.TEXT,
+        "published": ColumnKind.BOOLEAN,
+        "certified_by": ColumnKind.TEXT,
+        "is_managed_externally": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+        "owners": ColumnKind.LINKS,
+        "roles": ColumnKind.LINKS,
+        "tags": ColumnKind.LINKS,
+        "charts": ColumnKind.LINKS,
+    },
+    stored_as={"owners": "owner_ids", "roles": "role_ids", "tags": "tag_ids", "charts": "chart_ids"},
+)
+
+LISTS = ResourceLists(
+    listing=LISTING,
+    repository=lambda unit: unit.dashboards,
+    item=lambda dashboard, facts: dashboard_item(
+        dashboard, around=facts.around, people=facts.people, readable=facts.readable
+    ),
+    permission=anybody,
+    around=around_dashboards,
+    people_of=people_of,
+    visibility=DASHBOARDS.visibility,
+    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    records={"charts": CHARTS, "roles": ROLES, "tags": TAGS},
+    distinct={"certified_by": "certified_by", "slug": "slug"},
+)
+
+_POST, _PUT, _COPY = "DashboardRestApi.post", "DashboardRestApi.put", "DashboardCopySchema"
+_FILTERS = "DashboardNativeFiltersConfigUpdateSchema"
+
+
+class Dashboards(Namespace):
+    """Dashboards, as one actor may see and change them."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        super().__init__(runtime, actor)
+        self._favourites = Favourites(runtime, actor, TagTarget.DASHBOARD)
+
+    # ---------------------------------------------------------------------------------------------------- records
+    def create(self, payload: DashboardPost | Payload) -> DashboardGet:
+        """Store a dashboard (contract, `DashboardRestApi.post`); without `published` it is a draft.
+
+        Without `owners` the creator owns it. Its charts are those that its layout places: `position_json`, or the key
+        `positions` of `json_metadata`, which is stored as the layout.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or names roles or charts that do not exist.
+            ChartAccessError: the layout places a chart that the actor may not read.
+            AccessError: it names a role that the actor does not have; administrators may name any.
+            AlreadyExistsError: the slug is taken.
+        """
+        post = parse(DashboardPost, payload, shape=_POST)
+        act = begin_act(self._runtime, self._actor, "dashboard.create")
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
+        record = new_dashboard(post, uuid=str(uuid4()), owner_ids=owners, shape=_POST)
+        with self._runtime.store.unit_of_work() as unit:
+            check_roles(self._reader(unit), record.role_ids, before=(), shape=_POST)
+            stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=stored.id)
+            around, charts = self._around(unit, stored)
+        return self._shown(stored, around, charts)
+
+    def get(self, key: int | str) -> DashboardGet:
+        """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
+
+        Raises:
+            NotFoundError: there is none.
+            DashboardAccessError: it is not for this actor.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = _found(unit, key)
+            self._reader(unit).require_dashboard(dashboard)
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[DashboardListItem]:
+        """Return one page of the dashboards that the actor may read; the arguments are those of `databases.list`.
+
+        The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in; by a
+        chart that the actor may not read nothing is found.
+        """
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
+
+    @repeated
+    def update(
+        self, dashboard_id: int, payload: DashboardPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> DashboardGet:
+        """Change a dashboard; only owners and administrators may (contract, `DashboardRestApi.put`).
+
+        A layout decides the charts as in `create`. With `unchanged_since`, the `changed_on` of the dashboard that the
+        caller read, a change that somebody else made since is not overwritten.
+
+        Raises:
+            PayloadError, ChartAccessError, AlreadyExistsError: as in `create`.
+            OwnershipError: the actor does not own it, or another system manages it.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        put = parse(DashboardPut, payload, shape=_PUT)
+        act = begin_act(self._runtime, self._actor, "dashboard.update")
+        owners = None
+        if put.owners is not None:
+            owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dashboard_id)
+            refuse_later_change(before, unchanged_since)
+            after = changed_dashboard(before, put, owner_ids=owners, shape=_PUT)
+            if put.roles is not None:
+                had = before.role_ids
+                check_roles(self._reader(unit), after.role_ids, before=had, shape=_PUT)
+            stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
+        return self._answer(stored)
+
+    @repeated
+    def delete(self, dashboard_id: int) -> None:
+        """Remove a dashboard, not its charts; only owners and administrators may."""
+        act = begin_act(self._runtime, self._actor, "dashboard.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            self._writable(unit, dashboard_id)
+            unit.dashboards.delete(dashboard_id)
+            act.log(unit, dashboard_id=dashboard_id)
+
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles`, `charts` or `tags`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+        """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
+
+    # ------------------------------------------------------------------------------------------------- whole pages
+    def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:
+        """Store a copy of a dashboard that the actor may read, as a draft of their own (contract, DashboardCopySchema).
+
+        Title, style and layout are the source's where the payload has none. With `duplicate_slices` the charts that
+        the actor may read are copied too and belong to them; the others stay as they are on both dashboards.
+
+        Raises:
+            PayloadError, ChartAccessError: as in `create`.
+            NotFoundError, DashboardAccessError: the source is unknown or not for this actor.
+        """
+        copy = parse(DashboardCopy, payload, shape=_COPY)
+        check_css(copy.css, shape=_COPY)
+        content = checked_content({"json_metadata": copy.json_metadata}, shape=_COPY)
+        act = begin_act(self._runtime, self._actor, "dashboard.copy")
+        with self._runtime.store.unit_of_work() as unit:
+            source = self._reader(unit).dashboard(dashboard_id)
+            record = replace(copied_dashboard(source, copy, owner_id=self._actor.id), **content)
+            record = placed = self._with_charts(unit, record, before=source, shape=_COPY)
+            if copy.duplicate_slices:
+                charts = tuple(self._reader(unit).charts(record.chart_ids).values())
+                record = with_charts_of_its_own(unit, record, charts, self._actor, now=self._runtime.wall_clock.now())
+            stored = unit.dashboards.add(record, actor_id=self._actor.id)
+            made = sorted({*record.chart_ids} - {*placed.chart_ids})
+            details = {"source": dashboard_id, **({"charts": made} if made else {})}
+            act.log(unit, dashboard_id=stored.id, details=details)
+        return self._answer(stored)
+
+    def payload_elsewhere(
+        self, dashboard_id: int, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
+    ) -> dict[str, Any]:
+        """Return the payload that makes this dashboard in another store, for `create` or `update` there.
+
+        Layout, scopes and filters speak of the ids there; what is left of deleted charts is taken out. Owners, roles
+        and whether it is published are not in it: they are the other store's. A chart without a place in the layout
+        needs an id too, and is on the dashboard there once it is attached to it.
+
+        Args:
+            dashboard_id: the dashboard, which the actor may read.
+            chart_ids: for the id of each of its charts here, the id there.
+            dataset_ids: the same for the datasets that its filters read.
+
+        Raises:
+            NotFoundError, DashboardAccessError: it is unknown or not for this actor.
+            PayloadSchemaError: a chart or a dataset has no id there, or what is given maps no ids to ids.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._reader(unit).dashboard(dashboard_id)
+        return dashboard_payload_elsewhere(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
+
+    def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
+        """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
+
+        `modified` replaces the filters of the same id and adds those of a new one; `deleted` removes; `reordered`
+        names which come first, the others follow in the order they had. What others change at the same time stays.
+
+        Raises:
+            PayloadSchemaError: the payload breaks the shape, or an id to delete or reorder is unknown.
+            OwnershipError: the actor does not own the dashboard.
+        """
+        update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
+        act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
+
+        def change() -> Dashboard:
+            with self._runtime.store.unit_of_work() as unit:
+                before = self._writable(unit, dashboard_id)
+                after = with_changed_filters(before, update, shape=_FILTERS)
+                stored = unit.dashboards.update(after, actor_id=self._actor.id)
+                act.log(unit, dashboard_id=dashboard_id)
+                return stored
+
+        return self._answer(until_accepted(change))
+
+    def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
+        """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
+        readable = readable_now(self._runtime)
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._reader(unit).dashboard(dashboard_id)
+            charts = self._reader(unit).charts(dashboard.chart_ids).values()
+        return tuple(chart_entity(chart, readable=readable) for chart in charts)
+
+    def datasets(self, dashboard_id: int) -> tuple[DashboardDataset, ...]:
+        """Return the datasets of a dashboard's charts that the actor may read, with all their columns and metrics.
+
+        Each stands once (contract, `DashboardDatasetSchema`).
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._reader(unit).dashboard(dashboard_id)
+            reader = self._reader(unit)
+            datasets = reader.among_datasets(reader.datasets_of(dashboard))
+            databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
+        people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
+        readable = readable_now(self._runtime)
+        return tuple(
+            dashboard_dataset(
+                dataset,
+                database=databases[dataset.database_id],
+                spec=self._runtime.registry.get(databases[dataset.database_id].engine),
+                people=people,
+                readable=readable,
+            )
+            for dataset in datasets
+        )
+
+    def filter_values(
+        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    ) -> ChartData:
+        """Return the values that a filter of the dashboard offers, in order; `search` narrows to those that hold it.
+
+        Raises:
+            NotFoundError: the dashboard has no such filter.
+            DashboardAccessError, DatasetAccessError: the dashboard or the dataset of the filter is not for this actor.
+            QueryError: the filter has no list of values.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dashboard = self._reader(unit).dashboard(dashboard_id)
+        question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
+        call = Call(actor=self._actor, now=self._runtime.clock.now())
+        return self._runtime.queries.run(self._runtime.contexts.read(question), call)
+
+    # -------------------------------------------------------------------------------------------------- favourites
+    def add_favourite(self, dashboard_id: int) -> None:
+        """Give the actor's star to a dashboard that they may read; a second one changes nothing."""
+        self._favourites.add(dashboard_id)
+
+    def remove_favourite(self, dashboard_id: int) -> None:
+        """Take the actor's star from a dashboard; nothing happens where there is none."""
+        self._favourites.remove(dashboard_id)
+
+    def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
+        """Return for each id whether the actor gave a star to this dashboard; at most a thousand ids."""
+        return self._favourites.status(ids)
+
+    # -------------------------------------------------------------------------------------------------------- inside
+    def _writable(self, unit: UnitOfWork, dashboard_id: int) -> Dashboard:
+        dashboard = self._reader(unit).dashboard(dashboard_id)
+        self._runtime.policy.require_write(self._actor, dashboard)
+        return dashboard
+
+    def _with_charts(
+        self, unit: UnitOfWork, record: Dashboard, *, before: Dashboard | None, shape: str = _PUT
+    ) -> Dashboard:
+        """Return the record with those of its charts that there are, once the actor may place the new ones."""
+        known = (*before.chart_ids, *charts_in(json_object(before.position_json))) if before else ()
+        shape = shape if before else _POST
+        chart_ids = placed_charts(self._reader(unit), record.chart_ids, before=known, shape=shape)
+        return replace(record, chart_ids=chart_ids)
+
+    def _answer(self, dashboard: Dashboard) -> DashboardGet:
+        with self._runtime.store.unit_of_work() as unit:
+            around, charts = self._around(unit, dashboard)
+        return self._shown(dashboard, around, charts)
+
+    def _around(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Around, tuple[Chart, ...]]:
+        """Return what stands around a dashboard, and those of its charts that the actor may read."""
+        reader = self._reader(unit)
+        return around_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
+
+    def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
+        people = read_people(self._runtime.people, people_of(dashboard))
+        return dashboard_get(
+            dashboard, charts=charts, around=around, people=people, readable=readable_now(self._runtime)
+        )
+
+
+def _found(unit: UnitOfWork, key: int | str) -> Dashboard:
+    """Return the dashboard with this id, UUID or slug; texts that could be ids are never slugs."""
+    if not isinstance(key, str):
+        return unit.dashboards.get(key)
+    if key.isdecimal() and len(key) <= 10:
+        return unit.dashboards.get(int(key))
+    uuid = uuid_in(key)
+    found = None
+    if uuid is not None:
+        found = unit.dashboards.find(uuid=uuid)
+    elif is_slug(key):
+        found = unit.dashboards.find(slug=key)
+    if found is None:
+        raise NotFoundError("dashboard", key)
+    return found

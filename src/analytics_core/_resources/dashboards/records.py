@@ -1,0 +1,118 @@
+"""Turns dashboard payloads into records, and checks the roles and charts that a dashboard may name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any
+
+from analytics_core._records.dashboard import Dashboard
+from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
+from analytics_core._resources.css_templates import check_css
+from analytics_core._resources.dashboards.content import checked_content
+from analytics_core._resources.reader import Reader
+from analytics_core._security.policy import Act
+from analytics_core.errors import AccessError, PayloadSchemaError, Problem
+from analytics_core.models.dashboard import DashboardPost, DashboardPut
+
+_KEPT_ON_NULL = frozenset({"published", "is_managed_externally"})
+_TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
+_SLUG = re.compile(r"[\w.~-]{1,255}")
+
+
+def new_dashboard(post: DashboardPost, *, uuid: str, owner_ids: tuple[int, ...], shape: str) -> Dashboard:
+    """Return the record of a create payload."""
+    return replace(Dashboard(uuid=uuid, owner_ids=owner_ids), **_fields(post, shape=shape))
+
+
+def changed_dashboard(
+    dashboard: Dashboard, put: DashboardPut, *, owner_ids: tuple[int, ...] | None, shape: str
+) -> Dashboard:
+    """Return the record after an update; null clears what may be empty and leaves everything else as it is."""
+    return replace(dashboard, **_fields(put, shape=shape), owner_ids=owner_ids or dashboard.owner_ids)
+
+
+def is_slug(text: str) -> bool:
+    """Tell whether a text has the characters of a slug."""
+    return _SLUG.fullmatch(text) is not None and any(map(str.isalnum, text))
+
+
+def _fields(payload: DashboardPost | DashboardPut, *, shape: str) -> dict[str, Any]:
+    given = payload.given()
+    check_css(given.get("css"), shape=shape)
+    copied = {
+        name: value
+        for name, value in given.items()
+        if name not in _TAKEN_APART and (value is not None or name not in _KEPT_ON_NULL)
+    }
+    return {**copied, **_slug_and_roles(given, shape=shape), **checked_content(given, shape=shape)}
+
+
+def _slug_and_roles(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
+    fields: dict[str, Any] = {}
+    if "slug" in given:
+        fields["slug"] = _checked_slug(given["slug"], shape=shape)
+    if given.get("roles") is not None:
+        fields["role_ids"] = tuple(dict.fromkeys(given["roles"]))
+    return fields
+
+
+def _checked_slug(slug: str | None, *, shape: str) -> str | None:
+    """Return a slug that can be a part of an address and be told from an id or a UUID; the empty one is none."""
+    if not slug:
+        return None
+    if not is_slug(slug):
+        problem = "may hold letters, digits, - . _ and ~, and needs a letter or a digit"
+    elif slug.isdecimal() or uuid_in(slug):
+        problem = "would be taken for an id; add a letter"
+    else:
+        return slug
+    raise PayloadSchemaError(shape=shape, problems=[Problem(path="slug", message=problem)])
+
+
+def check_roles(reader: Reader, role_ids: Iterable[int], *, before: Iterable[int], shape: str) -> None:
+    """Check the roles that a dashboard is to have; those that it had `before` may stay.
+
+    Who may not manage people names roles that they have: an id would tell whether there is such a role, and the answer
+    what it is called.
+
+    Raises:
+        PayloadSchemaError: for each role that does not exist.
+        AccessError: a role that the actor neither has nor manages.
+    """
+    wanted, kept = tuple(role_ids), frozenset(before)
+    if not reader.policy.sees_all(Act.MANAGE_PEOPLE, reader.actor):
+        strange = [role_id for role_id in wanted if role_id not in kept | reader.actor.role_ids]
+        if strange:
+            raise AccessError(
+                f"you have no role {strange[0]}; name roles that you have (dashboards.related('roles')), or ask an "
+                "administrator to add this one"
+            )
+        return
+    known = by_ids(reader.unit.roles, wanted, without=frozenset({"grants"}))
+    problems = unknown_ids(wanted, known, path="roles", noun="role")
+    if problems:
+        raise PayloadSchemaError(shape=shape, problems=problems)
+
+
+def placed_charts(reader: Reader, chart_ids: Iterable[int], *, before: Iterable[int], shape: str) -> tuple[int, ...]:
+    """Return which of the charts that a layout names the dashboard has.
+
+    A chart that is new on it must exist and be readable for the actor. One that was named before may have been deleted
+    since: its place in the layout stays, and nothing else does.
+
+    Raises:
+        PayloadSchemaError: a layout names a chart that does not exist.
+        ChartAccessError: or one that the actor may not read.
+    """
+    wanted, known_before = tuple(chart_ids), frozenset(before)
+    charts = by_ids(reader.unit.charts, wanted)
+    missing = [chart_id for chart_id in wanted if chart_id not in charts and chart_id not in known_before]
+    if missing:
+        listed = ", ".join(map(str, missing[:20]))
+        problem = Problem(path="position_json", message=f"places charts that do not exist: {listed}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+    new = [charts[chart_id] for chart_id in wanted if chart_id in charts and chart_id not in known_before]
+    reader.require_charts(new)
+    return tuple(chart_id for chart_id in wanted if chart_id in charts)

@@ -1,0 +1,1 @@
+"""Databases: the namespace, and the payloads and answers behind it."""

@@ -1,0 +1,307 @@
+"""`core.databases`: the databases that users query."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._records.database import Database
+from analytics_core._records.repositories import ListFilter
+from analytics_core._records.secret import Secret
+from analytics_core._resources.batches import every_id
+from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.databases.answers import database_connection, database_get, database_item
+from analytics_core._resources.databases.records import changed_database, new_database, new_uri, parameter_problems
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import DATABASES, ResourceLists, anybody
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.stored_json import json_object
+from analytics_core._resources.surroundings import related_objects
+from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.database import (
+    DatabaseConnection,
+    DatabaseGet,
+    DatabaseListItem,
+    DatabasePost,
+    DatabasePut,
+    DatabaseTestConnection,
+)
+from analytics_core.models.database_answers import (
+    DatabaseFunctionNames,
+    DatabaseTable,
+    DatabaseValidateParameters,
+    FileUploadSchemas,
+)
+from analytics_core.models.parsing import Payload, check_text, parse
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
+
+LISTING = Listing(
+    shape="database",
+    item=DatabaseListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "database_name": ColumnKind.TEXT,
+        "backend": ColumnKind.TEXT,
+        "driver": ColumnKind.TEXT,
+        "expose_in_sqllab": ColumnKind.BOOLEAN,
+        "allow_dml": ColumnKind.BOOLEAN,
+        "allow_run_async": ColumnKind.BOOLEAN,
+        "allow_file_upload": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+    },
+    stored_as={"backend": "engine"},
+)
+
+LISTS = ResourceLists(
+    listing=LISTING,
+    repository=lambda unit: unit.databases,
+    item=lambda database, facts: database_item(
+        database, spec=facts.registry.find(database.engine), people=facts.people, readable=facts.readable
+    ),
+    permission=anybody,
+    people_of=lambda database: (database.audit.created_by,),
+    visibility=DATABASES.visibility,
+    people={"created_by": "created_by", "changed_by": "changed_by"},
+    distinct={"backend": "engine"},
+)
+
+
+class Databases(Namespace):
+    """Database connections, as one actor may see and change them."""
+
+    def create(self, payload: DatabasePost | Payload) -> DatabaseGet:
+        """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
+
+        The database is not contacted; `test_connection` does that.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            ConnectionUriError: the URI or an option is malformed or not allowed.
+            AlreadyExistsError: the name is taken.
+        """
+        self._runtime.policy.require_manage_databases(self._actor)
+        post = parse(DatabasePost, payload, shape="DatabaseRestApi.post")
+        act = begin_act(self._runtime, self._actor, "database.create")
+        uri = new_uri(post.orm_uri, shape="DatabaseRestApi.post")
+        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.databases.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": stored.id})
+        return database_get(stored, spec=self._spec_of(stored))
+
+    def get(self, database_id: int) -> DatabaseGet:
+        """Return a database; DatabaseNotFoundError or DatabaseAccessError otherwise."""
+        with self._runtime.store.unit_of_work() as unit:
+            found = self._reader(unit).database(database_id)
+        return database_get(found, spec=self._spec_of(found))
+
+    def connection(self, database_id: int) -> DatabaseConnection:
+        """Return a database with its URI, secrets masked; for those who may change it."""
+        with self._runtime.store.unit_of_work() as unit:
+            database = self._reader(unit).database(database_id)
+            self._runtime.policy.require_manage_databases(self._actor)
+            return database_connection(database, spec=self._spec_of(database))
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[DatabaseListItem]:
+        """Return one page of the databases that the actor may see.
+
+        Args:
+            filters: conditions `{col, op, val}`; op is eq, neq, gt, lt, in, contains, starts_with or is_null.
+            order_by: a column's name or several; a leading minus sorts descending.
+            page: counts from 0.
+            page_size: at the most 1000.
+            columns: the fields to give back; None for all.
+        """
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
+
+    @repeated
+    def update(
+        self, database_id: int, payload: DatabasePut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> DatabaseGet:
+        """Change a database and close its connections (contract, `DatabaseRestApi.put`).
+
+        A URI with the password masked keeps the stored password, as long as server and user stay the same. With
+        `unchanged_since`, the `changed_on` of the database that the caller read (a field of lists, an attribute of
+        `get`), a change that somebody else made since is not overwritten.
+
+        Raises:
+            PayloadError, ConnectionUriError, AlreadyExistsError: as in `create`.
+            DatabaseNotFoundError, DatabaseAccessError, OwnershipError: unknown, or not for this actor to change.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        put = parse(DatabasePut, payload, shape="DatabaseRestApi.put")
+        act = begin_act(self._runtime, self._actor, "database.update")
+        with self._runtime.store.unit_of_work() as unit:
+            stored = self._reader(unit).database(database_id)
+            self._runtime.policy.require_write(self._actor, stored)
+            refuse_later_change(stored, unchanged_since)
+            uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
+            record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
+            changed = unit.databases.update(record, actor_id=self._actor.id)
+            act.log(unit, details={"database_id": database_id})
+        self._runtime.connector.dispose(database_id)
+        return database_get(changed, spec=self._spec_of(changed))
+
+    @repeated
+    def delete(self, database_id: int) -> None:
+        """Remove a database and close its connections; InUseError while datasets read from it."""
+        act = begin_act(self._runtime, self._actor, "database.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            stored = self._reader(unit).database(database_id)
+            self._runtime.policy.require_write(self._actor, stored)
+            unit.databases.delete(database_id)
+            act.log(unit, details={"database_id": database_id})
+        self._runtime.connector.dispose(database_id)
+
+    # --------------------------------------------------------------------------------------------- what it holds
+    def schemas(self, database_id: int, *, force: bool = False) -> tuple[str, ...]:
+        """Return the schemas of a database whose tables the actor may read, sorted.
+
+        They are kept for `metadata_cache_timeout.schema_cache_timeout` seconds of the database's `extra` (unset: not at
+        all, 0: for ever), until the database is changed, or asked with `force`.
+        """
+        return self._runtime.metadata.schemas_of(self._actor, self._stored(database_id), force=force)
+
+    def tables(self, database_id: int, schema: str | None = None, *, force: bool = False) -> tuple[DatabaseTable, ...]:
+        """Return the tables and views of a schema, sorted by name (contract, `DatabaseTablesResponse`).
+
+        Args:
+            database_id: the database.
+            schema: None for the default one, which takes a grant on the whole database.
+            force: ask the database, although `metadata_cache_timeout.table_cache_timeout` of its `extra` keeps the
+                names (as `schema_cache_timeout` does in `schemas`).
+
+        Raises:
+            PayloadError: `schema` is neither a text that a database could take nor null.
+            DatabaseAccessError: the actor may not read this schema.
+            DatabaseError: there is no such schema, or the database cannot be reached.
+        """
+        _check_schema(schema)
+        found = self._runtime.metadata.tables_of(self._actor, self._stored(database_id), schema=schema, force=force)
+        return tuple(
+            DatabaseTable(value=table.name, type="view" if table.is_view else "table", extra=None) for table in found
+        )
+
+    def function_names(self, database_id: int) -> DatabaseFunctionNames:
+        """Return the names of the functions that SQL on a database may call (`DatabaseFunctionNamesResponse`).
+
+        Empty for engines that do not tell; functions that no user's SQL may call are left out.
+        """
+        names = self._runtime.metadata.functions_of(self._actor, self._stored(database_id))
+        return DatabaseFunctionNames(function_names=names)
+
+    def schemas_access_for_file_upload(self, database_id: int) -> FileUploadSchemas:
+        """Return the schemas that take uploads and that the actor may read.
+
+        They are `schemas_allowed_for_file_upload` of the database's `extra`; none while `allow_file_upload` is off
+        (contract, `DatabaseSchemaAccessForFileUploadResponse`).
+        """
+        database = self._stored(database_id)
+        named = json_object(database.extra).get("schemas_allowed_for_file_upload")
+        allowed = named if database.allow_file_upload and isinstance(named, list) else []
+        policy, actor = self._runtime.policy, self._actor
+        readable = (s for s in allowed if isinstance(s, str) and policy.can_read_tables(actor, database, schema=s))
+        return FileUploadSchemas(schemas=tuple(readable))
+
+    def related_objects(self, database_id: int) -> RelatedObjects:
+        """Return the charts drawn from a database and the dashboards that show them, as far as the actor may see them.
+
+        Contract, `DatabaseRelatedObjectsResponse`.
+        """
+        of_it = (ListFilter(col="database_id", op="eq", val=database_id),)
+        with self._runtime.store.unit_of_work() as unit:
+            self._reader(unit).database(database_id)
+            dataset_ids = every_id(unit.datasets, of_it)
+            return related_objects(self._reader(unit), dataset_ids)
+
+    # ---------------------------------------------------------------------------------------------------- trials
+    def validate_parameters(self, payload: DatabaseValidateParameters | Payload) -> None:
+        """Check the parameters of a connection and say nothing when all are well; nothing is contacted.
+
+        Contract, `DatabaseValidateParametersSchema`. Only administrators may.
+
+        Raises:
+            PayloadSchemaError: `.problems` names every field that is wrong and what would work.
+        """
+        self._runtime.policy.require_manage_databases(self._actor)
+        shape = "DatabaseValidateParametersSchema"
+        given = parse(DatabaseValidateParameters, payload, shape=shape)
+        problems = parameter_problems(
+            given,
+            registry=self._runtime.registry,
+            settings=self._runtime.settings,
+            name_is_taken=self._stored_uri(given.database_name) is not None,
+        )
+        if problems:
+            raise PayloadSchemaError(shape=shape, problems=problems)
+
+    def test_connection(self, payload: DatabaseTestConnection | Payload) -> None:
+        """Connect once and say nothing when it works (contract, `DatabaseTestConnectionSchema`).
+
+        A masked password is filled in from the stored database of the same `database_name`.
+
+        Raises:
+            DatabaseError: what went wrong, diagnosed; ConnectionUriError when the URI is not allowed.
+        """
+        self._runtime.policy.require_manage_databases(self._actor)
+        trial = parse(DatabaseTestConnection, payload, shape="DatabaseTestConnectionSchema")
+        uri = new_uri(trial.orm_uri, shape="DatabaseTestConnectionSchema", stored=self._stored_uri(trial.database_name))
+        post = DatabasePost(database_name=trial.database_name or "trial", **_given(trial))
+        record = new_database(post, uri=uri, checked=self._runtime.check_uri(uri), uuid=str(uuid4()))
+        try:
+            self._runtime.metadata.try_connection(self._actor, record)
+        finally:
+            self._runtime.connector.dispose(record.id)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+        """Return what may be chosen for a related field: `created_by` or `changed_by`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+        """Return the different values of a field among what the actor may see: `backend`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
+
+    def _stored(self, database_id: int) -> Database:
+        """Return a database; the gate checks what the actor may do there."""
+        with self._runtime.store.unit_of_work() as unit:
+            return self._reader(unit).database(database_id)
+
+    def _spec_of(self, database: Database) -> EngineSpec | None:
+        return self._runtime.registry.find(database.engine)
+
+    def _stored_uri(self, database_name: str | None) -> Secret | None:
+        if database_name is None:
+            return None
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.databases.find(database_name=database_name)
+        return stored.uri if stored else None
+
+
+def _check_schema(schema: Any) -> None:
+    """Refuse what no schema is called before a driver sees it."""
+    shape = "databases.tables"
+    if schema is not None and not isinstance(schema, str):
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="schema", message="must be a text or null")])
+    check_text(schema, shape=shape)
+
+
+def _given(trial: DatabaseTestConnection) -> Mapping[str, Any]:
+    names = ("engine", "driver", "configuration_method", "extra", "ssh_tunnel")
+    return {name: getattr(trial, name) for name in names if name in trial.model_fields_set}

@@ -1,0 +1,1 @@
+"""Datasets: the namespace, and the payloads, columns and copies behind it."""

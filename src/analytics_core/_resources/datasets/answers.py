@@ -1,0 +1,234 @@
+"""Shows a stored dataset as the contract's shapes, computed fields included."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from analytics_core._compile.select_star import select_star
+from analytics_core._engines.grains import grain_name
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.repositories import DatabaseName
+from analytics_core._resources.people.directory import PeopleIndex
+from analytics_core._resources.readable import Readable
+from analytics_core._resources.stored_json import json_object
+from analytics_core.models.dataset import (
+    DatabaseOfDataset,
+    DatabaseOfDatasetItem,
+    DatasetGet,
+    DatasetListItem,
+    SqlMetric,
+    TableColumn,
+)
+from analytics_core.models.dataset_description import DatabaseSummary, DatasetDescription
+from analytics_core.models.enums import TimeGrain
+
+DATASOURCE_TYPE = "table"
+_DESCRIBED = (
+    "column_formats",
+    "currency_formats",
+    "datasource_name",
+    "granularity_orm",
+    "name",
+    "order_by_choices",
+    "select_star",
+    "time_grain_orm",
+    "uid",
+    "verbose_map",
+)
+
+
+def dataset_get(
+    dataset: Dataset, *, database: Database, spec: EngineSpec, people: PeopleIndex, readable: Readable
+) -> DatasetGet:
+    """Return one dataset (contract, `DatasetRestApi.get`)."""
+    audit = dataset.audit
+    backend = DatabaseOfDataset(id=database.id, database_name=database.database_name, backend=database.engine)
+    return DatasetGet(
+        **_stored(dataset),
+        **_computed(dataset, spec, readable),
+        created_on=audit.created_on,
+        changed_on=audit.changed_on,
+        created_by=people.names(audit.created_by),
+        changed_by=people.names(audit.changed_by),
+        owners=people.references(dataset.owner_ids),
+        database=backend,
+        columns=tuple(_column(column, spec) for column in dataset.columns),
+        metrics=tuple(_metric(metric) for metric in dataset.metrics),
+    )
+
+
+def people_of(dataset: Dataset) -> tuple[int | None, ...]:
+    """Return the ids of the people whom an answer names."""
+    return (dataset.audit.created_by, dataset.audit.changed_by, *dataset.owner_ids)
+
+
+def dataset_item(
+    dataset: Dataset, *, database: DatabaseName, people: PeopleIndex, readable: Readable
+) -> DatasetListItem:
+    """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
+    audit = dataset.audit
+    return DatasetListItem(
+        id=dataset.id,
+        table_name=dataset.table_name,
+        schema=dataset.schema,
+        sql=dataset.sql,
+        description=dataset.description,
+        extra=dataset.extra,
+        default_endpoint=dataset.default_endpoint,
+        database=DatabaseOfDatasetItem(id=database.id, database_name=database.database_name),
+        owners=people.references(dataset.owner_ids),
+        changed_by=people.names(audit.changed_by),
+        changed_by_name=people.full_name(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+        changed_on_utc=readable.utc(audit.changed_on),
+        datasource_type=DATASOURCE_TYPE,
+        explore_url=readable.url("explore", {"datasource_type": DATASOURCE_TYPE, "datasource_id": dataset.id}),
+        kind=_kind(dataset),
+    )
+
+
+def describe_dataset(
+    dataset: Dataset, *, database: Database, spec: EngineSpec, readable: Readable
+) -> DatasetDescription:
+    """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
+    stored = {name: value for name, value in _stored(dataset).items() if name != "is_managed_externally"}
+    computed = _computed(dataset, spec, readable)
+    shared = {name: computed[name] for name in _DESCRIBED}
+    description = DatasetDescription(
+        **stored,
+        **shared,
+        type=DATASOURCE_TYPE,
+        database=database_summary(database, spec).to_payload(),
+        columns=tuple(_column(column, spec).to_payload() for column in dataset.columns),
+        metrics=tuple(_metric(metric).to_payload() for metric in dataset.metrics),
+        owners=dataset.owner_ids,
+        edit_url=readable.url("dataset_edit", {"id": dataset.id}),
+        filter_select=dataset.filter_select_enabled,
+        perm=permission_name(dataset, database),
+        params=None,
+        health_check_message=None,
+    )
+    check = readable.settings.dataset_health_check
+    return description.model_copy(update={"health_check_message": check(description)}) if check else description
+
+
+def permission_name(dataset: Dataset, database: Database) -> str:
+    """Return what people call the right to read a dataset."""
+    return f"[{database.database_name}].[{dataset.table_name}](id:{dataset.id})"
+
+
+def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
+    """Return what a page needs to know of the database behind a dataset."""
+    options = json_object(database.extra)
+    explored = options.get("explore_database_id")
+    return DatabaseSummary(
+        id=database.id,
+        name=database.database_name,
+        backend=database.engine,
+        allows_cost_estimate=spec.allows_cost_estimate,
+        allows_subquery=spec.allows_subqueries,
+        allows_virtual_table_explore=options.get("allows_virtual_table_explore", True) is not False,
+        disable_data_preview=options.get("disable_data_preview", False) is True,
+        disable_drill_to_detail=options.get("disable_drill_to_detail", False) is True,
+        explore_database_id=explored if type(explored) is int else database.id,
+    )
+
+
+def _stored(dataset: Dataset) -> dict[str, Any]:
+    return {
+        "id": dataset.id,
+        "table_name": dataset.table_name,
+        "schema": dataset.schema,
+        "sql": dataset.sql,
+        "description": dataset.description,
+        "extra": dataset.extra,
+        "default_endpoint": dataset.default_endpoint,
+        "fetch_values_predicate": dataset.fetch_values_predicate,
+        "filter_select_enabled": dataset.filter_select_enabled,
+        "is_sqllab_view": dataset.is_sqllab_view,
+        "is_managed_externally": dataset.is_managed_externally,
+        "main_dttm_col": dataset.main_dttm_col,
+        "offset": dataset.offset,
+        "cache_timeout": dataset.cache_timeout,
+        "template_params": dataset.template_params,
+    }
+
+
+def _computed(dataset: Dataset, spec: EngineSpec, readable: Readable) -> dict[str, Any]:
+    name = f"{dataset.schema}.{dataset.table_name}" if dataset.schema else dataset.table_name
+    temporal = [column.column_name for column in dataset.columns if column.is_dttm]
+    return {
+        "changed_on_humanized": readable.delta(dataset.audit.changed_on),
+        "created_on_humanized": readable.delta(dataset.audit.created_on),
+        "column_formats": {m.metric_name: m.d3format for m in dataset.metrics if m.d3format},
+        "currency_formats": {m.metric_name: json_object(m.currency) for m in dataset.metrics if m.currency},
+        "datasource_name": dataset.table_name,
+        "datasource_type": DATASOURCE_TYPE,
+        "granularity_orm": tuple((column, column) for column in temporal),
+        "kind": _kind(dataset),
+        "name": name,
+        "order_by_choices": _order_by_choices(dataset),
+        "select_star": None if dataset.sql else select_star(dataset, spec),
+        "time_grain_orm": tuple((grain.value, grain_name(grain)) for grain in TimeGrain),
+        "uid": f"{dataset.id}__{DATASOURCE_TYPE}",
+        "url": readable.url("dataset", {"id": dataset.id}),
+        "verbose_map": _verbose_map(dataset),
+    }
+
+
+def _kind(dataset: Dataset) -> str:
+    return "virtual" if dataset.sql else "physical"
+
+
+def _order_by_choices(dataset: Dataset) -> tuple[tuple[str, str], ...]:
+    names = sorted(column.column_name for column in dataset.columns)
+    directions = ((True, "[asc]"), (False, "[desc]"))
+    return tuple((json.dumps([name, ascending]), f"{name} {sign}") for name in names for ascending, sign in directions)
+
+
+def _verbose_map(dataset: Dataset) -> dict[str, str]:
+    columns = {column.column_name: column.verbose_name or column.column_name for column in dataset.columns}
+    metrics = {metric.metric_name: metric.verbose_name or metric.metric_name for metric in dataset.metrics}
+    return {"__timestamp": "Time", **columns, **metrics}
+
+
+def _column(column: DatasetColumn, spec: EngineSpec) -> TableColumn:
+    return TableColumn(
+        id=column.id,
+        column_name=column.column_name,
+        verbose_name=column.verbose_name,
+        description=column.description,
+        expression=column.expression,
+        extra=column.extra,
+        type=column.type,
+        advanced_data_type=column.advanced_data_type,
+        python_date_format=column.python_date_format,
+        filterable=column.filterable,
+        groupby=column.groupby,
+        is_active=column.is_active,
+        is_dttm=column.is_dttm,
+        uuid=column.uuid,
+        created_on=column.created_on,
+        changed_on=column.changed_on,
+        type_generic=spec.value_kind(column.type).generic if column.type else None,
+    )
+
+
+def _metric(metric: DatasetMetric) -> SqlMetric:
+    return SqlMetric(
+        id=metric.id,
+        metric_name=metric.metric_name,
+        expression=metric.expression,
+        verbose_name=metric.verbose_name,
+        description=metric.description,
+        metric_type=metric.metric_type,
+        d3format=metric.d3format,
+        currency=metric.currency,
+        warning_text=metric.warning_text,
+        extra=metric.extra,
+        created_on=metric.created_on,
+        changed_on=metric.changed_on,
+    )

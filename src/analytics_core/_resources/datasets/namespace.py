@@ -1,0 +1,486 @@
+"""`core.datasets`: tables and SELECTs that charts are drawn from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+from uuid import uuid4
+
+from analytics_core._gate.metadata import FoundColumn
+from analytics_core._querying.call import Call
+from analytics_core._querying.generations import forget_generation
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
+from analytics_core._resources.batches import every
+from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.datasets.answers import dataset_get, dataset_item, people_of
+from analytics_core._resources.datasets.changes import (
+    changed_dataset,
+    changes_sql,
+    has_row_rules,
+    moves_its_rules,
+    reads_elsewhere,
+)
+from analytics_core._resources.datasets.columns import (
+    changed_metrics,
+    count_metric,
+    first_temporal,
+    new_source_columns,
+    primary_key,
+    refreshed_columns,
+    with_column,
+    with_facts,
+    with_metric,
+    with_new_columns,
+)
+from analytics_core._resources.datasets.copies import (
+    copied_dataset,
+    dataset_payload_elsewhere,
+    without_column,
+    without_metric,
+)
+from analytics_core._resources.datasets.sources import dataset_called
+from analytics_core._resources.journal import Act as LoggedAct
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.people.directory import checked_owners, read_people
+from analytics_core._resources.readable import readable_now
+from analytics_core._resources.surroundings import charts_drawn_from, related_objects
+from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
+from analytics_core.models.dataset import ColumnPut, DatasetGet, DatasetListItem, DatasetPost, DatasetPut, MetricPut
+from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
+
+LISTING = Listing(
+    shape="dataset",
+    item=DatasetListItem,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "uuid": ColumnKind.TEXT,
+        "database_id": ColumnKind.INTEGER,
+        "table_name": ColumnKind.TEXT,
+        "catalog": ColumnKind.TEXT,
+        "schema": ColumnKind.TEXT,
+        "sql": ColumnKind.TEXT,
+        "description": ColumnKind.TEXT,
+        "is_managed_externally": ColumnKind.BOOLEAN,
+        "created_by": ColumnKind.INTEGER,
+        "changed_by": ColumnKind.INTEGER,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+        "database": ColumnKind.INTEGER,
+        "owners": ColumnKind.LINKS,
+    },
+    stored_as={"database": "database_id", "owners": "owner_ids"},
+    without=frozenset({"columns", "metrics"}),
+)
+
+LISTS = ResourceLists(
+    listing=LISTING,
+    repository=lambda unit: unit.datasets,
+    item=lambda dataset, facts: dataset_item(
+        dataset, database=facts.around[dataset.database_id], people=facts.people, readable=facts.readable
+    ),
+    permission=anybody,
+    around=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
+    people_of=people_of,
+    visibility=DATASETS.visibility,
+    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    records={"database": DATABASES},
+    distinct={"catalog": "catalog", "schema": "schema", "table_name": "table_name"},
+)
+
+
+class Datasets(Namespace):
+    """Datasets, as one actor may see and change them."""
+
+    def create(self, payload: DatasetPost | Payload) -> DatasetGet:
+        """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
+
+        With `sql` it is a virtual one, and needs a grant on the whole database. A metric `count` is added to its
+        `metrics`, and the first temporal column becomes the main one. Without `owners` the creator owns it.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or SQL in it cannot be read.
+            DatabaseNotFoundError, DatabaseAccessError: the database is unknown or not for this actor; metrics of its
+                own take the right to write SQL there.
+            VirtualDatasetError, StatementRefusedError: `sql` is not one SELECT.
+            DatabaseError: the table does not exist, or the database cannot be reached.
+            AlreadyExistsError: the database has a dataset of this name.
+        """
+        post = parse(DatasetPost, payload, shape="DatasetRestApi.post")
+        act = begin_act(self._runtime, self._actor, "dataset.create")
+        owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
+        with self._runtime.store.unit_of_work() as unit:
+            database = unit.databases.get(post.database)
+        record = _new_record(post, owners)
+        if post.metrics:
+            plain = replace(record, metrics=(count_metric(_new_uuid),))
+            self._require_sql_rights(plain, record, database)
+        return self._stored_anew(record, database, act)
+
+    def get_or_create(self, payload: GetOrCreateDataset | Payload) -> DatasetGet:
+        """Return the dataset of a table, stored now if there was none (contract, `GetOrCreateDatasetSchema`).
+
+        When many ask at once, one of them stores it and all get the same. `template_params` count for a new one only.
+        A dataset that the actor may not read is to them as if it were not there.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            DatabaseNotFoundError, DatabaseAccessError: unknown, or not for this actor; `template_params` take a grant
+                on the whole database.
+            AlreadyExistsError: they may read the table, but not the dataset that there is of it.
+            DatabaseError: the table does not exist, or the database cannot be reached.
+        """
+        asked = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
+        act = begin_act(self._runtime, self._actor, "dataset.create")
+        found = self._found(asked)
+        if found is not None:
+            return found
+        with self._runtime.store.unit_of_work() as unit:
+            database = unit.databases.get(asked.database_id)
+        post = DatasetPost(database=asked.database_id, table_name=asked.table_name, schema=asked.schema_name)
+        plain = _new_record(post, (self._actor.id,))
+        record = replace(plain, template_params=asked.template_params)
+        self._require_sql_rights(plain, record, database)
+        try:
+            return self._stored_anew(record, database, act)
+        except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
+            found = self._found(asked)
+            if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
+                raise
+            return found
+
+    @repeated
+    def duplicate(self, payload: DatasetDuplicate | Payload) -> DatasetGet:
+        """Store a copy of a virtual dataset under another name, owned by the actor (`DatasetDuplicateSchema`).
+
+        Columns and metrics are copied, and the row rules that bind the original bind the copy too. It takes the right
+        to read the original and, as for every virtual dataset, a grant on the whole database.
+
+        Raises:
+            PayloadError: the payload breaks the shape, or the dataset is a physical one.
+            NotFoundError, DatasetAccessError, DatabaseAccessError: it is unknown or not for this actor.
+            AlreadyExistsError: the database has a dataset of this name.
+        """
+        asked = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
+        act = begin_act(self._runtime, self._actor, "dataset.duplicate")
+        with self._runtime.store.unit_of_work() as unit:
+            base = self._reader(unit).dataset(asked.base_model_id)
+            database = unit.databases.get(base.database_id)
+            copy = copied_dataset(base, table_name=asked.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
+            self._runtime.policy.require_query_database(self._actor, database)
+            stored = unit.datasets.add(copy, actor_id=self._actor.id)
+            bound = _bind_rules_of(unit, base, stored, actor_id=self._actor.id)
+            details = {"dataset_id": stored.id, "base_model_id": base.id, **({"row_rule_ids": bound} if bound else {})}
+            act.log(unit, details=details)
+        return self._answer(stored, database)
+
+    def get(self, dataset_id: int | str) -> DatasetGet:
+        """Return a dataset, by its id or name (`orders`, `sales.orders`), with its columns and metrics.
+
+        Raises:
+            NotFoundError: there is none that the actor may read, or the name means several.
+            DatasetAccessError: the dataset of this id is not for the actor.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            if isinstance(dataset_id, str):
+                dataset = dataset_called(self._reader(unit), dataset_id)
+            else:
+                dataset = self._reader(unit).dataset(dataset_id)
+            database = unit.databases.get(dataset.database_id)
+        return self._answer(dataset, database)
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[DatasetListItem]:
+        """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
+
+    @repeated
+    def update(
+        self,
+        dataset_id: int,
+        payload: DatasetPut | DatasetGet | Payload,
+        *,
+        unchanged_since: datetime | str | None = None,
+    ) -> DatasetGet:
+        """Change a dataset; `columns` and `metrics` replace the stored lists (contract, `DatasetRestApi.put`).
+
+        What `get` gave is taken too, with changes made in it. New metrics, calculated columns and predicates are read
+        before they are stored.
+
+        With `unchanged_since`, the `changed_on` of the dataset that the caller read, a change that somebody else made
+        since is not overwritten.
+
+        Raises:
+            PayloadError: the payload breaks the shape, SQL in it cannot be read, or a new column without expression is
+                none of the table.
+            OwnershipError: the actor does not own it.
+            AccessError: row rules stand on its table, and only an administrator may take them elsewhere.
+            DatabaseAccessError: it would read from where the actor has no grant; or its SQL changes (also template
+                parameters, predicates, expressions, metrics, formats and types), without a grant on the database.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        given = payload.to_payload() if isinstance(payload, DatasetGet) else payload
+        put = parse(DatasetPut, given, shape="DatasetRestApi.put")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
+        owners = self._named_owners(put)
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dataset_id)
+            refuse_later_change(before, unchanged_since)
+            after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
+            database = unit.databases.get(after.database_id)
+        self._require_sql_rights(before, after, database)
+        if reads_elsewhere(before, after) and put.columns is None:
+            after = _with_found(after, self._columns_of(after, database))
+        else:
+            after = self._with_source(before, after, database)
+        self._check_fragments(after, database, before=before)
+        with self._runtime.store.unit_of_work() as unit:
+            if moves_its_rules(before, after) and has_row_rules(unit, before):
+                self._runtime.policy.require_manage_row_rules(self._actor)
+            stored = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
+        return self._answer(stored, database)
+
+    @repeated
+    def refresh(self, dataset_id: int) -> DatasetGet:
+        """Read the columns from the database again: new ones are added, vanished ones dropped, calculated ones kept."""
+        act = begin_act(self._runtime, self._actor, "dataset.refresh")
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dataset_id)
+            database = unit.databases.get(before.database_id)
+        after = _with_found(before, self._columns_of(before, database))
+        with self._runtime.store.unit_of_work() as unit:
+            refreshed = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id})
+        return self._answer(refreshed, database)
+
+    def set_column(self, dataset_id: int, payload: ColumnPut | Payload) -> DatasetGet:
+        """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
+
+        Errors are those of `update`.
+        """
+        item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
+        details = {"dataset_id": dataset_id, "column": item.column_name}
+        return self._changed(dataset_id, lambda dataset: with_column(dataset, item, _new_uuid), act, details)
+
+    def set_metric(self, dataset_id: int, payload: MetricPut | Payload) -> DatasetGet:
+        """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
+
+        Errors are those of `update`.
+        """
+        item = parse(MetricPut, payload, shape="DatasetMetricsPut")
+        act = begin_act(self._runtime, self._actor, "dataset.update")
+        details = {"dataset_id": dataset_id, "metric": item.metric_name}
+        return self._changed(dataset_id, lambda dataset: with_metric(dataset, item, _new_uuid), act, details)
+
+    def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
+        """Remove one column of a dataset; what no longer has its main time column has none."""
+        act = begin_act(self._runtime, self._actor, "dataset_column.delete")
+        details = {"dataset_id": dataset_id, "column_id": column_id}
+        return self._changed(dataset_id, lambda dataset: without_column(dataset, column_id), act, details)
+
+    def delete_metric(self, dataset_id: int, metric_id: int) -> DatasetGet:
+        """Remove one metric of a dataset."""
+        act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
+        details = {"dataset_id": dataset_id, "metric_id": metric_id}
+        return self._changed(dataset_id, lambda dataset: without_metric(dataset, metric_id), act, details)
+
+    def payload_elsewhere(self, dataset_id: int) -> dict[str, Any]:
+        """Return the payload that makes a dataset of another store like this one, for `update` there.
+
+        Its name, schema, database and owners are not in it, and neither are types of columns that the table has: those
+        are what the table there says.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            return dataset_payload_elsewhere(self._reader(unit).dataset(dataset_id))
+
+    def related_objects(self, dataset_id: int) -> RelatedObjects:
+        """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.
+
+        Contract, `DatasetRelatedObjectsResponse`.
+        """
+        with self._runtime.store.unit_of_work() as unit:
+            dataset = self._reader(unit).dataset(dataset_id)
+            return related_objects(self._reader(unit), [dataset.id])
+
+    @repeated
+    def delete(self, dataset_id: int) -> None:
+        """Remove a dataset with its columns and metrics; InUseError while charts or row rules need it."""
+        act = begin_act(self._runtime, self._actor, "dataset.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            dataset = self._writable(unit, dataset_id)
+            _refuse_while_used(unit, dataset)
+            unit.datasets.delete(dataset_id)
+            forget_generation(unit, dataset)
+            act.log(unit, details={"dataset_id": dataset_id})
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).related(field, filter, page, page_size)
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+        """Return the different values of a field among what the actor may see.
+
+        The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).distinct(field, filter, page, page_size)
+
+    def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
+        """Read the columns of a new dataset from the database and store it."""
+        record = _with_found(record, self._columns_of(record, database))
+        self._check_fragments(record, database, before=None)
+        with self._runtime.store.unit_of_work() as unit:
+            stored = unit.datasets.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": stored.id})
+        return self._answer(stored, database)
+
+    def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
+        """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
+        with self._runtime.store.unit_of_work() as unit:
+            found = [
+                unit.datasets.find(
+                    database_id=asked.database_id, catalog=None, schema=name, table_name=asked.table_name
+                )
+                for name in self._schemas_meant(asked)
+            ]
+            dataset = next((one for one in found if one is not None), None)
+            if dataset is None or not self._reader(unit).among_datasets((dataset,)):
+                return None
+            database = unit.databases.get(dataset.database_id)
+        return self._answer(dataset, database)
+
+    def _schemas_meant(self, asked: GetOrCreateDataset) -> tuple[str | None, ...]:
+        """Return the schema that is asked for, and by which other name the default one is stored."""
+        with self._runtime.store.unit_of_work() as unit:
+            database = unit.databases.get(asked.database_id)
+        schema = asked.schema_name or None
+        default = self._runtime.metadata.default_schema_of(self._actor, database)
+        if default is None or schema not in (None, default):
+            return (schema,)
+        return (schema, default if schema is None else None)
+
+    def _changed(
+        self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAct, details: Mapping[str, Any]
+    ) -> DatasetGet:
+        def changed() -> tuple[Dataset, Database]:
+            with self._runtime.store.unit_of_work() as unit:
+                before = self._writable(unit, dataset_id)
+                after = change(before)
+                database = unit.databases.get(after.database_id)
+            self._require_sql_rights(before, after, database)
+            after = self._with_source(before, after, database)
+            self._check_fragments(after, database, before=before)
+            with self._runtime.store.unit_of_work() as unit:
+                stored = unit.datasets.update(after, actor_id=self._actor.id)
+                act.log(unit, details=details)
+                return stored, database
+
+        return self._answer(*until_accepted(changed))
+
+    def _require_sql_rights(self, before: Dataset, after: Dataset, database: Database) -> None:
+        """Raise DatabaseAccessError when the SQL of a dataset changes by somebody who may not write SQL there."""
+        if changes_sql(before, after):
+            self._runtime.policy.require_query_database(self._actor, database)
+
+    def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
+        """Read the metrics, expressions and predicate that are new; PayloadSchemaError says what is wrong with each."""
+        spec = self._runtime.registry.get(database.engine)
+        call = self._call()
+        problems = self._runtime.stored_fragments.problems(dataset, spec, call, before=before)
+        if problems:
+            shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
+            raise PayloadSchemaError(shape=shape, problems=problems)
+
+    def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
+        """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
+        call = self._call()
+        spec = self._runtime.registry.get(database.engine)
+        sql = self._runtime.templates.sample_source(dataset, spec, call)
+        return self._runtime.metadata.columns_of(self._actor, dataset, database, sql=sql)
+
+    def _call(self) -> Call:
+        return self._runtime.queries.begun(Call(actor=self._actor, now=self._runtime.clock.now()))
+
+    def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
+        """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""
+        if not reads_elsewhere(before, after) and not new_source_columns(before.columns, after.columns):
+            return after
+        found = self._columns_of(after, database)
+        columns = with_new_columns(before.columns, after.columns, found)
+        return replace(after, columns=with_facts(columns, found), primary_key=primary_key(found))
+
+    def _named_owners(self, put: DatasetPut) -> tuple[int, ...] | None:
+        """Return the owners that an update names, None when it names none; somebody always stays an owner."""
+        if put.owners is None:
+            return None
+        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape="DatasetRestApi.put")
+
+    def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
+        spec = self._runtime.registry.get(database.engine)
+        people = read_people(self._runtime.people, people_of(dataset))
+        return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
+
+    def _writable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
+        dataset = self._reader(unit).dataset(dataset_id)
+        self._runtime.policy.require_write(self._actor, dataset)
+        return dataset
+
+
+def _new_uuid() -> str:
+    return str(uuid4())
+
+
+def _new_record(post: DatasetPost, owner_ids: tuple[int, ...]) -> Dataset:
+    record = Dataset(
+        uuid=_new_uuid(),
+        database_id=post.database,
+        table_name=post.table_name,
+        schema=post.schema_name or None,
+        sql=post.sql or None,
+        external_url=post.external_url,
+        is_managed_externally=bool(post.is_managed_externally),
+        metrics=() if _names_count(post) else (count_metric(_new_uuid),),
+        owner_ids=owner_ids,
+    )
+    return replace(record, metrics=(*record.metrics, *changed_metrics(record, post.metrics or (), _new_uuid)))
+
+
+def _names_count(post: DatasetPost) -> bool:
+    return any(metric.metric_name == "count" for metric in post.metrics or ())
+
+
+def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
+    """Return the dataset with its columns as the database has them now, and a main time column that exists."""
+    columns = refreshed_columns(dataset.columns, found, _new_uuid)
+    names = {column.column_name for column in columns}
+    main = dataset.main_dttm_col if dataset.main_dttm_col in names else first_temporal(columns)
+    return replace(dataset, columns=columns, main_dttm_col=main, primary_key=primary_key(found))
+
+
+def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> list[int]:
+    """Make the row rules of a dataset bind its copy too, and return their ids."""
+    binding = (ListFilter(col="dataset_ids", op="eq", val=base.id),)
+    rules = tuple(every(unit.row_rules, binding))
+    for rule in rules:
+        unit.row_rules.update(replace(rule, dataset_ids=(*rule.dataset_ids, copy.id)), actor_id=actor_id)
+    return [rule.id for rule in rules]
+
+
+def _refuse_while_used(unit: UnitOfWork, dataset: Dataset) -> None:
+    count, _ = unit.charts.list(ListQuery(filters=charts_drawn_from([dataset.id]), page_size=1))
+    if count:
+        raise InUseError(f"dataset {dataset.id} is used by {count} charts; delete or move them first")

@@ -1,0 +1,1 @@
+"""The explore view: what it starts from, and stored form data."""

@@ -1,0 +1,211 @@
+"""`core.explore`: what the explore view starts from, and form data that is not saved in a chart yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from analytics_core._records.chart import Chart
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.chart_answers import chart_slice, form_data
+from analytics_core._resources.conflicts import repeated
+from analytics_core._resources.datasets.answers import describe_dataset
+from analytics_core._resources.datasets.sources import Source, dataset_of_source, parse_source
+from analytics_core._resources.explore.form_data import FormDataShelf
+from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.permalinks import Permalinks
+from analytics_core._resources.readable import readable_now
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
+from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
+from analytics_core.models.dashboard import KeyValue
+from analytics_core.models.explore import AdvancedDataType, ExploreContext, FormDataPost, FormDataPut
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.query import ChartDataDatasource
+
+_SHAPE = "explore context"
+_VALUES = "AdvancedDataTypeSchema"
+_LOST = "the stored form data is gone (its time is over, or it never was); this is the state of the {what}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Start:
+    """What a key says that the view starts from."""
+
+    source: Source | None = None
+    chart_id: int | None = None
+    fields: Mapping[str, Any] = field(default_factory=dict)
+    is_lost: bool = False
+
+
+class Explore(Namespace):
+    """The explore view, as one actor may use it."""
+
+    def __init__(self, runtime: Runtime, actor: Actor) -> None:
+        super().__init__(runtime, actor)
+        self._shelf = FormDataShelf(runtime, actor)
+
+    # -------------------------------------------------------------------------------------------------- form data
+    def create_form_data(self, payload: FormDataPost | Payload) -> str:
+        """Store form data and return its key (contract, `FormDataPostSchema`).
+
+        It is kept for `Settings.form_data_keep_s` after its last change.
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+        """
+        return self._shelf.add(parse(FormDataPost, payload, shape="FormDataPostSchema"))
+
+    def get_form_data(self, key: str) -> str:
+        """Return stored form data, a JSON text, once the actor may read the dataset and chart it was stored for."""
+        with self._runtime.store.unit_of_work() as unit:
+            return self._shelf.find(unit, key).text
+
+    @repeated
+    def update_form_data(self, key: str, payload: FormDataPut | Payload) -> str:
+        """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`)."""
+        self._shelf.replace(key, parse(FormDataPut, payload, shape="FormDataPutSchema"))
+        return key
+
+    @repeated
+    def delete_form_data(self, key: str) -> None:
+        """Forget stored form data; only who stored it may."""
+        self._shelf.remove(key)
+
+    # ----------------------------------------------------------------------------------------- advanced data types
+    @property
+    def advanced_data_types(self) -> tuple[str, ...]:
+        """The names of the advanced data types that columns may have, sorted."""
+        return tuple(sorted(self._runtime.advanced_types))
+
+    def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataType:
+        """Return how values read as an advanced data type (contract, `AdvancedDataTypeSchema`).
+
+        `values` are the numbers that a column holds, as text (`8000-8010` for a range); `valid_filter_operators` are
+        those that a filter on such a column takes. Values that do not read are told in `error_message`.
+
+        Raises:
+            UnknownNameError: there is no such type.
+            PayloadSchemaError: the values are no list of texts and whole numbers, or more than 1,000.
+        """
+        if name not in self.advanced_data_types:
+            raise UnknownNameError(name, place="the list of advanced data types", known=self.advanced_data_types)
+        kind = self._runtime.advanced_types[name]
+        operators = tuple(op.value for op in kind.operators)
+        try:
+            spans = [span for value in _texts(values) for span in kind.read(value)]
+        except ValueError as problem:
+            return AdvancedDataType(display_value="", error_message=str(problem), valid_filter_operators=operators)
+        return AdvancedDataType(
+            display_value=", ".join(kind.show(span) for span in spans),
+            error_message="",
+            valid_filter_operators=operators,
+            values=tuple(str(span) for span in spans),
+        )
+
+    # ---------------------------------------------------------------------------------------------------- context
+    def context(
+        self,
+        *,
+        chart_id: int | None = None,
+        datasource: str | int | ChartDataDatasource | Mapping[str, Any] | None = None,
+        form_data_key: str | None = None,
+        permalink_key: str | None = None,
+    ) -> ExploreContext:
+        """Return what the explore view starts from: dataset, chart and form data (contract, `ExploreContextSchema`).
+
+        A permalink goes before stored form data, and both before what the chart stores; the dataset is the one of
+        `datasource`, else of the chart, else of the key. `slice_id` of the form data is the chart that is shown. A
+        `form_data_key` whose time is over is told in `message`.
+
+        Args:
+            chart_id: a stored chart.
+            datasource: a datasource such as `1__table`, `{"id": 1, "type": "table"}` or a dataset's id.
+            form_data_key: of `create_form_data`.
+            permalink_key: of `permalinks.create_for_chart`.
+
+        Raises:
+            PayloadSchemaError: nothing says which dataset is meant.
+            NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
+        """
+        named = parse_source(datasource, shape=_SHAPE, place="datasource") if datasource is not None else None
+        start = self._from_permalink(permalink_key) if permalink_key is not None else None
+        with self._runtime.store.unit_of_work() as unit:
+            start = start or self._from_form_data(unit, form_data_key)
+            chart = self._chart(unit, start.chart_id if chart_id is None else chart_id)
+            source = named or _source_of(chart) or start.source
+            if source is None:
+                message = "name a chart_id, a datasource, a form_data_key or a permalink_key"
+                raise PayloadSchemaError(shape=_SHAPE, problems=[Problem(path="", message=message)])
+            dataset = dataset_of_source(self._reader(unit), source)
+            database = unit.databases.get(dataset.database_id)
+        readable = readable_now(self._runtime)
+        spec = self._runtime.registry.get(database.engine)
+        fields = {**form_data(chart), **start.fields, "slice_id": chart.id} if chart else _without_chart(start.fields)
+        return ExploreContext(
+            dataset=describe_dataset(dataset, database=database, spec=spec, readable=readable),
+            slice=chart_slice(chart, readable=readable) if chart is not None else None,
+            form_data={**fields, "datasource": source.uid},
+            message=_LOST.format(what="chart" if chart else "dataset") if start.is_lost else None,
+        )
+
+    def _from_permalink(self, key: str) -> _Start:
+        link = Permalinks(self._runtime, self._actor).get_for_chart(key)
+        params = _url_params(link.state.url_params or ())
+        fields = {**link.state.form_data, **({"url_params": params} if params else {})}
+        source = Source(id=link.datasource_id, type=link.datasource_type.value)
+        return _Start(source=source, chart_id=link.chart_id, fields=fields)
+
+    def _from_form_data(self, unit: UnitOfWork, key: str | None) -> _Start:
+        if key is None:
+            return _Start()
+        try:
+            stored = self._shelf.find(unit, key)
+        except NotFoundError:
+            return _Start(is_lost=True)
+        return _Start(source=stored.source, chart_id=stored.chart_id, fields=stored.fields)
+
+    def _chart(self, unit: UnitOfWork, chart_id: int | None) -> Chart | None:
+        return None if chart_id is None else self._reader(unit).chart(chart_id)
+
+
+def _texts(values: Any) -> Iterator[str]:
+    """Return the values of an advanced data type as texts; PayloadSchemaError when they are none."""
+    if not isinstance(values, list | tuple) or len(values) > MOST_VALUES:
+        problem = Problem(path="values", message=f"must be a list of {MOST_VALUES} values at most")
+        raise PayloadSchemaError(shape=_VALUES, problems=[problem])
+    problems = [
+        Problem(path=f"values.{position}", message="must be text or a whole number")
+        for position, value in enumerate(values)
+        if not isinstance(value, str | int) or isinstance(value, bool)
+    ]
+    if problems:
+        raise PayloadSchemaError(shape=_VALUES, problems=problems)
+    return map(str, values)
+
+
+def _source_of(chart: Chart | None) -> Source | None:
+    if chart is None or chart.datasource_id is None:
+        return None
+    return Source(id=chart.datasource_id, type=chart.datasource_type or "table")
+
+
+def _without_chart(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Return form data without the chart that it names: it was deleted, or nobody asked whether it may be read."""
+    return {name: value for name, value in fields.items() if name != "slice_id"}
+
+
+def _url_params(pairs: tuple[KeyValue, ...]) -> dict[str, Any]:
+    """Return the parameters of a web address; pairs come as lists or objects."""
+    params: dict[str, Any] = {}
+    for pair in pairs:
+        if isinstance(pair, tuple):
+            params[pair[0]] = pair[1]
+        elif set(pair) == {"key", "value"}:
+            params[str(pair["key"])] = pair["value"]
+        else:
+            params |= pair
+    return params

@@ -1,0 +1,1 @@
+"""Users, roles, and the people whom records name."""

@@ -1,0 +1,202 @@
+"""`core.users`: the people who act."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from analytics_core._records.people import Role, User
+from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._resources.batches import by_ids, unknown_ids
+from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.journal import begin_act
+from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import ROLES, ResourceLists, anybody
+from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.people.roles import require_rank_left
+from analytics_core._resources.reader import Reader
+from analytics_core._security.policy import Act as PolicyAct
+from analytics_core.errors import PayloadSchemaError
+from analytics_core.models.parsing import Payload, parse
+from analytics_core.models.people import UserGet, UserPost, UserPut
+from analytics_core.models.references import RoleReference
+from analytics_core.models.related import RelatedResponse
+
+LISTING = Listing(
+    shape="user",
+    item=UserGet,
+    columns={
+        "id": ColumnKind.INTEGER,
+        "username": ColumnKind.TEXT,
+        "first_name": ColumnKind.TEXT,
+        "last_name": ColumnKind.TEXT,
+        "email": ColumnKind.TEXT,
+        "active": ColumnKind.BOOLEAN,
+        "created_on": ColumnKind.MOMENT,
+        "changed_on": ColumnKind.MOMENT,
+        "roles": ColumnKind.LINKS,
+    },
+    stored_as={"roles": "role_ids"},
+)
+
+
+def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
+    sees_all = reader.policy.sees_all(PolicyAct.MANAGE_PEOPLE, reader.actor)
+    return replace(query, ids=None if sees_all else frozenset({reader.actor.id}))
+
+
+LISTS = ResourceLists(
+    listing=LISTING,
+    repository=lambda unit: unit.users,
+    item=lambda user, facts: _user_get(user, facts.around),
+    permission=anybody,
+    around=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
+    people_of=lambda _user: (),
+    visibility=_themselves,
+    records={"roles": ROLES},
+)
+
+
+class Users(Namespace):
+    """Users; administrators manage them, everybody may read their own record."""
+
+    def create(self, payload: UserPost | Payload) -> UserGet:
+        """Store a user; AlreadyExistsError when the user name is taken."""
+        self._runtime.policy.require_manage_people(self._actor)
+        post = parse(UserPost, payload, shape="user payload")
+        act = begin_act(self._runtime, self._actor, "user.create")
+        with self._runtime.store.unit_of_work() as unit:
+            _refuse_unknown_roles(unit, post.roles)
+            stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
+            act.log(unit, details={"user_id": stored.id})
+            return _answer(unit, stored)
+
+    def get(self, user_id: int) -> UserGet:
+        """Return a user; others than oneself only for administrators."""
+        if user_id != self._actor.id:
+            self._runtime.policy.require_manage_people(self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _answer(unit, unit.users.get(user_id))
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[UserGet]:
+        """Return one page of the users; the arguments are those of `databases.list`."""
+        self._runtime.policy.require_manage_people(self._actor)
+        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
+
+    # --------------------------------------------------------------------------------------------------- look-ups
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+        """Return what may be chosen for a related field: `roles`.
+
+        The arguments are those of `charts.related`.
+        """
+        return self._lists(LISTS).related(field, filter, page, page_size)
+
+    @repeated
+    def update(
+        self, user_id: int, payload: UserPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> UserGet:
+        """Change a user; `roles` and `attributes` replace the stored ones.
+
+        With `unchanged_since`, the `changed_on` of the user that the caller read, a change that somebody else made
+        since is not overwritten.
+
+        Raises:
+            PayloadError: the payload breaks the shape or names an unknown role.
+            AccessError, NotFoundError: only administrators manage users, and they keep their own rank; there is no such
+                user.
+            AlreadyExistsError: the user name is taken.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        self._runtime.policy.require_manage_people(self._actor)
+        put = parse(UserPut, payload, shape="user payload")
+        act = begin_act(self._runtime, self._actor, "user.update")
+        with self._runtime.store.unit_of_work() as unit:
+            _refuse_unknown_roles(unit, put.roles or ())
+            before = unit.users.get(user_id)
+            refuse_later_change(before, unchanged_since)
+            changed = _changed_user(before, put)
+            if user_id == self._actor.id:
+                require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
+            stored = unit.users.update(changed, actor_id=self._actor.id)
+            act.log(unit, details={"user_id": user_id})
+            return _answer(unit, stored)
+
+    @repeated
+    def delete(self, user_id: int) -> None:
+        """Remove a user; what they made stays, without them as an owner.
+
+        Raises:
+            AccessError, NotFoundError: only administrators remove users, and never themselves; there is no such user.
+        """
+        self._runtime.policy.require_manage_people(self._actor)
+        act = begin_act(self._runtime, self._actor, "user.delete")
+        if user_id == self._actor.id:
+            require_rank_left(self._actor, user=None, roles=())
+        with self._runtime.store.unit_of_work() as unit:
+            unit.users.delete(user_id)
+            act.log(unit, details={"user_id": user_id})
+
+
+def _new_user(post: UserPost) -> User:
+    return User(
+        username=post.username,
+        first_name=post.first_name,
+        last_name=post.last_name,
+        email=post.email,
+        active=post.active,
+        role_ids=tuple(dict.fromkeys(post.roles)),
+        attributes=_pairs(post.attributes),
+    )
+
+
+def _changed_user(user: User, put: UserPut) -> User:
+    changes: dict[str, Any] = {k: v for k, v in put.given().items() if k not in ("roles", "attributes")}
+    if put.roles is not None:
+        changes["role_ids"] = tuple(dict.fromkeys(put.roles))
+    if put.attributes is not None:
+        changes["attributes"] = _pairs(put.attributes)
+    return replace(user, **changes)
+
+
+def _pairs(attributes: Mapping[str, str | tuple[str, ...]]) -> tuple[tuple[str, str], ...]:
+    """Return attributes as they are stored: an attribute with several values is several pairs."""
+    listed = ((name, (given,) if isinstance(given, str) else given) for name, given in attributes.items())
+    return tuple((name, value) for name, values in listed for value in dict.fromkeys(values))
+
+
+def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | tuple[str, ...]]:
+    found: dict[str, tuple[str, ...]] = {}
+    for name, value in pairs:
+        found[name] = (*found.get(name, ()), value)
+    return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
+
+
+def _refuse_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
+    if problems := unknown_ids(role_ids, _roles(unit, role_ids), path="roles", noun="role"):
+        raise PayloadSchemaError(shape="user payload", problems=problems)
+
+
+def _roles(unit: UnitOfWork, role_ids: Iterable[int]) -> Mapping[int, Role]:
+    return by_ids(unit.roles, role_ids, without=ROLES.without)
+
+
+def _answer(unit: UnitOfWork, user: User) -> UserGet:
+    return _user_get(user, _roles(unit, user.role_ids))
+
+
+def _user_get(user: User, roles: Mapping[int, Role]) -> UserGet:
+    return UserGet(
+        id=user.id,
+        username=user.username,
+        first_name=user.first_name,
+        last_name=user.last_name,
+        email=user.email,
+        active=user.active,
+        roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles.values() if role.id in user.role_ids),
+        attributes=_values_by_name(user.attributes),
+        changed_on=user.audit.changed_on,
+    )
