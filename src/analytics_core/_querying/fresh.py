@@ -38,6 +38,8 @@ class Fresh(Generic[Key, Value]):
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
+        if not self._lasts_s:
+            return read()
         revision, now_s = self._store.revision(*self._nouns), self._clock.monotonic()
         kept = self._kept.get(key)
         if kept is not None and kept.revision == revision and now_s < kept.ends_s:

@@ -6,7 +6,10 @@ many others the store holds does not count.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import chain, count
+from operator import attrgetter
 from typing import TypeVar
 
 from analytics_core._querying.fresh import Fresh
@@ -60,38 +63,40 @@ class StoredRuleBooks:
         role_ids: frozenset[int] | None,
     ) -> RuleBook:
         with self._store.unit_of_work() as unit:
-            over = {dataset.id for dataset in _over(unit, database_id, tables)}
+            over = _over(unit, database_id, tables)
             ids = over if dataset_id is None else over | {dataset_id}
-            rules = tuple(_rules(unit, ids, role_ids)) if ids else ()
-            ruled = over.intersection(named for rule in rules for named in rule.dataset_ids)
+            rules = _rules(unit, ids, role_ids) if ids else []
+            ruled = over.intersection(chain.from_iterable(map(attrgetter("dataset_ids"), rules)))
             datasets = unit.datasets.get_many(ruled) if ruled else ()
         return make_book(rules, datasets)
 
     def _read_tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         with self._store.unit_of_work() as unit:
-            return tuple(unit.datasets.get_many({item.id for item in _over(unit, database_id, (table,))}))
+            return tuple(unit.datasets.get_many(_over(unit, database_id, (table,))))
 
 
-def _over(unit: UnitOfWork, database_id: int, tables: Collection[TableName]) -> Iterator[Dataset]:
-    """Yield the physical datasets of a database, without their parts, that may stand over one of the tables."""
+def _over(unit: UnitOfWork, database_id: int, tables: Collection[TableName]) -> frozenset[int]:
+    """Return the physical datasets of a database that may stand over one of the tables."""
     if not tables:
-        return
+        return frozenset()
     filters = [ListFilter(col="database_id", op="eq", val=database_id)]
-    keys = [table_key(name) for name in tables]
+    keys = list(map(table_key, tables))
     if None not in keys:
         filters.append(ListFilter(col="table_key", op="in", val=[*keys, ANY_TABLE]))
+    found = set()
     for dataset in _every(unit.datasets, ListQuery(filters=tuple(filters), page_size=_BATCH, without=_PARTS)):
         if not dataset.sql and _may_be_one(dataset, tables):
-            yield dataset
+            found.add(dataset.id)
+    return frozenset(found)
 
 
-def _may_be_one(dataset: Dataset, tables: Iterable[TableName]) -> bool:
+def _may_be_one(dataset: Dataset, tables: Collection[TableName]) -> bool:
     own = TableName(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
-    return any(own.may_be(name, two_parts_are_loose=True) for name in tables)
+    return own in tables or any(own.may_be(name, two_parts_are_loose=True) for name in tables)
 
 
-def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[int] | None) -> Iterator[RowRule]:
-    """Yield the rules on datasets that may bind somebody with these roles; Base rules bind whom they do not name."""
+def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[int] | None) -> list[RowRule]:
+    """Return the rules on datasets that may bind somebody with these roles; Base rules bind whom they do not name."""
     on_them = ListFilter(col="dataset_ids", op="in", val=sorted(dataset_ids))
     found: Sequence[tuple[ListFilter, ...]] = [(on_them,)]
     if role_ids is not None:
@@ -100,16 +105,17 @@ def _rules(unit: UnitOfWork, dataset_ids: Collection[int], role_ids: frozenset[i
         named = (ListFilter(col="role_ids", op="in", val=sorted(role_ids)),) if role_ids else ()
         regular = ListFilter(col="filter_type", op="eq", val=RowRuleType.REGULAR.value)
         found = [(on_them, base), *([(on_them, regular, *named)] if named else [])]
+    rules: list[RowRule] = []
     for filters in found:
-        yield from _every(unit.row_rules, ListQuery(filters=filters, page_size=_BATCH))
+        rules += _every(unit.row_rules, ListQuery(filters=filters, page_size=_BATCH))
+    return rules
 
 
-def _every(repository: Repository[Record], query: ListQuery) -> Iterator[Record]:
-    page = 0
-    while True:
-        asked = ListQuery(filters=query.filters, page=page, page_size=query.page_size, without=query.without)
-        _, records = repository.list(asked)
-        yield from records
+def _every(repository: Repository[Record], query: ListQuery) -> list[Record]:
+    found: list[Record] = []
+    for page in count():
+        _, records = repository.list(replace(query, page=page))
+        found += records
         if len(records) < query.page_size:
-            return
-        page += 1
+            break
+    return found

@@ -8,6 +8,7 @@ a catalog) is every one: in doubt a rule binds.
 from __future__ import annotations
 
 import hashlib
+import re
 import unicodedata
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from analytics_core._records.row_rule import RowFilter, RowRule, RowRuleType
 ANY_TABLE: Final = "*"
 """The key of datasets whose name may lead to any table."""
 
+_ADDED: Final = re.compile(r"[$@]")
 _ACCENTS: Final = frozenset(map(chr, range(0x300, 0x370)))
 
 
@@ -67,10 +69,10 @@ def table_key(name: TableName) -> str | None:
     name may lead to tables of any key.
     """
     folded = _folded(name.table)
-    cut = min((place for mark in "$@" if (place := folded.find(mark)) >= 0), default=len(folded))
-    if folded.endswith("*") or "." in folded[cut:]:
+    plain = _ADDED.split(folded, 1)[0]
+    if folded.endswith("*") or "." in folded[len(plain) :]:
         return None
-    return hashlib.blake2b(folded[:cut].rpartition(".")[2].encode(), digest_size=16).hexdigest()
+    return hashlib.blake2b(plain.rpartition(".")[2].encode(), digest_size=16).hexdigest()
 
 
 def key_of_table(dataset: Dataset) -> str:

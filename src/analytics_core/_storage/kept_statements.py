@@ -18,9 +18,10 @@ NamesStatement = Select[Any] | CompoundSelect[Any]
 
 @dataclass(frozen=True, slots=True)
 class KeptStatements:
-    """The conditions of scopes and the statements of names that were asked for last; safe between threads."""
+    """The conditions of scopes and the statements of lists and names that were asked for last; safe between threads."""
 
     _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=lambda: Memo(capacity=_MOST))
+    pages: Memo[Hashable, Select[Any]] = field(default_factory=lambda: Memo(capacity=_MOST))
     names: Memo[Hashable, NamesStatement] = field(default_factory=lambda: Memo(capacity=_MOST))
 
     def in_scope(self, table: Table, scope: Scope) -> ColumnElement[bool]:

@@ -7,18 +7,22 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 import sqlalchemy as sa
-from sqlalchemy import Boolean, Column, ColumnElement, Integer, Select, Table
+from sqlalchemy import BindParameter, Boolean, Column, ColumnElement, Integer, Select, String, Table
+from sqlalchemy.types import TypeEngine
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
 from analytics_core._storage.kept_statements import KeptStatements
-from analytics_core._storage.parts import ValueParts, among
+from analytics_core._storage.parts import among
 from analytics_core._storage.record_kinds import RecordKind
 from analytics_core._storage.row_checks import fits_integer, text_problem
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"
 _FARTHEST_ROW: Final = 2**31 - 1
+_ESCAPE: Final = "/"
+_PAGE_SIZE: Final = sa.bindparam("page_size", type_=Integer)
+_OFFSET: Final = sa.bindparam("first_row", type_=Integer)
 
 
 class UnknownListColumnError(UnknownNameError):
@@ -28,13 +32,27 @@ class UnknownListColumnError(UnknownNameError):
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
 
-def page_statement(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> Select[Any]:
-    """Return the statement of one page; each row also holds the number of all matches, as `TOTAL`."""
+def page_statement(
+    kind: RecordKind[Any], query: ListQuery, kept: KeptStatements, *, with_total: bool = True
+) -> tuple[Select[Any], Mapping[str, Any]]:
+    """Return the statement of one page and its values; each row may also hold the number of all matches, as `TOTAL`.
+
+    Lists that differ in values alone share a statement, which is kept; those of numbered records are built anew.
+    """
     _check_page(query)
-    narrowed = conditions(kind, query, kept)
-    total = _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL)  # a window would read all rows whole
-    statement = sa.select(kind.table, total).where(*narrowed).order_by(*_order(kind, query, kept))
-    return statement.limit(query.page_size).offset(query.page * query.page_size)
+    shapes, values = _bound(kind, query.filters)
+    paged = {**values, _PAGE_SIZE.key: query.page_size, _OFFSET.key: query.page * query.page_size}
+    key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total)
+    statement = kept.pages.get(key)
+    if statement is None:
+        narrowed, columns = conditions(kind, query, kept), kind.reader.columns
+        if with_total:  # not as a window, which would read all rows whole
+            columns = (*columns, _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL))
+        found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, kept))
+        statement = found.limit(_PAGE_SIZE).offset(_OFFSET)
+        if not isinstance(query.ids, frozenset) and not isinstance(query.among_datasets, frozenset):
+            kept.pages.put(key, statement)
+    return statement, paged
 
 
 def _check_page(query: ListQuery) -> None:
@@ -93,7 +111,18 @@ def conditions(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) ->
         UnknownOperatorError: an operator is not one of `ListFilter`'s.
         FilterValueError: a value does not fit its column or operator.
     """
-    return _narrowed(kind.table, query.ids, kept) + [_condition(kind, item, query, kept) for item in query.filters]
+    shapes, values = _bound(kind, query.filters)
+    found = _narrowed(kind.table, query.ids, kept)
+    for (name, operator, has_none), (place, value) in zip(shapes, values.items(), strict=True):
+        link = kind.links.get(name)
+        column = link.value_column if link else _listed(kind, name, query, kept)
+        many = operator == "in"
+        in_text = many and isinstance(column.type, Integer)  # servers limit parameters
+        held: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
+        bound = sa.bindparam(place, value, type_=held, expanding=many, literal_execute=in_text)
+        condition = _OPERATORS[operator](column, bound, has_none)
+        found.append(kind.table.c.id.in_(sa.select(link.parent).where(condition)) if link else condition)
+    return found
 
 
 def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: KeptStatements) -> list[ColumnElement[bool]]:
@@ -103,11 +132,6 @@ def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: KeptStatem
         case Scope():
             return [kept.in_scope(table, ids)]
     return [among(table.c.id, ids)]
-
-
-def equality(kind: RecordKind[Any], name: str, value: object) -> ColumnElement[bool]:
-    """Return the condition that a column has this value; None is a value like any other."""
-    return _equals(_column(kind, name), _stored_value(kind, name, value))
 
 
 def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> list[ColumnElement[Any]]:
@@ -140,56 +164,62 @@ def _listed(
     return sa.select(borrowed.column).where(*named).correlate(kind.table).scalar_subquery()
 
 
-def _condition(kind: RecordKind[Any], item: ListFilter, query: ListQuery, kept: KeptStatements) -> ColumnElement[bool]:
-    links = kind.links
-    if link := links.get(item.col):
-        return _link_condition(kind, link, item)
-    column = _listed(kind, item.col, query, kept, also=links)
-    make = _OPERATORS.get(item.op)
-    if make is None:
-        raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=_OPERATORS)
-    if item.op == "is_null":
-        return _is_null(column, _stored_value(kind, item.col, None), item)
-    if item.op == "in":
-        return make(column, [_stored_value(kind, item.col, value) for value in _members(item)])
-    if item.op not in {"eq", "neq"} and item.val is None:
-        raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
-    return make(column, _stored_value(kind, item.col, item.val))
+def _bound(
+    kind: RecordKind[Any], filters: Sequence[ListFilter]
+) -> tuple[tuple[tuple[str, str, bool], ...], dict[str, Any]]:
+    """Return of each filter column, operator and whether None is meant; and the values by names of parameters."""
+    shapes, values = [], {}
+    for number, item in enumerate(filters):
+        operator, value = _operand(kind, item)
+        has_none = value is None
+        if operator == "in":
+            has_none = None in value
+            value = [member for member in value if member is not None] if has_none else value
+        shapes.append((item.col, operator, has_none))
+        values[f"value_{number}"] = value
+    return tuple(shapes), values
 
 
-def _is_null(column: ColumnElement[Any], absent: object, item: ListFilter) -> ColumnElement[bool]:
-    if item.val is not None and not isinstance(item.val, bool):
-        raise FilterValueError(f"the filter 'is_null' on {item.col!r} needs true or false")
-    return _differs(column, absent) if item.val is False else _equals(column, absent)
+def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
+    """Return the operator of a condition, and the value as its column holds it."""
+    name, operator, value = item.col, item.op, item.val
+    link = kind.links.get(name)
+    column = link.value_column if link else _column(kind, name, also=kind.links)
+    known = _OF_LINKS if link else _KNOWN
+    if operator not in known:
+        raise UnknownOperatorError(operator, place=f"the filter on {name!r}", known=known)
+    absent = "" if name in kind.blank_for_none else None
+    if operator == "is_null":
+        if value is not None and not isinstance(value, bool):
+            raise FilterValueError(f"the filter 'is_null' on {name!r} needs true or false")
+        return "neq" if value is False else "eq", absent
+    if operator != "in" and link is None:
+        return operator, _single_value(column, item, absent)
+    members = value if operator == "in" else [value]
+    if not isinstance(members, list | tuple | set | frozenset):
+        raise FilterValueError(f"the filter 'in' on {name!r} needs a list of values")
+    stored = []
+    for member in members:
+        is_absent = member is None and link is None
+        stored.append(absent if is_absent else _checked_value(column, name, member))
+    return "in", stored
 
 
-def _link_condition(kind: RecordKind[Any], link: ValueParts, item: ListFilter) -> ColumnElement[bool]:
-    """Return the condition on owners or roles: at least one of them is among the values."""
-    if item.op not in {"eq", "in"}:
-        raise UnknownOperatorError(item.op, place=f"the filter on {item.col!r}", known=("eq", "in"))
-    members = _members(item) if item.op == "in" else [item.val]
-    wanted = [_checked_value(link.value_column, item.col, member) for member in members]
-    return kind.table.c.id.in_(sa.select(link.parent).where(among(link.value_column, wanted)))
-
-
-def _members(item: ListFilter) -> list[Any]:
-    if not isinstance(item.val, list | tuple | set | frozenset):
-        raise FilterValueError(f"the filter 'in' on {item.col!r} needs a list of values")
-    return list(item.val)
-
-
-def _stored_value(kind: RecordKind[Any], name: str, value: object) -> object:
-    """Return a value as its column holds it."""
-    if value is None:
-        return "" if name in kind.blank_for_none else None
-    return _checked_value(_column(kind, name), name, value)
+def _single_value(column: ColumnElement[Any], item: ListFilter, absent: str | None) -> Any:
+    if item.val is None:
+        if item.op not in {"eq", "neq"}:
+            raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
+        return absent
+    value = _checked_value(column, item.col, item.val)
+    return _pattern(item.col, item.op, value) if item.op in _SEARCHES else value
 
 
 def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
-    fits, wanted = _KINDS[type(column.type)]
-    if isinstance(value, str | datetime) and isinstance(column.type, UtcMoment):
+    held, wanted = _KINDS[type(column.type)]
+    if held is datetime and isinstance(value, str | datetime):
         value = _moment(value, name)
-    if not fits(value):
+    fits = fits_integer(value) if held is int else isinstance(value, held)
+    if not fits or (isinstance(value, str) and text_problem(value) is not None):
         raise FilterValueError(f"the filter on {name!r} needs {wanted}")
     return value
 
@@ -203,55 +233,51 @@ def _moment(value: str | datetime, name: str) -> datetime:
         raise FilterValueError(f"the filter on {name!r} needs a moment like 2026-01-31T12:00:00Z") from None
 
 
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and text_problem(value) is None
-
-
-_KINDS: Final[Mapping[type, tuple[Callable[[object], bool], str]]] = {
-    Name: (_is_text, "a text without NUL characters"),
-    LongText: (_is_text, "a text without NUL characters"),
-    Integer: (fits_integer, "an integer of 32 bits"),
-    Boolean: (lambda value: isinstance(value, bool), "true or false"),
-    UtcMoment: (lambda value: isinstance(value, datetime), "a moment like 2026-01-31T12:00:00Z"),
+_KINDS: Final[Mapping[type, tuple[type, str]]] = {
+    Name: (str, "a text without NUL characters"),
+    LongText: (str, "a text without NUL characters"),
+    Integer: (int, "an integer of 32 bits"),
+    Boolean: (bool, "true or false"),
+    UtcMoment: (datetime, "a moment like 2026-01-31T12:00:00Z"),
 }
 
 
-def _equals(column: ColumnElement[Any], value: object) -> ColumnElement[bool]:
-    return column.is_(None) if value is None else column == value
-
-
-def _differs(column: ColumnElement[Any], value: object) -> ColumnElement[bool]:
-    """Return the condition that the column has another value, None included."""
-    return column.is_not(None) if value is None else sa.or_(column != value, column.is_(None))
-
-
-def _is_among(column: ColumnElement[Any], values: list[Any]) -> ColumnElement[bool]:
-    present = [value for value in values if value is not None]
-    found = among(column, present) if isinstance(column.type, Integer) else column.in_(present)
-    return sa.or_(found, column.is_(None)) if len(present) < len(values) else found
-
-
-def _contains(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
-    return FoldedText(column).contains(_searched(column, value), autoescape=True)
-
-
-def _starts_with(column: ColumnElement[Any], value: Any) -> ColumnElement[bool]:
-    return FoldedText(column).startswith(_searched(column, value), autoescape=True)
-
-
-def _searched(column: ColumnElement[Any], value: Any) -> str:
+def _pattern(name: str, operator: str, value: object) -> str:
+    """Return what a column in lower case is like that contains a text, or starts with it."""
     if not isinstance(value, str):
-        raise FilterValueError(f"the column {column.name!r} holds no text that could be searched")
-    return value.lower()
+        raise FilterValueError(f"the column {name!r} holds no text that could be searched")
+    text = value.lower()
+    for sign in (_ESCAPE, "%", "_"):
+        text = text.replace(sign, _ESCAPE + sign)
+    return f"{text}%" if operator == "starts_with" else f"%{text}%"
 
 
-_OPERATORS: Final[Mapping[str, Callable[[ColumnElement[Any], Any], ColumnElement[bool]]]] = {
+def _equals(column: ColumnElement[Any], value: BindParameter[Any], is_none: bool) -> ColumnElement[bool]:
+    return column.is_(None) if is_none else column == value
+
+
+def _differs(column: ColumnElement[Any], value: BindParameter[Any], is_none: bool) -> ColumnElement[bool]:
+    """Return the condition that the column has another value, None included."""
+    return column.is_not(None) if is_none else sa.or_(column != value, column.is_(None))
+
+
+def _is_among(column: ColumnElement[Any], values: BindParameter[Any], has_none: bool) -> ColumnElement[bool]:
+    return sa.or_(column.in_(values), column.is_(None)) if has_none else column.in_(values)
+
+
+def _is_like(column: ColumnElement[Any], pattern: BindParameter[Any], _is_none: bool) -> ColumnElement[bool]:
+    return FoldedText(column).like(pattern, escape=_ESCAPE)
+
+
+_OPERATORS: Final[Mapping[str, Callable[[ColumnElement[Any], BindParameter[Any], bool], ColumnElement[bool]]]] = {
     "eq": _equals,
     "neq": _differs,
-    "gt": lambda column, value: column > value,
-    "lt": lambda column, value: column < value,
+    "gt": lambda column, value, _is_none: column > value,
+    "lt": lambda column, value, _is_none: column < value,
     "in": _is_among,
-    "contains": _contains,
-    "starts_with": _starts_with,
-    "is_null": _equals,
+    "contains": _is_like,
+    "starts_with": _is_like,
 }
+_KNOWN: Final = (*_OPERATORS, "is_null")
+_OF_LINKS: Final = ("eq", "in")
+_SEARCHES: Final = frozenset({"contains", "starts_with"})

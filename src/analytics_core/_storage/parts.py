@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Table
+from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Select, Table
 
 from analytics_core._storage.row_checks import check_row
+from analytics_core._storage.row_reader import RowReader
 from analytics_core.errors import AlreadyExistsError
 
 
@@ -27,11 +28,12 @@ class Parts(Protocol):
     def attribute(self) -> str:
         """The field of the record."""
 
+    @property
+    def collection(self) -> Callable[[Iterable[Any]], Any]:
+        """What the record's field holds the parts in."""
+
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Any]:
         """Return the parts of each of these records, read by one statement; records without any are left out."""
-
-    def collect(self, parts: Iterable[Any]) -> Any:
-        """Return parts in the collection that the record's field holds."""
 
     def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Store the parts of a new record, which has none yet."""
@@ -50,19 +52,23 @@ class ItemParts:
     table: Table
     parent: Column[Any]
     item_type: Callable[..., Any]
+    collection: Callable[[Iterable[Any]], Any] = tuple
+    _reader: RowReader = field(init=False)
+    _load_statement: Select[Any] = field(init=False)
+
+    def __post_init__(self) -> None:
+        reader = RowReader(self.table, without=frozenset({"position"}))
+        statement = sa.select(*reader.columns).where(self.parent.in_(_parent_ids()))
+        ordered = statement.order_by(self.parent, self.table.c.position, self.table.c.id)
+        object.__setattr__(self, "_reader", reader)
+        object.__setattr__(self, "_load_statement", ordered)
 
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the items of each parent, in their order."""
-        statement = sa.select(self.table).where(among(self.parent, parent_ids))
-        ordered = statement.order_by(self.parent, self.table.c.position, self.table.c.id)
         found: dict[int, list[Any]] = {}
-        for row in connection.execute(ordered).mappings():
-            found.setdefault(row[self.parent.name], []).append(self._item(row))
+        for row in self._reader.rows(connection, self._load_statement, {"parent_ids": parent_ids}):
+            found.setdefault(row.pop(self.parent.name), []).append(self.item_type(**row))
         return found
-
-    def collect(self, parts: Iterable[Any]) -> tuple[Any, ...]:
-        """Return a tuple."""
-        return tuple(parts)
 
     def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:
         """Store the items of a new record."""
@@ -98,11 +104,6 @@ class ItemParts:
         if stored:
             connection.execute(sa.delete(self.table).where(among(self.table.c.id, stored)))
 
-    def _item(self, row: RowMapping) -> Any:
-        values = dict(row)
-        del values["position"], values[self.parent.name]
-        return self.item_type(**values)
-
     def _values(self, item: Any, position: int) -> dict[str, Any]:
         given_here = {"id", "position", "created_on", "changed_on", self.parent.name}
         fields = [column.name for column in self.table.columns if column.name not in given_here]
@@ -130,6 +131,7 @@ class ItemParts:
 class ValueParts:
     """Parts that are nothing but their value: owners, roles of a user, grants of a role.
 
+    `read` makes a value of the columns beside the parent's, in their order; ids are taken as they are.
     `value_column` is the column of a table of pairs that holds the value.
     """
 
@@ -137,14 +139,17 @@ class ValueParts:
     noun: str
     table: Table
     parent: Column[Any]
-    read: Callable[[RowMapping], Any]
+    read: Callable[..., Any] | None
     write: Callable[[Any], dict[str, Any]]
     collection: Callable[[Iterable[Any]], Any]
     value_column: Column[Any] = field(init=False)
+    _load_statement: Select[Any] = field(init=False)
 
     def __post_init__(self) -> None:
-        value_column = next(column for column in self.table.columns if column.name != self.parent.name)
-        object.__setattr__(self, "value_column", value_column)
+        values = [column for column in self.table.columns if column.name != self.parent.name]
+        statement = sa.select(self.parent, *values).where(self.parent.in_(_parent_ids()))
+        object.__setattr__(self, "value_column", values[0])
+        object.__setattr__(self, "_load_statement", statement.order_by(*self.table.primary_key))
 
     @property
     def is_ids(self) -> bool:
@@ -153,15 +158,10 @@ class ValueParts:
 
     def load(self, connection: Connection, parent_ids: Collection[int]) -> Mapping[int, Sequence[Any]]:
         """Return the values of each parent, in the order of their keys."""
-        statement = sa.select(self.table).where(among(self.parent, parent_ids)).order_by(*self.table.primary_key)
         found: dict[int, list[Any]] = {}
-        for row in connection.execute(statement).mappings():
-            found.setdefault(row[self.parent.name], []).append(self.read(row))
+        for parent_id, *values in connection.execute(self._load_statement, {"parent_ids": parent_ids}):
+            found.setdefault(parent_id, []).append(self.read(*values) if self.read else values[0])
         return found
-
-    def collect(self, parts: Iterable[Any]) -> Any:
-        """Return the collection of the record's field."""
-        return self.collection(parts)
 
     def add(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
         """Store the values of a new record."""
@@ -169,7 +169,7 @@ class ValueParts:
 
     def replace(self, connection: Connection, parent_id: int, wanted: Collection[Any], *, now: datetime) -> None:  # noqa: ARG002 - as other parts
         """Remove what is not wanted and add what is new; row by row, so that only those rows are locked."""
-        stored = set(self.load(connection, {parent_id}).get(parent_id, ()))
+        stored = set(self.load(connection, (parent_id,)).get(parent_id, ()))
         for value in stored - set(wanted):
             row = {**self.write(value), self.parent.name: parent_id}
             matches = [self.table.c[name] == part for name, part in row.items()]
@@ -188,14 +188,15 @@ def load_parts(
     connection: Connection, parts: Collection[Parts], parent_ids: Collection[int], *, links: CompoundSelect[Any] | None
 ) -> list[tuple[Parts, Mapping[int, Any]]]:
     """Return each part with what it is of each record; `links` is the `links_statement` of these parts."""
-    if links is None:
-        return [(part, part.load(connection, parent_ids)) for part in parts]
-    linked, others = _links_of(parts), [part for part in parts if not _is_link(part)]
-    found: dict[int, dict[int, list[int]]] = {}
-    for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
-        found.setdefault(number, {}).setdefault(parent_id, []).append(value)
-    loaded = [(part, part.load(connection, parent_ids)) for part in others]
-    return [*((link, found.get(number, {})) for number, link in enumerate(linked)), *loaded]
+    loaded: list[tuple[Parts, Mapping[int, Any]]] = []
+    linked = () if links is None else _links_of(parts)
+    if links is not None:
+        found = _found_links(connection, links, parent_ids)
+        loaded += [(link, found.get(number, {})) for number, link in enumerate(linked)]
+    for part in parts:
+        if part not in linked:
+            loaded.append((part, part.load(connection, parent_ids)))
+    return loaded
 
 
 def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
@@ -203,7 +204,7 @@ def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
 
     Its rows are the number of the part among them, the record's id and the value; `parent_ids` names the records.
     """
-    ids: BindParameter[Any] = sa.bindparam("parent_ids", expanding=True, literal_execute=True)
+    ids = _parent_ids()
     selects = [
         sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
             link.parent.in_(ids)
@@ -213,9 +214,20 @@ def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
     return sa.union_all(*selects) if len(selects) > 1 else None
 
 
+def _found_links(
+    connection: Connection, links: CompoundSelect[Any], parent_ids: Collection[int]
+) -> dict[int, dict[int, list[int]]]:
+    """Return the values by number of the part and by record, sorted."""
+    found: dict[int, dict[int, list[int]]] = {}
+    for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
+        found.setdefault(number, {}).setdefault(parent_id, []).append(value)
+    return found
+
+
+def _parent_ids() -> BindParameter[Any]:
+    """Return the place of the records' ids, which are written into the statement: servers limit parameters."""
+    return sa.bindparam("parent_ids", expanding=True, literal_execute=True)
+
+
 def _links_of(parts: Iterable[Parts]) -> list[ValueParts]:
     return [part for part in parts if isinstance(part, ValueParts) and part.is_ids]
-
-
-def _is_link(part: Parts) -> bool:
-    return isinstance(part, ValueParts) and part.is_ids

@@ -7,16 +7,15 @@ from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any
 
-from sqlalchemy import RowMapping
-
 from analytics_core._records.audit import Audit
 from analytics_core._records.secret import Secret, UnopenedSecret
-from analytics_core._storage.record_kinds import AUDIT_COLUMNS, Record, RecordKind
+from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import check_row
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import SecretBox
 
 _NONE_HELD = "[]"
+_NO_TEXTS = (None, _NONE_HELD)
 
 
 def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
@@ -26,7 +25,7 @@ def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
 
 def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:
     """Return the values of the record's own row, without id and audit; PayloadSchemaError when one cannot be stored."""
-    values = {name: getattr(record, name) for name in kind.read_columns if name != "id"}
+    values = {name: getattr(record, name) for name in kind.field_columns}
     values |= {name: make(record) for name, make in kind.derived.items()}
     for name in kind.blank_for_none:
         values[name] = values[name] or ""
@@ -42,24 +41,29 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
     return values
 
 
-def to_record(kind: RecordKind[Record], row: RowMapping, parts: Mapping[str, Any], box: SecretBox) -> Record:
-    """Return the record of a row and its parts; StoredDataError when a stored value does not decode.
+def to_record(kind: RecordKind[Record], row: dict[str, Any], box: SecretBox) -> Record:
+    """Return the record of a row that holds its parts, too; StoredDataError when a stored value does not decode.
 
     A secret that does not open is an error where it is revealed: its record can be found, mended and deleted.
     """
-    values = {name: row[name] for name in kind.read_columns}
     for name in kind.blank_for_none:
-        values[name] = values[name] or None
+        row[name] = row[name] or None
     for name in kind.pairs:
-        values[name] = _read_pairs(values[name], place=f"{kind.noun} {row['id']}")
-    for name in kind.texts:
-        values[name] = _read_texts(values[name], place=f"{kind.noun} {row['id']}")
+        row[name] = () if row[name] == _NONE_HELD else _read_pairs(row[name], place=f"{kind.noun} {row['id']}")
+    for name in kind.texts:  # a column that came later is NULL in older rows
+        row[name] = () if row[name] in _NO_TEXTS else _read_texts(row[name], place=f"{kind.noun} {row['id']}")
     for name, enum in kind.enums.items():
-        values[name] = _read_enum(enum, values[name], place=f"{kind.noun} {row['id']}")
+        row[name] = _read_enum(enum, row[name], place=f"{kind.noun} {row['id']}")
     for name in kind.sealed:
-        values[name] = opened(kind, name, row, box)
-    audit = Audit(**{name: row[name] for name in AUDIT_COLUMNS})
-    return kind.record_type(**values, **parts, audit=audit)
+        row[name] = None if row[name] is None else opened(kind, name, row, box)
+    audit = Audit(
+        created_on=row.pop("created_on"),
+        changed_on=row.pop("changed_on"),
+        created_by=row.pop("created_by"),
+        changed_by=row.pop("changed_by"),
+        version=row.pop("version"),
+    )
+    return kind.record_type(**row, audit=audit)
 
 
 def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | None:
@@ -68,11 +72,9 @@ def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | Non
     return None if secret is None else box.seal(secret.reveal(), context=context)
 
 
-def opened(kind: RecordKind[Any], field: str, row: Any, box: SecretBox) -> Secret | None:
-    """Return a secret of a row, one that cannot be revealed where no key opens it."""
+def opened(kind: RecordKind[Any], field: str, row: Mapping[str, Any], box: SecretBox) -> Secret:
+    """Return a sealed secret of a row, one that cannot be revealed where no key opens it."""
     sealed, context = row[field], secret_context(kind, field, row["uuid"])
-    if sealed is None:
-        return None
     try:
         return Secret(box.open(sealed, context=context))
     except StoredDataError as error:
@@ -81,17 +83,13 @@ def opened(kind: RecordKind[Any], field: str, row: Any, box: SecretBox) -> Secre
 
 
 def _read_pairs(text: str, *, place: str) -> tuple[tuple[str, str], ...]:
-    if text == _NONE_HELD:  # most often
-        return ()
     try:
         return tuple((str(name), str(value)) for name, value in json.loads(text))
     except (ValueError, TypeError):
         raise StoredDataError(f"the stored attributes of {place} do not decode") from None
 
 
-def _read_texts(text: str | None, *, place: str) -> tuple[str, ...]:
-    if text is None or text == _NONE_HELD:  # most often; a column that came later is NULL in older rows
-        return ()
+def _read_texts(text: str, *, place: str) -> tuple[str, ...]:
     try:
         return tuple(map(str, json.loads(text)))
     except (ValueError, TypeError):

@@ -19,6 +19,7 @@ from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.column_types import LongBytes, Name
 from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
+from analytics_core._storage.row_reader import RowReader
 from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
@@ -103,8 +104,9 @@ class RecordKind(Generic[Record]):
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     is_journal: bool = False
-    # What is used all the time is built once: the columns that a record's fields are read from, and statements.
-    read_columns: tuple[str, ...] = field(init=False)
+    # What is used all the time is built once: how rows are read, the columns that fields are written to, statements.
+    reader: RowReader = field(init=False)
+    field_columns: tuple[str, ...] = field(init=False)
     listed_columns: Mapping[str, ColumnElement[Any]] = field(init=False)
     links: Mapping[str, ValueParts] = field(init=False)
     version_statement: Select[Any] = field(init=False)
@@ -116,16 +118,17 @@ class RecordKind(Generic[Record]):
     def __post_init__(self) -> None:
         table, by_id = self.table, self.table.c.id == sa.bindparam("record_id")
         among = table.c.id.in_(sa.bindparam("record_ids", expanding=True, literal_execute=True))
-        hidden = {*AUDIT_COLUMNS, *self.derived}
+        reader, hidden = RowReader(table, without=frozenset(self.derived)), {*AUDIT_COLUMNS, *self.derived, "id"}
         names = tuple(column.name for column in table.columns if column.name not in hidden)
-        object.__setattr__(self, "read_columns", names)
+        object.__setattr__(self, "reader", reader)
+        object.__setattr__(self, "field_columns", names)
         object.__setattr__(self, "listed_columns", self._listed_columns())
         parts = (*self.parts, *self.named_by)
         links = {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
         object.__setattr__(self, "links", links)
         object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
-        object.__setattr__(self, "get_statement", sa.select(table).where(by_id))
-        object.__setattr__(self, "get_many_statement", sa.select(table).where(among).order_by(table.c.id))
+        object.__setattr__(self, "get_statement", sa.select(*reader.columns).where(by_id))
+        object.__setattr__(self, "get_many_statement", sa.select(*reader.columns).where(among).order_by(table.c.id))
         object.__setattr__(self, "insert_statement", sa.insert(table))
         object.__setattr__(self, "links_statement", links_statement(self.parts))
 
@@ -154,7 +157,7 @@ def id_parts(attribute: str, *, noun: str, parent: Column[Any], column: Column[A
         noun=noun,
         table=parent.table,
         parent=parent,
-        read=lambda row: row[name],
+        read=None,
         write=lambda value: {name: value},
         collection=tuple,
     )
@@ -219,7 +222,9 @@ _GRANTS: Final = ValueParts(
     noun="grant",
     table=tables.ROLE_GRANTS,
     parent=tables.ROLE_GRANTS.c.role_id,
-    read=lambda row: Grant(target=GrantTarget(row["target"]), target_id=row["target_id"], schema=row["schema"] or None),
+    read=lambda target, target_id, schema: Grant(
+        target=GrantTarget(target), target_id=target_id, schema=schema or None
+    ),
     write=lambda grant: {
         "target": grant.target.value,
         "target_id": grant.target_id,

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
+from functools import partial
+from operator import itemgetter
 from typing import Any, Generic, NoReturn, cast
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Row, RowMapping
+from sqlalchemy import ColumnElement, Row
 from sqlalchemy.exc import DBAPIError
 
 from analytics_core._records.not_read import NotRead
@@ -19,7 +21,6 @@ from analytics_core._storage.listing import (
     conditions,
     count_statement,
     distinct_statements,
-    equality,
     newest_statement,
     page_statement,
 )
@@ -42,29 +43,35 @@ class SqlRepository(Generic[Record]):
         self._kind = kind
         self._session = session
         self._connection = session.connection
+        if session.is_on_file:
+            session.begin_reading()
 
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
         if not fits_integer(record_id):
             raise self._kind.missing(record_id)
-        self._session.begin_reading()
-        rows = self._connection.execute(self._kind.get_statement, {"record_id": record_id}).mappings().all()
-        found = self._records(rows)
-        if not found:
-            raise self._kind.missing(record_id)
-        return found[0]
+        kind = self._kind
+        rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
+        if not rows:
+            raise kind.missing(record_id)
+        return self._records(rows)[0]
 
     def find(self, **unique: Any) -> Record | None:
         """Return the one record whose columns equal `unique`, or None."""
-        return self._first(*(equality(self._kind, name, value) for name, value in unique.items()))
+        filters = []
+        for name, value in unique.items():
+            filters.append(ListFilter(col=name, op="eq", val=value))
+        query = ListQuery(filters=tuple(filters), page_size=1)
+        statement, values = page_statement(self._kind, query, self._session.kept, with_total=False)
+        records = self._records(self._kind.reader.rows(self._connection, statement, values))
+        return records[0] if records else None
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
         wanted = sorted({record_id for record_id in record_ids if fits_integer(record_id)})
         if not wanted:
             return ()
-        self._session.begin_reading()
-        rows = self._connection.execute(self._kind.get_many_statement, {"record_ids": wanted}).mappings().all()
+        rows = self._kind.reader.rows(self._connection, self._kind.get_many_statement, {"record_ids": wanted})
         return self._records(rows, without=without)
 
     def list(self, query: ListQuery) -> tuple[int, Sequence[Record]]:
@@ -72,13 +79,14 @@ class SqlRepository(Generic[Record]):
 
         One statement reads the page, one all parts that are ids, and one each kind of part with rows of its own.
         """
-        if _is_empty(query.ids):
+        if query.ids is not None and _is_empty(query.ids):
             return 0, ()
-        statement = page_statement(self._kind, query, self._session.kept)
-        self._session.begin_reading()
-        rows = self._connection.execute(statement).mappings().all()
+        statement, values = page_statement(self._kind, query, self._session.kept)
+        rows = self._kind.reader.rows(self._connection, statement, values)
         if rows:
-            return rows[0][TOTAL], self._records(rows, without=query.without)
+            for row in rows:
+                total = row.pop(TOTAL)
+            return total, self._records(rows, without=query.without)
         if not query.page:
             return 0, ()
         return self._connection.execute(count_statement(self._kind, query, self._session.kept)).scalar_one(), ()
@@ -88,7 +96,6 @@ class SqlRepository(Generic[Record]):
         if _is_empty(query.ids):
             return 0, ()
         counted, paged = distinct_statements(self._kind, column, query, self._session.kept)
-        self._session.begin_reading()
         count = self._connection.execute(counted).scalar_one()
         return count, self._connection.execute(paged).scalars().all()
 
@@ -99,13 +106,11 @@ class SqlRepository(Generic[Record]):
         if _is_empty(query.ids):
             return ()
         statement = newest_statement(self._kind, columns, moment, query, self._session.kept)
-        self._session.begin_reading()
         return [(tuple(values), latest, last) for *values, latest, last in self._connection.execute(statement)]
 
     def version(self, record_id: int) -> int:
         """Return the version of the stored record in one small statement; NotFoundError when there is none."""
         if fits_integer(record_id):
-            self._session.begin_reading()
             found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
             if found is not None:
                 return int(found)
@@ -172,28 +177,25 @@ class SqlRepository(Generic[Record]):
     def _has_id(self, record_id: int) -> ColumnElement[bool]:
         return self._kind.table.c.id == record_id if fits_integer(record_id) else sa.false()
 
-    def _first(self, *where: ColumnElement[bool]) -> Record | None:
-        table = self._kind.table
-        statement = sa.select(table).where(*where).order_by(table.c.id).limit(1)
-        self._session.begin_reading()
-        records = self._records(self._connection.execute(statement).mappings().all())
-        return records[0] if records else None
-
-    def _records(self, rows: Sequence[RowMapping], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
+    def _records(self, rows: Sequence[dict[str, Any]], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of rows with their parts, but for those that are left unread."""
-        if not rows:
-            return ()
-        kind, ids, unread = self._kind, sorted({row["id"] for row in rows}), NotRead()
-        wanted = tuple(part for part in kind.parts if part.attribute not in without)
-        loaded = load_parts(self._connection, wanted, ids, links=None if without else kind.links_statement)
-        left_out = {part.attribute: unread for part in kind.parts if part not in wanted}
-        records = []
-        for row in rows:
-            parts: dict[str, Any] = {**left_out}
-            for part, found in loaded:
-                parts[part.attribute] = part.collect(found.get(row["id"], ()))
-            records.append(to_record(kind, row, parts, self._session.secret_box))
-        return tuple(records)
+        kind = self._kind
+        if kind.parts and rows:
+            self._add_parts(rows, without)
+        return tuple(map(partial(to_record, kind, box=self._session.secret_box), rows))
+
+    def _add_parts(self, rows: Sequence[dict[str, Any]], without: frozenset[str]) -> None:
+        """Give each row what is kept of its record in other tables."""
+        kind, ids = self._kind, sorted(map(itemgetter("id"), rows))
+        wanted, links = kind.parts, kind.links_statement
+        if without:
+            unread = {part.attribute: NotRead() for part in wanted if part.attribute in without}
+            wanted, links = tuple(part for part in wanted if part.attribute not in unread), None
+            for row in rows:
+                row.update(unread)
+        for part, found in load_parts(self._connection, wanted, ids, links=links) if wanted else ():
+            for row in rows:
+                row[part.attribute] = part.collection(found.get(row["id"], ()))
 
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection
 
 from analytics_core._storage.kept_statements import KeptStatements
-from analytics_core._storage.store_engine import is_memory
 from analytics_core.errors import StaleVersionError
 from analytics_core.ports import Clock, SecretBox
 
@@ -30,12 +29,13 @@ class StoreSession:
     secret_box: SecretBox
     on_write: Callable[[str | None], None]
     kept: KeptStatements
+    is_on_file: bool
     may_write: threading.Event = field(default_factory=threading.Event)
     undone: list[StaleVersionError] = field(default_factory=list)
 
     def begin_reading(self) -> None:
-        """Give all statements up to the first write the same moment of the store."""
-        if self._is_sqlite() and not self._has_begun() and not is_memory(self.connection.engine):
+        """Give all statements up to the first write the same moment of a file."""
+        if not self._has_begun():
             self.connection.exec_driver_sql("BEGIN")
 
     @contextmanager
@@ -45,7 +45,7 @@ class StoreSession:
         `noun` is the one kind of records that they bear on; None: they may bear on any. `counts` tells whether they
         move the store's revision.
         """
-        if self._is_sqlite():
+        if self.connection.dialect.name == "sqlite":
             self._begin_writing()
         with self.connection.begin_nested():
             yield
@@ -53,15 +53,11 @@ class StoreSession:
             self.on_write(noun)
 
     def _begin_writing(self) -> None:
-        is_read_only = not self.may_write.is_set() and not is_memory(self.connection.engine)
-        if is_read_only and self._has_begun():
+        if self.is_on_file and not self.may_write.is_set() and self._has_begun():
             self.connection.exec_driver_sql("COMMIT")
         if not self._has_begun():
             self.connection.exec_driver_sql("BEGIN IMMEDIATE")
         self.may_write.set()
-
-    def _is_sqlite(self) -> bool:
-        return self.connection.dialect.name == "sqlite"
 
     def _has_begun(self) -> bool:
         return bool(getattr(self.connection.connection.dbapi_connection, "in_transaction", False))

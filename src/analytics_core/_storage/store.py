@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
+from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -85,6 +86,7 @@ class SqlMetadataStore:
                 secret_box=self._secret_box,
                 on_write=changed.add,
                 kept=self._kept,
+                is_on_file=self._is_sqlite and not self._in_memory,
             )
             yield SqlUnitOfWork(session)
             if session.undone:
@@ -104,7 +106,8 @@ class SqlMetadataStore:
         Raises:
             StoreUnavailableError: the store is closed.
         """
-        self._check_open()
+        if self._closed or self._is_lost:
+            raise self._unavailable()
         if not nouns:
             return self._revision
         counted = self._revisions[None]
@@ -123,10 +126,9 @@ class SqlMetadataStore:
         with store_border(), self._connected(frozenset({DATABASE_KIND.noun})) as connection:
             if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
                 connection.execution_options(isolation_level="READ COMMITTED")
-            table = DATABASE_KIND.table
             return sum(
                 self._reseal(connection, row, field, sealed)
-                for row in connection.execute(sa.select(table)).mappings().all()
+                for row in DATABASE_KIND.reader.rows(connection, sa.select(*DATABASE_KIND.reader.columns))
                 for field in sorted(DATABASE_KIND.sealed)
                 if (sealed := row[field]) is not None
             )
@@ -138,7 +140,7 @@ class SqlMetadataStore:
 
     def close(self) -> None:
         """Close the store's connections; a store in memory is gone then."""
-        self._closed = True
+        self._closed = True  # the engine would open anew
         self._engine.dispose()
 
     def before_fork(self) -> None:
@@ -153,32 +155,30 @@ class SqlMetadataStore:
         self._memory_connection = None
         self._engine.dispose(close=False)
 
-    def _check_open(self) -> None:
+    def _unavailable(self) -> StoreUnavailableError:
         if self._is_lost:
-            raise StoreUnavailableError(
+            return StoreUnavailableError(
                 "the metadata store is in the memory of the process that this one was forked from; "
                 "make the core after the fork, or keep metadata in a file or on a server",
                 retryable=False,
             )
-        if self._closed:  # the engine would open anew
-            raise StoreUnavailableError("the metadata store is closed", retryable=False)
+        return StoreUnavailableError("the metadata store is closed", retryable=False)
 
-    def _reseal(self, connection: Connection, row: sa.RowMapping, field: str, sealed: str) -> int:
+    def _reseal(self, connection: Connection, row: Mapping[str, Any], field: str, sealed: str) -> int:
         secret = opened(DATABASE_KIND, field, row, self._secret_box)
-        assert secret is not None  # noqa: S101 - there is something sealed; tells the type checker
         fresh = self._secret_box.seal(secret.reveal(), context=secret_context(DATABASE_KIND, field, row["uuid"]))
         table = DATABASE_KIND.table
         unchanged = (table.c.id == row["id"], table.c[field] == sealed)
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
+    def _connected(self, changed: AbstractSet[str | None]) -> AbstractContextManager[Connection]:
+        """Return a connection whose work is committed when the block ends well; `changed` tells whether it wrote."""
+        if self._closed or self._is_lost:
+            raise self._unavailable()
+        return self._memory_session() if self._in_memory else self._session(changed)
+
     @contextmanager
-    def _connected(self, changed: AbstractSet[str | None]) -> Iterator[Connection]:
-        """Give a connection whose work is committed when the block ends well; `changed` tells whether it wrote."""
-        self._check_open()
-        if self._in_memory:
-            with self._memory_turn_taken(), self._memory_session() as connection:
-                yield connection
-            return
+    def _session(self, changed: AbstractSet[str | None]) -> Iterator[Connection]:
         file = self._file.check(self._engine)
         with self._engine.connect() as connection:
             yield connection
@@ -189,28 +189,23 @@ class SqlMetadataStore:
                 self._file.require_same(file)
 
     @contextmanager
-    def _memory_turn_taken(self) -> Iterator[None]:
-        """Let one thread at a time in, and none wait for ever."""
+    def _memory_session(self) -> Iterator[Connection]:
+        """Give the one connection of a store in memory to one thread at a time, and let none wait for ever.
+
+        A unit inside another one of its thread is a part of it.
+        """
         if not self._memory_turn.acquire(timeout=self._timeout_s):
             raise StoreUnavailableError(
                 f"the metadata store in memory is in use by another thread for more than {self._timeout_s:g} seconds"
             )
+        outer = self._memory_connection
         try:
-            yield
-        finally:
-            self._memory_turn.release()
-
-    @contextmanager
-    def _memory_session(self) -> Iterator[Connection]:
-        """Give the one connection of a store in memory; a unit inside another one of its thread is a part of it."""
-        if self._memory_connection is not None:
-            with self._memory_connection.begin_nested():
+            if outer is not None:
+                with outer.begin_nested():
+                    yield outer
+                return
+            with self._engine.begin() as self._memory_connection:
                 yield self._memory_connection
-            return
-        with self._engine.connect() as connection:
-            self._memory_connection = connection
-            try:
-                yield connection
-                connection.commit()
-            finally:
-                self._memory_connection = None
+        finally:
+            self._memory_connection = outer
+            self._memory_turn.release()

@@ -53,7 +53,6 @@ class SqlUnitOfWork:
 
     def names(self, query: NamesQuery) -> Names:
         """Return short names of records, all read by one statement."""
-        self._session.begin_reading()
         return read_names(self._session.connection, query, self._session.kept)
 
     @property
