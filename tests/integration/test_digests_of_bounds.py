@@ -22,7 +22,6 @@ from analytics_core import AnalyticsCore
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
 from analytics_core._engines.types import Collation, ValueKind
-from analytics_core._querying.call import Call
 from analytics_core.errors import AccessError, QueryError
 from analytics_core.models.enums import ResultType
 
@@ -35,10 +34,9 @@ DATASETS = {"table": 1, "virtual": 2, "templated": 3}
 def bounds(host: AnalyticsCore, user: str, asked: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
-    queries = core.charts._queries  # type: ignore[attr-defined]
+    queries = core.charts._queries
     runtime = queries._runtime
-    read = runtime.contexts.read(asked, strict=False)
-    return runtime.queries.bound_by(read, Call(actor=queries._actor, now=NOW, chart_cache_timeout=None, strict=False))
+    return runtime.queries.bound_by(runtime.contexts.read(asked, actor=queries._actor, now=NOW))
 
 
 def asked_of() -> dict[str, dict[str, Any]]:

@@ -15,7 +15,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.admission import Admission
-from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
+from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, StatementRunner
 from analytics_core._records.database import Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
@@ -78,7 +78,7 @@ class Target:
         limits: FetchLimits = LIMITS,
         columns: Mapping[str, ValueKind] | None = None,
         cancel: CancelToken | None = None,
-    ) -> Executed:
+    ) -> FetchedResult:
         """Run a statement; `columns` are the planned labels and kinds, None: taken from the result."""
         spec = REGISTRY.get(self.record.engine)
         given = parameters if isinstance(parameters, tuple) and parameters else dict(parameters or {})

@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import json
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.payloads import asked_queries, notes_of
 from analytics_core._querying.reading import ContextReader
+from analytics_core._records.people import User
+from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadError, PayloadFormatError
 from analytics_core.models.parsing import parse_query_context
 
+ANNA = Actor(user=User(id=2, username="anna"))
+NOW = datetime(2024, 6, 1, tzinfo=UTC)
 VALUES = st.recursive(
     st.none()
     | st.booleans()
@@ -27,6 +33,10 @@ VALUES = st.recursive(
 )
 
 
+def read(reader: ContextReader, payload: Any, **options: Any) -> ChartRequest:
+    return reader.read(payload, actor=ANNA, now=NOW, **options)
+
+
 def _outcome(read: Any, payload: Any) -> Any:
     try:
         return read(payload)
@@ -37,7 +47,7 @@ def _outcome(read: Any, payload: Any) -> Any:
 @given(form_data=VALUES)
 def test_reading_with_and_without_the_quick_look_gives_the_same(form_data: Any) -> None:
     payload = {"queries": [{"columns": ["a"]}], "form_data": form_data}
-    quick = _outcome(lambda value: ContextReader(most_queries=5).read(value).context, payload)
+    quick = _outcome(lambda value: read(ContextReader(most_queries=5), value).context, payload)
     full = _outcome(parse_query_context, payload)
     assert repr(quick) == repr(full)
 
@@ -45,7 +55,7 @@ def test_reading_with_and_without_the_quick_look_gives_the_same(form_data: Any) 
 @pytest.mark.parametrize("hostile", ["a\x00b", "\ud800", float("nan"), float("inf")])
 def test_text_and_numbers_that_no_engine_takes_are_refused(hostile: object) -> None:
     with pytest.raises(PayloadError):
-        ContextReader(most_queries=5).read({"queries": [{"filters": [{"col": "a", "op": "==", "val": hostile}]}]})
+        read(ContextReader(most_queries=5), {"queries": [{"filters": [{"col": "a", "op": "==", "val": hostile}]}]})
 
 
 def test_a_payload_nested_without_end_is_refused() -> None:
@@ -55,30 +65,30 @@ def test_a_payload_nested_without_end_is_refused() -> None:
         deepest["a"] = {}
         deepest = deepest["a"]
     with pytest.raises(PayloadError, match="levels deep"):
-        ContextReader(most_queries=5).read(payload)
+        read(ContextReader(most_queries=5), payload)
 
 
 def test_the_same_payload_is_validated_once() -> None:
     reader = ContextReader(most_queries=5)
     payload = {"queries": [{"columns": ["a"]}]}
-    assert reader.read(payload) is reader.read(dict(payload))
+    assert read(reader, payload).context is read(reader, dict(payload)).context
 
 
 def test_a_changed_payload_is_another_one() -> None:
     reader = ContextReader(most_queries=5)
     assert (
-        reader.read({"queries": [{"columns": ["a"]}]}).digest != reader.read({"queries": [{"columns": ["b"]}]}).digest
+        read(reader, {"queries": [{"columns": ["a"]}]}).digest != read(reader, {"queries": [{"columns": ["b"]}]}).digest
     )
 
 
 def test_a_context_with_more_queries_than_allowed_is_refused_however_it_is_given() -> None:
     query = {"columns": ["a"]}
     reader = ContextReader(most_queries=2)
-    assert len(reader.read({"queries": [query] * 2}).context.queries) == 2
+    assert len(read(reader, {"queries": [query] * 2}).context.queries) == 2
     many: dict[str, Any] = {"queries": [query] * 3}
     for payload in (many, json.dumps(many), json.dumps(many).encode(), parse_query_context(many)):
         with pytest.raises(LimitError, match=r"2 queries at most \(Settings.max_queries_per_context\), not 3"):
-            reader.read(payload)
+            read(reader, payload)
 
 
 LISTS: dict[str, Any] = {
@@ -96,11 +106,11 @@ LISTS: dict[str, Any] = {
 @pytest.mark.parametrize("name", LISTS)
 def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name: str) -> None:
     reader = ContextReader(most_queries=5, most_items=3)
-    assert reader.read({"queries": [{name: [LISTS[name]] * 3}]}).context.queries
+    assert read(reader, {"queries": [{name: [LISTS[name]] * 3}]}).context.queries
     many: dict[str, Any] = {"queries": [{"columns": ["id"]}, {name: [LISTS[name]] * 4}]}
     for payload in (many, json.dumps(many), parse_query_context(many)):
         with pytest.raises(LimitError, match=r"has 4 items; at most 3 are allowed \(Settings.max_items_per_list\)"):
-            reader.read(payload)
+            read(reader, payload)
 
 
 @pytest.mark.parametrize(
@@ -116,7 +126,7 @@ def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name:
 def test_a_context_that_asks_nothing_is_refused(payload: dict[str, Any], message: str) -> None:
     for asked in (payload, json.dumps(payload), parse_query_context(payload)):
         with pytest.raises(PayloadError, match=message):
-            ContextReader(most_queries=5).read(asked)
+            read(ContextReader(most_queries=5), asked)
 
 
 @pytest.mark.parametrize(
@@ -130,7 +140,7 @@ def test_a_context_that_asks_nothing_is_refused(payload: dict[str, Any], message
 def test_json_with_a_key_twice_is_refused(text: str) -> None:
     for payload in (text, text.encode()):
         with pytest.raises(PayloadError, match=r"names the key .\w+. twice"):
-            ContextReader(most_queries=5).read(payload)
+            read(ContextReader(most_queries=5), payload)
 
 
 def test_a_number_that_is_none_is_refused_though_the_same_payload_with_null_was_read() -> None:
@@ -138,10 +148,10 @@ def test_a_number_that_is_none_is_refused_though_the_same_payload_with_null_was_
     for value in (None, float("nan"), float("inf")):
         payload = {"queries": [{"columns": ["a"], "filters": [{"col": "a", "op": "==", "val": value}]}]}
         if value is None:
-            assert reader.read(payload).context.queries[0].filters[0].val is None
+            assert read(reader, payload).context.queries[0].filters[0].val is None
             continue
         with pytest.raises(PayloadFormatError, match="NaN and infinity"):
-            reader.read(payload)
+            read(reader, payload)
 
 
 def test_parameters_in_form_data_are_told_to_be_unread() -> None:

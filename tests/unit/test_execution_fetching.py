@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tests.support.execution import limits
 
 from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.fetching import ROWS_UNWEIGHED, SMALL_RESULT_ROWS, Fetched, fetch_arrow, fetch_rows
+from analytics_core._execution.fetching import ROWS_UNWEIGHED, SMALL_RESULT_ROWS, FetchedResult, fetch_arrow, fetch_rows
 from analytics_core.errors import ResultTooLargeError
 
 
@@ -36,7 +36,7 @@ class FakeCursor:
         return row
 
 
-def read(rows: Iterable[tuple[Any, ...]], *kinds: K, **changes: Any) -> tuple[Fetched, FakeCursor]:
+def read(rows: Iterable[tuple[Any, ...]], *kinds: K, **changes: Any) -> tuple[FetchedResult, FakeCursor]:
     cursor = FakeCursor(rows)
     fetched = fetch_rows(
         cursor,

@@ -13,6 +13,7 @@ from analytics_core._compile.fragments.parser import FragmentParser
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
@@ -24,6 +25,7 @@ from analytics_core.errors import AccessError, DatabaseAccessError
 
 SHOP = database("sqlite://")
 ORDERS = Dataset(id=3, uuid="u", table_name="orders", schema="main", database_id=SHOP.id)
+LOADED = LoadedDataset(dataset=ORDERS, database=SHOP, spec=REGISTRY.get("sqlite"))
 ON_ORDERS = TableName(table="orders", schema="main")
 ON_OTHERS = TableName(table="others", schema="main")
 
@@ -65,7 +67,7 @@ EVERYBODY = (NOBODY, OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)
 @pytest.mark.parametrize(
     ("on", "admitted"),
     [
-        (ORDERS, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
+        (LOADED, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
         (ON_ORDERS, (OF_DATASET, OF_SCHEMA, OF_DATABASE, ADMIN)),
         (ON_OTHERS, (OF_SCHEMA, OF_DATABASE, ADMIN)),
         (SchemaTables("main"), (OF_SCHEMA, OF_DATABASE, ADMIN)),
@@ -88,10 +90,10 @@ def test_who_is_admitted_to_what(gate: Gate, on: Any, admitted: tuple[Actor, ...
 
 
 def test_the_admission_to_a_dataset_tells_what_binds_its_actor(gate: Gate) -> None:
-    admission = gate.admit(OF_DATASET, SHOP, on=ORDERS)
+    admission = gate.admit(OF_DATASET, SHOP, on=LOADED)
     assert isinstance(admission, DatasetAdmission)
-    assert (admission.dataset, admission.row_filters, admission.writes_sql) == (ORDERS, (), False)
-    assert gate.admit(OF_DATABASE, SHOP, on=ORDERS).writes_sql
+    assert (admission.loaded, admission.row_filters, admission.writes_sql) == (LOADED, (), False)
+    assert gate.admit(OF_DATABASE, SHOP, on=LOADED).writes_sql
 
 
 @pytest.mark.parametrize("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])
@@ -107,7 +109,9 @@ def test_write_access_is_for_sql_on_a_database_that_allows_it(gate: Gate, on: An
 
 
 def test_the_identity_is_the_users_where_the_database_impersonates(gate: Gate) -> None:
-    impersonating = replace(SHOP, impersonate_user=True)
-    for on in (ORDERS, DatabaseUse.LIST):
+    audit = replace(SHOP.audit, version=SHOP.audit.version + 1)
+    impersonating = replace(SHOP, impersonate_user=True, audit=audit)
+    for on in (replace(LOADED, database=impersonating), DatabaseUse.LIST):
         assert gate.admit(OF_DATABASE, impersonating, on=on).identity == Identity(username="ann")
+    for on in (LOADED, DatabaseUse.LIST):
         assert gate.admit(OF_DATABASE, SHOP, on=on).identity is None

@@ -32,6 +32,7 @@ from analytics_core._querying.loading import ChartLoader, DatasetLoader
 from analytics_core._querying.lookups import LookupFactory
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
+from analytics_core._querying.ready_query import ReadyQueries
 from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
@@ -134,11 +135,15 @@ def _queries(
     return QueryRunner(
         loader=loader,
         gate=gate,
-        preparer=preparer,
-        templates=templates,
+        ready=ReadyQueries(
+            gate=gate,
+            preparer=preparer,
+            templates=templates,
+            settings=settings,
+            operations=installed_operations(parts.added[OPERATIONS]),
+        ),
         results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
-        operations=installed_operations(parts.added[OPERATIONS]),
         annotator=_annotator(parts),
         observer=parts.observer,
     )

@@ -41,13 +41,21 @@ class FetchLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fetched:
-    """What was read: `has_more` says that rows beyond the limit existed, `notes` which values cannot be shown."""
+class FetchedResult:
+    """The outcome of a statement.
+
+    Attributes:
+        has_more: whether rows beyond the limit existed.
+        fetched_bytes: what the rows took while they were fetched.
+        notes: which values cannot be shown.
+        duration_s: from the first contact with the pool to the last row; 0 until the statement is over.
+    """
 
     frame: Frame
     has_more: bool
     fetched_bytes: int
     notes: tuple[str, ...] = ()
+    duration_s: float = 0.0
 
 
 def too_large(limits: FetchLimits, rows: int) -> ResultTooLargeError:
@@ -66,7 +74,7 @@ def fetch_rows(
     kinds: Sequence[ValueKind],
     limits: FetchLimits,
     check: Callable[[], None],
-) -> Fetched:
+) -> FetchedResult:
     """Read tuples until there are no more, or one more than the limit; they are weighed eight at a time.
 
     Args:
@@ -104,7 +112,7 @@ def fetch_rows(
         check()
     frame = Frame(columns=tuple(column.finish() for column in columns))
     notes = notes_of_nulls(frame, [column.nulls for column in columns])
-    return Fetched(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
+    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
 
 
 def read_within(
@@ -144,7 +152,7 @@ def fetch_arrow(
     kinds: Sequence[ValueKind],
     limits: FetchLimits,
     check: Callable[[], None],
-) -> Fetched:
+) -> FetchedResult:
     """Read Arrow record batches; like `fetch_rows`, but the columns stay in Arrow.
 
     Raises:
@@ -173,7 +181,7 @@ def fetch_arrow(
         *notes_of_nulls(frame, [data.null_count for data in table.columns]),
         *notes_of_cut_moments(labels, table.columns),
     )
-    return Fetched(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
+    return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
 
 
 _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})

@@ -3,35 +3,18 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from analytics_core._execution.admission import AdmittedStatement
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.connections import Connections, OpenConnection
-from analytics_core._execution.fetching import Fetched, FetchLimits
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest
-from analytics_core._frames.frame import Frame
 from analytics_core.errors import StatementTimeoutError
 from analytics_core.ports import Connector
 
-__all__ = ["CancelToken", "Executed", "FetchLimits", "StatementRunner"]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Executed:
-    """The outcome of a statement.
-
-    `has_more` says that rows beyond `max_rows` existed. `duration_s` counts from the first contact with the pool to the
-    last row; `fetched_bytes` is what the rows took while they were fetched. `notes` tell what of the rows cannot be
-    shown.
-    """
-
-    frame: Frame
-    has_more: bool
-    duration_s: float
-    fetched_bytes: int
-    notes: tuple[str, ...] = ()
+__all__ = ["CancelToken", "FetchLimits", "FetchedResult", "StatementRunner"]
 
 
 class StatementRunner:
@@ -47,7 +30,7 @@ class StatementRunner:
         limits: FetchLimits,
         cancel: CancelToken | None = None,
         budget: RequestBudget | None = None,
-    ) -> Executed:
+    ) -> FetchedResult:
         """Run a statement and return its rows; the transaction is rolled back whatever happens.
 
         Args:
@@ -67,7 +50,7 @@ class StatementRunner:
         started, statement = time.perf_counter(), admitted.statement
         timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
 
-        def run(lent: OpenConnection) -> Fetched:
+        def run(lent: OpenConnection) -> FetchedResult:
             left = replace(limits, timeout_s=lent.left_s)
             return lent.session.run(
                 RunRequest(connection=lent.connection, statement=statement, limits=left, stopper=lent.stopper)
@@ -86,14 +69,4 @@ class StatementRunner:
                 budget.end_statement(time.perf_counter() - started)
         if budget:
             budget.take_cells(fetched.frame)
-        return _executed(fetched, started)
-
-
-def _executed(fetched: Fetched, started: float) -> Executed:
-    return Executed(
-        frame=fetched.frame,
-        has_more=fetched.has_more,
-        duration_s=time.perf_counter() - started,
-        fetched_bytes=fetched.fetched_bytes,
-        notes=fetched.notes,
-    )
+        return replace(fetched, duration_s=time.perf_counter() - started)

@@ -12,8 +12,9 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import CancelToken, Executed, FetchLimits, StatementRunner
+from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.relations import tables_of
 from analytics_core._gate.revealing import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity, RuleBooks, RuledActor, table_name
@@ -46,14 +47,20 @@ class SchemaTables:
 class DatasetAdmission(Admission):
     """Proof that an actor may read a dataset, with the row filters that bind them there.
 
-    `ruled` knows the rules on the relations that the dataset's SQL may read; `writes_sql` says whether the actor may
-    run SQL of their own on the database.
+    Attributes:
+        loaded: the dataset.
+        ruled: knows the rules on the relations that the dataset's SQL may read.
+        writes_sql: whether the actor may run SQL of their own on the database.
+        recall_key: what a prepared query depends on, beyond its payload and the moment: who asks, the state of the
+            dataset, and its rules; None: prepare every query anew. What binds on the tables inside the SQL of a virtual
+            dataset is told by `Gate.rules_on`.
     """
 
-    dataset: Dataset
+    loaded: LoadedDataset
     row_filters: tuple[RowFilter, ...]
     ruled: RuledActor
     writes_sql: bool
+    recall_key: Hashable | None
 
 
 class Gate:
@@ -74,9 +81,10 @@ class Gate:
         self._row_security = row_security
         self._books = books
         self._checked: Memo[Hashable, SqlSource] = Memo(capacity=500)
+        self._admitted: Memo[Hashable, DatasetAdmission] = Memo()
 
     @overload
-    def admit(self, actor: Actor, database: Database, *, on: Dataset) -> DatasetAdmission: ...
+    def admit(self, actor: Actor, database: Database, *, on: LoadedDataset) -> DatasetAdmission: ...
 
     @overload
     def admit(
@@ -93,7 +101,7 @@ class Gate:
         actor: Actor,
         database: Database,
         *,
-        on: Dataset | SchemaTables | TableName | DatabaseUse,
+        on: LoadedDataset | SchemaTables | TableName | DatabaseUse,
         access: Access = Access.READ,
     ) -> Admission:
         """Return the actor's admission to a dataset, the tables of a schema, one table, or a whole database.
@@ -105,8 +113,8 @@ class Gate:
                 write access to a database that does not allow it.
             TemplateError: a row rule names an attribute that the actor does not have.
         """
-        if isinstance(on, Dataset):
-            return self._admit_to_dataset(actor, on, database)
+        if isinstance(on, LoadedDataset):
+            return self._admit_to_dataset(actor, on)
         match on:
             case SchemaTables(schema):
                 self._policy.require_read_table(actor, database, schema=schema)
@@ -125,24 +133,47 @@ class Gate:
         spec, identity = self._registry.get(database.engine), actor.identity_on(database)
         return Admission(actor=actor, database=database, spec=spec, identity=identity, access=access)
 
-    def _admit_to_dataset(self, actor: Actor, dataset: Dataset, database: Database) -> DatasetAdmission:
-        self._policy.require_read_dataset(actor, dataset)
-        if actor.guest is not None and database.impersonate_user:
+    def _admit_to_dataset(self, actor: Actor, loaded: LoadedDataset) -> DatasetAdmission:
+        """Return the admission; of the same actor to the same state of a dataset, under the same rules, it is known.
+
+        The policy decides by the actor and the records alone, so it is not asked twice of the same ones. What a host's
+        own sources or a guest's token say besides is asked for each time.
+        """
+        asks_others = self._row_security.asks_a_host or actor.guest is not None
+        key = (actor, loaded.versions)
+        known = None if asks_others else self._admitted.get(key)
+        if known is None:
+            self._require_dataset(actor, loaded)
+        ruled = self._row_security.ruled(actor, loaded.dataset, loaded.spec, loaded.ruled)
+        if known is not None and known.ruled.book.digest == ruled.book.digest:
+            return known
+        admission = self._admission(ruled, loaded, asks_others=asks_others)
+        if not asks_others:
+            self._admitted.put(key, admission)
+        return admission
+
+    def _require_dataset(self, actor: Actor, loaded: LoadedDataset) -> None:
+        self._policy.require_read_dataset(actor, loaded.dataset)
+        if actor.guest is not None and loaded.database.impersonate_user:
             raise DatabaseAccessError(
-                f"database {database.id} is asked in the name of its users, and guests are none; "
+                f"database {loaded.database.id} is asked in the name of its users, and guests are none; "
                 "embed charts of another connection"
             )
-        spec = self._registry.get(database.engine)
-        ruled = self._row_security.ruled(actor, dataset, spec)
+
+    def _admission(self, ruled: RuledActor, loaded: LoadedDataset, *, asks_others: bool) -> DatasetAdmission:
+        actor, database = ruled.actor, loaded.database
+        row_filters = self._row_security.on_dataset(ruled)
+        rules = (actor, loaded.versions, row_filters, ruled.book.digest)
         return DatasetAdmission(
             actor=actor,
             database=database,
-            dataset=dataset,
-            spec=spec,
-            row_filters=self._row_security.on_dataset(ruled),
+            loaded=loaded,
+            spec=loaded.spec,
+            row_filters=row_filters,
             ruled=ruled,
             identity=actor.identity_on(database),
             writes_sql=self._policy.can_query_database(actor, database),
+            recall_key=None if loaded.dataset.sql and asks_others else rules,
         )
 
     def _require_table(self, actor: Actor, database: Database, name: TableName) -> None:
@@ -159,7 +190,7 @@ class Gate:
 
         Each relation in the SQL carries the row rules that bind the actor on its table.
         """
-        dataset = admission.dataset
+        dataset = admission.loaded.dataset
         if sql is None:
             refuse_revealing_table(dataset, admission.spec)
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
@@ -173,16 +204,6 @@ class Gate:
             checked = check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")
             self._checked.put(key, checked)
         return checked
-
-    def recall_key(self, admission: DatasetAdmission) -> Hashable | None:
-        """Return what the rules of an admission depend on, beyond the actor; None: ask again for every query.
-
-        What binds on the tables inside the SQL of a virtual dataset is told by `rules_on`.
-        """
-        asks_others = self._row_security.asks_a_host or admission.actor.guest is not None
-        if admission.dataset.sql and asks_others:
-            return None
-        return admission.row_filters, admission.ruled.book.digest
 
     def tables_in(
         self, admission: DatasetAdmission, sources: Iterable[TableSource | SqlSource]
@@ -211,6 +232,6 @@ class Gate:
         limits: FetchLimits,
         cancel: CancelToken | None = None,
         budget: RequestBudget | None = None,
-    ) -> Executed:
+    ) -> FetchedResult:
         """Run a statement that was compiled for this admission, within the limits and what is left of the request."""
         return self._runner.run(admission.to_run(statement), limits=limits, cancel=cancel, budget=budget)

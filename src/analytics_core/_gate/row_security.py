@@ -82,9 +82,9 @@ class RowSecurity:
         """Whether a host's own sources say what binds; what they say of a relation may change with every query."""
         return bool(self._sources)
 
-    def ruled(self, actor: Actor, dataset: Dataset, spec: EngineSpec) -> RuledActor:
-        """Return the actor on the dataset with the rules that are stored now."""
-        own = ruled_dataset(dataset)
+    def ruled(self, actor: Actor, dataset: Dataset, spec: EngineSpec, own: RuledDataset | None = None) -> RuledActor:
+        """Return the actor on the dataset with the rules that are stored now; `own` None is made of the dataset."""
+        own = own or ruled_dataset(dataset)
         tables = frozenset(() if own.name is None else (own.name,))
         book = self._books.book(own.database_id, own.id, tables, role_ids=actor.role_ids)
         return RuledActor(actor=actor, dataset=dataset, own=own, spec=spec, book=book)

@@ -20,7 +20,7 @@ from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override
 from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.answer import LimitEntry, QueryResult
-from analytics_core._querying.call import Call
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.json_records import records
 from analytics_core._querying.payloads import asked_queries
 from analytics_core._querying.reading import stored_context
@@ -44,22 +44,21 @@ NATIVE_COLUMNS: Final = ("start_dttm", "end_dttm", "short_descr", "long_descr", 
 _CHARTS: Final = frozenset({AnnotationSource.LINE, AnnotationSource.TABLE})
 _SOURCES: Final = frozenset({AnnotationSource.NATIVE, *_CHARTS})
 
-AskChart = Callable[[ChartDataQueryContext, Call], QueryResult]
+AskChart = Callable[[ChartRequest], QueryResult]
 """Answers the first query of a chart's context."""
 
-BindChart = Callable[[ChartDataQueryContext, Call], Hashable]
+BindChart = Callable[[ChartRequest], Hashable]
 """Tells what binds the actor on a chart's context."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Host:
-    """The query that shows the layers: its resolved range (naive UTC), whether to read anew, and the call."""
+    """The query that shows the layers: its resolved range (naive UTC), and the request."""
 
     query: ChartDataQueryObject
     since: datetime | None
     until: datetime | None
-    force: bool
-    call: Call
+    request: ChartRequest
 
     @property
     def view(self) -> View:
@@ -119,10 +118,10 @@ class Annotator:
     def _bound(self, layer: AnnotationLayer, host: Host, ask: BindChart) -> Hashable:
         source_id = _source_id(layer)
         if layer.source_type is AnnotationSource.NATIVE:
-            self._policy.require_show_annotations(host.call.actor)
+            self._policy.require_show_annotations(host.request.actor)
             return source_id
         chart, context, _ = self._asked(layer, source_id, host)
-        return source_id, ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
+        return source_id, ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
 
     def _shown(self, layer: AnnotationLayer, host: Host, ask: AskChart) -> _Shown:
         if layer.source_type not in _SOURCES:
@@ -133,13 +132,13 @@ class Annotator:
                 return self._native(layer, source_id, host)
             return self._chart(layer, source_id, host, ask)
         except AnalyticsError as error:
-            if host.call.actor.guest is not None and _is_closed(error):
+            if host.request.actor.guest is not None and _is_closed(error):
                 return _Shown(notes=(f"{_place(layer)} shows nothing: its source is not open to this guest",))
             raise error.at(_place(layer)) from None
 
     # ------------------------------------------------------------------------------------------------ native layers
     def _native(self, layer: AnnotationLayer, layer_id: int, host: Host) -> _Shown:
-        self._policy.require_show_annotations(host.call.actor)
+        self._policy.require_show_annotations(host.request.actor)
         overrides = layer.overrides or {}
         since, until = self._range(overrides, host)
         stored = self._reader.native(layer_id, since=since, until=until)
@@ -156,13 +155,13 @@ class Annotator:
         text = range_override(overrides, host.view)
         if text is None or text == host.view.range_text:
             return _aware(host.since), _aware(host.until)
-        own = resolve_range(host.query, text, now=host.call.now, limits=self._limits)
+        own = resolve_range(host.query, text, now=host.request.now, limits=self._limits)
         return own.since, own.until
 
     # ------------------------------------------------------------------------------------------------------ charts
     def _chart(self, layer: AnnotationLayer, chart_id: int, host: Host, ask: AskChart) -> _Shown:
         chart, context, notes = self._asked(layer, chart_id, host)
-        result = ask(context, replace(host.call, chart_cache_timeout=chart.cache_timeout))
+        result = ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
         wanted = range_override(layer.overrides or {}, host.view)
         if wanted not in (None, NO_FILTER) and result.from_dttm is result.to_dttm is None:
@@ -179,7 +178,7 @@ class Annotator:
     ) -> tuple[Chart, ChartDataQueryContext, list[str]]:
         """Return the chart of a layer, which the actor may read, and what it is asked for the layer."""
         chart, dataset = self._reader.chart(chart_id)
-        self._policy.require_read_chart(host.call.actor, chart, dataset)
+        self._policy.require_read_chart(host.request.actor, chart, dataset)
         return chart, *_context(chart, layer, host)
 
 
@@ -235,7 +234,7 @@ def _context(chart: Chart, layer: AnnotationLayer, host: Host) -> tuple[ChartDat
         notes.append(f"the layers of chart {chart.id} itself are not followed")
     changes = {
         "queries": queries,
-        "force": host.force,
+        "force": host.request.force,
         "result_type": ResultType.FULL,
         "result_format": ResultFormat.JSON,
     }

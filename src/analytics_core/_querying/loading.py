@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analytics_core._engines.registry import EngineRegistry
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.generations import generation_of
 from analytics_core._records.chart import DATASET_TYPES, Chart
@@ -19,24 +19,6 @@ from analytics_core.ports import Clock, MetadataStore
 
 _STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
 _QUERYABLE = ("table", "dataset", "query", "saved_query")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LoadedDataset:
-    """A dataset with all that is needed to plan and run queries on it.
-
-    `generation` counts how often its cached answers were made unreachable.
-    """
-
-    dataset: Dataset
-    database: Database
-    spec: EngineSpec
-    generation: int = 0
-
-    @property
-    def versions(self) -> tuple[int, int, int, int]:
-        """Return what names this state of the dataset: its id, its version, the database's, and the generation."""
-        return self.dataset.id, self.dataset.audit.version, self.database.audit.version, self.generation
 
 
 def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:

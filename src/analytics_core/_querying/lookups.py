@@ -10,8 +10,9 @@ from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import relation_sql
 from analytics_core._compile.templates import written_clause
 from analytics_core._gate.gate import DatasetAdmission, Gate
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.partitions import Partitions
-from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
 from analytics_core._records.dataset import Dataset
@@ -96,7 +97,7 @@ class QueryLookups:
         admission = self._admit(loaded)
         templates = self._nested(dataset, path, admission.row_filters)
         view = make_view(dataset, loaded.spec, parts.gate.source(admission, templates.render_source()))
-        scope = parts.preparer.scope(view, now=request.call.now, render=templates.render)
+        scope = parts.preparer.scope(view, now=request.chart_request.now, render=templates.render)
         metrics = tuple(metric.metric_name for metric in dataset.metrics) if with_metrics else None
         names = tuple(columns) if columns is not None else tuple(c.column_name for c in dataset.columns)
         query = ChartDataQueryObject(columns=names, metrics=metrics)
@@ -120,8 +121,8 @@ class QueryLookups:
     def _newest(self, table: str) -> str:
         request = self.request
         database = self.parts.loader.database(request.dataset.database_id)
-        call = request.call
-        return self.parts.partitions.latest(call.actor, request.dataset, database, table, budget=call.budget)
+        asker = request.chart_request
+        return self.parts.partitions.latest(asker.actor, request.dataset, database, table, budget=asker.budget)
 
     def _once(self, key: Hashable, look_up: Callable[[], str]) -> str:
         """Return what a template looks up: once in a query, for loops of templates inside templates multiply."""
@@ -134,12 +135,12 @@ class QueryLookups:
 
     def _readable(self, dataset_id: int) -> LoadedDataset:
         loaded = self.parts.loader.load(ChartDataDatasource(id=dataset_id, type=DatasourceType.TABLE))
-        self.parts.policy.require_read_dataset(self.request.call.actor, loaded.dataset)
+        self.parts.policy.require_read_dataset(self.request.chart_request.actor, loaded.dataset)
         self.request.taken_in.append(loaded.versions)
         return loaded
 
     def _admit(self, loaded: LoadedDataset) -> DatasetAdmission:
-        return self.parts.gate.admit(self.request.call.actor, loaded.database, on=loaded.dataset)
+        return self.parts.gate.admit(self.request.chart_request.actor, loaded.database, on=loaded)
 
     def _path(self, name: str) -> tuple[str, ...]:
         path = self.request.path
@@ -154,7 +155,7 @@ class QueryLookups:
             request.query,
             dataset,
             request.spec,
-            request.call,
+            request.chart_request,
             request=replace(request.plan_request, row_filters=row_filters),
             is_sample=request.is_sample,
             path=path,

@@ -8,9 +8,9 @@ from time import perf_counter
 
 from analytics_core._compile.plan import Statement
 from analytics_core._execution.request_budget import RequestBudget
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._querying.answer import QueryResult
-from analytics_core._querying.call import Call
-from analytics_core._querying.loading import LoadedDataset
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.audit import Observation
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.enums import ResultType
@@ -46,12 +46,12 @@ class Stopwatch:
 
 
 def observed(
-    result: QueryResult, result_type: ResultType, loaded: LoadedDataset, call: Call, watch: Stopwatch
+    result: QueryResult, result_type: ResultType, loaded: LoadedDataset, request: ChartRequest, watch: Stopwatch
 ) -> Observation:
     """Return the observation of a question that was answered, or failed."""
     failure = result.failure
     return Observation(
-        actor_id=call.actor.stored_id,
+        actor_id=request.actor.stored_id,
         dataset_id=loaded.dataset.id,
         database_id=loaded.database.id,
         engine=loaded.spec.name,
@@ -64,10 +64,12 @@ def observed(
     )
 
 
-def observed_refusal(error: AnalyticsError, dataset_id: int | None, result_type: ResultType, call: Call) -> Observation:
+def observed_refusal(
+    error: AnalyticsError, dataset_id: int | None, result_type: ResultType, request: ChartRequest
+) -> Observation:
     """Return the observation of a question whose dataset could not be read."""
     return Observation(
-        actor_id=call.actor.stored_id,
+        actor_id=request.actor.stored_id,
         dataset_id=dataset_id,
         result_type=result_type.value,
         steps_ms={},

@@ -13,7 +13,7 @@ from analytics_core._compile.plan import QueryPlan, Statement
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import compile_plan
 from analytics_core._compile.scope import PlanLimits, RenderTemplate, Scope
-from analytics_core._querying.call import Call
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.templating import BoundTemplates
 from analytics_core.models.query import ChartDataQueryObject
 
@@ -44,19 +44,19 @@ class Preparer:
         query: ChartDataQueryObject,
         view: DatasetView,
         request: PlanRequest,
-        call: Call,
+        chart_request: ChartRequest,
         *,
         templates: BoundTemplates,
     ) -> PreparedQuery:
-        """Return the prepared query, whose SQL the budget of the call pays for; QueryError when it cannot be honoured.
+        """Return the prepared query, whose SQL the request's budget pays for; QueryError when it cannot be honoured.
 
         Who may not write SQL uses the functions of the engine's list.
         """
         scope = replace(
-            self.scope(view, now=call.now, render=templates.render),
+            self.scope(view, now=chart_request.now, render=templates.render),
             template_range=templates.range_read,
             only_listed=not request.writes_sql,
-            charge=call.budget.take_sql if call.budget else None,
+            charge=chart_request.budget.take_sql if chart_request.budget else None,
         )
         plan = plan_query(query, scope, request)
         statement = compile_plan(plan, view.spec)

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._memo import Memo
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.payloads import AskedQuery, asked_queries
 from analytics_core._querying.unread_keys import unread_keys
 from analytics_core._records.chart import Chart
+from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import Payload, check_text, parse_query_context
 from analytics_core.models.python_values import json_text, plain_values
@@ -25,17 +28,12 @@ LISTS_OF_VALUES: Final = 4
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReadContext:
-    """A query context and a digest of the payload that it came from; None when the payload has no canonical bytes."""
-
-    context: ChartDataQueryContext
-    digest: bytes | None
+_Known = tuple[ChartDataQueryContext, tuple[AskedQuery, ...], bytes]
+"""What is remembered of a payload: its context, the queries of it, and its digest."""
 
 
 class ContextReader:
-    """Reads payloads to query contexts.
+    """Reads payloads to requests.
 
     Args:
         most_queries: queries that one context may hold.
@@ -47,41 +45,55 @@ class ContextReader:
         self._most_queries = most_queries
         self._most_items = most_items
         self._most_values = most_values
-        self._known: Memo[tuple[bytes, bool], ReadContext] = Memo()
+        self._known: Memo[tuple[bytes, bool], _Known] = Memo()
 
-    def read(self, payload: ChartDataQueryContext | Payload, *, strict: bool = False) -> ReadContext:
-        """Return the context of a payload.
+    def read(
+        self, payload: ChartDataQueryContext | Payload, *, actor: Actor, now: datetime, strict: bool = False
+    ) -> ChartRequest:
+        """Return what an actor requests at a moment with a payload.
 
         Raises:
             PayloadError: it is none, asks nothing, or holds keys that nobody reads and is `strict`.
             LimitError: it asks too much.
         """
-        if isinstance(payload, ChartDataQueryContext):
-            return ReadContext(context=self._checked(parse_query_context(payload), strict=strict), digest=None)
-        encoded = _encoded(payload)
-        if encoded is None:
-            check_text(payload, shape=_SHAPE)  # bounds how deep it nests, too
-            context = parse_query_context(plain_values(payload, shape=_SHAPE))
-            return ReadContext(context=self._checked(context, strict=strict), digest=None)
+        digest = None
+        if isinstance(payload, ChartDataQueryContext) or (encoded := _encoded(payload)) is None:
+            context, queries = self._checked(_parsed(payload), strict=strict)
+        else:
+            context, queries, digest = self._known_or_read(payload, encoded, strict=strict)
+        return ChartRequest(
+            actor=actor,
+            now=now,
+            context=context,
+            queries=queries,
+            digest=digest,
+            force=context.force,
+            strict=strict,
+        )
+
+    def _known_or_read(self, payload: Payload, encoded: bytes, *, strict: bool) -> _Known:
         is_plain = _is_plain(payload, encoded)
         if not is_plain and isinstance(payload, Mapping):
             check_text(payload, shape=_SHAPE)  # before the look-up: NaN is encoded as null is
             is_plain = True
         digest = hashlib.blake2b(encoded, digest_size=32).digest()
         known = self._known.get((digest, strict))
-        if known is not None:
-            return known
-        context = parse_query_context(payload, text_is_checked=is_plain)
-        read = ReadContext(context=self._checked(context, strict=strict), digest=digest)
-        self._known.put((digest, strict), read)
-        return read
+        if known is None:
+            context = parse_query_context(payload, text_is_checked=is_plain)
+            known = (*self._checked(context, strict=strict), digest)
+            self._known.put((digest, strict), known)
+        return known
 
-    def _checked(self, context: ChartDataQueryContext, *, strict: bool) -> ChartDataQueryContext:
+    def _checked(
+        self, context: ChartDataQueryContext, *, strict: bool
+    ) -> tuple[ChartDataQueryContext, tuple[AskedQuery, ...]]:
+        """Return a context and its queries, once both are found to be within their bounds."""
         if strict and (unread := unread_keys(context)):
             raise PayloadSchemaError(shape=_SHAPE, problems=unread)
-        return self._bounded(context)
+        self._check_size(context)
+        return context, asked_queries(context)
 
-    def _bounded(self, context: ChartDataQueryContext) -> ChartDataQueryContext:
+    def _check_size(self, context: ChartDataQueryContext) -> None:
         if len(context.queries) > self._most_queries:
             raise LimitError(
                 f"queries: a query context may hold {self._most_queries} queries at most "
@@ -98,7 +110,6 @@ class ContextReader:
                 f"the filters of the query context list {values:,} values; at most {self._most_values:,} are allowed "
                 f"in all, {LISTS_OF_VALUES} times Settings.max_in_values"
             )
-        return context
 
     def _check_lists(self, query: ChartDataQueryObject, position: int) -> None:
         for name in _LISTS:
@@ -146,16 +157,26 @@ def stored_context(chart: Chart) -> str:
     return chart.query_context
 
 
-def context_text(payload: ChartDataQueryContext | Payload, read: ReadContext) -> str:
-    """Return a payload as JSON text that is read as the same question again; dates and decimals become texts.
+def context_text(payload: ChartDataQueryContext | Payload, context: ChartDataQueryContext) -> str:
+    """Return a payload, which was read to `context`, as JSON text that is read as the same question again.
+
+    Dates and decimals become texts.
 
     Raises:
         PayloadFormatError: it holds a value that JSON cannot say.
     """
     encoded = None if isinstance(payload, ChartDataQueryContext) else _encoded(payload)
     if encoded is None:
-        return json_text(read.context.model_dump(by_alias=True, exclude_unset=True), shape=_SHAPE)
+        return json_text(context.model_dump(by_alias=True, exclude_unset=True), shape=_SHAPE)
     return encoded.decode("utf-8", "surrogatepass")
+
+
+def _parsed(payload: ChartDataQueryContext | Payload) -> ChartDataQueryContext:
+    """Return the context of a payload that holds more than JSON knows, or is a model."""
+    if isinstance(payload, ChartDataQueryContext):
+        return parse_query_context(payload)
+    check_text(payload, shape=_SHAPE)  # bounds how deep it nests, too
+    return parse_query_context(plain_values(payload, shape=_SHAPE))
 
 
 def _encoded(payload: Payload) -> bytes | None:

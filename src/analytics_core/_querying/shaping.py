@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._compile.columns import column_label
 from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.metrics import metric_label
-from analytics_core._compile.plan import ColumnExpr, FragmentExpr, OthersExpr, Output, OutputRole, QueryPlan, RowLimit
+from analytics_core._compile.plan import (
+    ColumnExpr,
+    FragmentExpr,
+    OthersExpr,
+    Output,
+    OutputRole,
+    QueryPlan,
+    RowLimit,
+    SeriesLimit,
+)
 from analytics_core._engines.grains import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
@@ -18,7 +27,9 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_columns import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.json_values import is_rounded
+from analytics_core._frames.pipeline import Processed
 from analytics_core._querying.answer import LimitEntry, QueryResult, listed_result
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.client_processing import client_processed
 from analytics_core._querying.coltypes import coltypes
 from analytics_core._querying.payloads import AskedQuery
@@ -27,58 +38,94 @@ from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.dataset import Dataset
 from analytics_core.models.adhoc import AdhocColumn, AdhocMetric
 from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
-from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.models.query import ChartDataQueryObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Answered:
-    """What came back for one query, compared and processed: rows, how many were fetched, and what was cut.
+class ResultLayout:
+    """The answer to a prepared query, but for what its rows decide.
 
-    `was_cut` None means that nobody can tell; `cut_offsets` are the comparisons that reached their limit; `notes` are
-    those of the steps, `parts` what the labels that they joined are made of.
+    Attributes:
+        outline: the result without rows.
+        row_limit, series_limit: the limits of the plan.
+        kinds: the kind of each label as the plan and the dataset declare it.
+        temporal: the labels that hold moments.
+        names: what the labels of the query stand for.
+        form_data: what the chart kind reads of the payload; None unless the result is `post_processed`.
     """
 
-    frame: Frame
-    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    fetched: int
-    was_cut: bool | None
-    cut_offsets: tuple[tuple[str, RowLimit], ...] = ()
-    notes: tuple[str, ...] = ()
+    outline: QueryResult
+    row_limit: RowLimit
+    series_limit: SeriesLimit | None
+    kinds: Mapping[str, ValueKind]
+    temporal: frozenset[str]
+    names: Mapping[str, tuple[str, ...]]
+    form_data: Mapping[str, Any] | None
+
+
+def result_layout(request: ChartRequest, asked: AskedQuery, prepared: PreparedQuery, view: DatasetView) -> ResultLayout:
+    """Return what is known of the result of a query before it runs."""
+    plan = prepared.plan
+    applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
+    outline = QueryResult(
+        result_type=asked.result_type,
+        query=prepared.statement.display_sql,
+        applied_filters=applied,
+        rejected_filters=rejected,
+        from_dttm=epoch_ms(plan.since),
+        to_dttm=epoch_ms(plan.until),
+        verbose_names=_verbose_names(view),
+    )
+    form_data = request.context.form_data
+    return ResultLayout(
+        outline=outline,
+        row_limit=plan.limit,
+        series_limit=plan.series_limit,
+        kinds=declared_kinds(plan, view),
+        temporal=temporal_labels(plan, view),
+        names=_names_of_labels(prepared.query, view),
+        form_data=(form_data if isinstance(form_data, Mapping) else {})
+        if asked.result_type is ResultType.POST_PROCESSED
+        else None,
+    )
 
 
 def shaped(
-    answered: Answered,
+    layout: ResultLayout,
+    processed: Processed,
     *,
-    context: ChartDataQueryContext,
-    asked: AskedQuery,
-    prepared: PreparedQuery,
-    view: DatasetView,
+    fetched: int,
+    was_cut: bool | None,
+    cut_offsets: Sequence[tuple[str, RowLimit]] = (),
 ) -> QueryResult:
-    """Return the result of one query with every field of the contract; `notes` are those of its steps alone."""
-    plan, frame = prepared.plan, answered.frame
-    applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
-    result = QueryResult(
-        result_type=asked.result_type,
-        query=prepared.statement.display_sql,
+    """Return the result of one query with every field of the contract; `notes` are those of its steps alone.
+
+    Args:
+        layout: what was known before it ran.
+        processed: its rows, compared and processed.
+        fetched: the rows of its statement.
+        was_cut: whether the statement had more; None: nobody can tell.
+        cut_offsets: the comparisons that reached their limit.
+    """
+    outline, frame = layout.outline, processed.frame
+    colnames, names = frame.names, {**processed.parts, **layout.names}
+    result = replace(
+        outline,
+        # Of each answer its own: the layout answers the same question again.
         annotation_data=[],
-        applied_filters=applied,
-        rejected_filters=rejected,
-        colnames=frame.names,
-        coltypes=coltypes(frame, declared=declared_kinds(plan, view), temporal=temporal_labels(plan, view)),
+        applied_filters=tuple(map(dict, outline.applied_filters)),
+        rejected_filters=tuple(map(dict, outline.rejected_filters)),
+        verbose_names=dict(outline.verbose_names),
+        colnames=colnames,
+        coltypes=coltypes(frame, declared=layout.kinds, temporal=layout.temporal),
         rowcount=len(frame),
-        sql_rowcount=answered.fetched,
-        from_dttm=epoch_ms(plan.since),
-        to_dttm=epoch_ms(plan.until),
-        label_map=label_map(prepared.query, view, answered),
-        notes=(*answered.notes, *notes_of_rounding(frame)),
-        limits=ledger(plan, answered),
-        verbose_names=_verbose_names(view),
+        sql_rowcount=fetched,
+        label_map={name: names.get(name, (name,)) for name in colnames},
+        notes=(*processed.notes, *notes_of_rounding(frame)),
+        limits=ledger(layout, was_cut, cut_offsets),
         held=ResultRows(frame),
     )
-    if asked.result_type is not ResultType.POST_PROCESSED:
-        return result
-    form_data = context.form_data if isinstance(context.form_data, Mapping) else {}
-    return client_processed(result, form_data=form_data)
+    return result if layout.form_data is None else client_processed(result, form_data=layout.form_data)
 
 
 def reported_filters(
@@ -134,17 +181,16 @@ def _rounded_count(column: FrameColumn) -> int:
     return sum(value is not None and is_rounded(value) for value in values)
 
 
-def label_map(query: ChartDataQueryObject, view: DatasetView, answered: Answered) -> dict[str, tuple[str, ...]]:
-    """Return, for each column of the result, the names that it stands for.
+def _names_of_labels(query: ChartDataQueryObject, view: DatasetView) -> dict[str, tuple[str, ...]]:
+    """Return, for each label of the query, the names that it stands for.
 
-    A label that post-processing joined stands for its parts, a column or saved metric for its stored name, ad-hoc SQL
-    for its text as the payload has it, everything else for itself.
+    A column or saved metric stands for its stored name, ad-hoc SQL for its text as the payload has it. Of other columns
+    of a result a label that post-processing joined stands for its parts, everything else for itself.
     """
     columns = {column_label(column): _text(column) for column in query.columns or ()}
     stored = {label: (view.find_column(text) or text,) for label, text in columns.items()}
     metrics = {metric_label(metric): (_text(metric),) for metric in query.metrics or ()}
-    names = {**answered.parts, **stored, **metrics}
-    return {name: names.get(name, (name,)) for name in answered.frame.names}
+    return {**stored, **metrics}
 
 
 def written_labels(query: ChartDataQueryObject) -> tuple[tuple[str, str], ...]:
@@ -163,13 +209,16 @@ def _text(item: str | AdhocColumn | AdhocMetric) -> str:
     return metric_label(item)
 
 
-def ledger(plan: QueryPlan, answered: Answered) -> tuple[LimitEntry, ...]:
+def ledger(
+    layout: ResultLayout, was_cut: bool | None, cut_offsets: Sequence[tuple[str, RowLimit]]
+) -> tuple[LimitEntry, ...]:
     """Return the limits that bound the result; those of comparisons only where they cut."""
-    entries = [_row_limit("row_limit", plan.limit, cut=answered.was_cut)]
-    if plan.series_limit:
-        origin = str(plan.series_limit.origin)
-        entries.append(LimitEntry(limit="series_limit", rows=plan.series_limit.limit, set_by=origin, cut=None))
-    entries += [_row_limit(f"row_limit of {text!r}", limit, cut=True) for text, limit in answered.cut_offsets]
+    entries = [_row_limit("row_limit", layout.row_limit, cut=was_cut)]
+    if layout.series_limit:
+        origin = str(layout.series_limit.origin)
+        entries.append(LimitEntry(limit="series_limit", rows=layout.series_limit.limit, set_by=origin, cut=None))
+    for text, limit in cut_offsets:
+        entries.append(_row_limit(f"row_limit of {text!r}", limit, cut=True))
     return tuple(entries)
 
 

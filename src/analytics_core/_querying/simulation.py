@@ -13,10 +13,11 @@ from analytics_core._compile.plan import Clause, SqlSource, TableSource
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
+from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor
-from analytics_core._querying.call import Call
-from analytics_core._querying.loading import DatasetLoader, LoadedDataset
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.row_rule import RowRule, RowRuleType
@@ -148,8 +149,7 @@ class Simulations:
 
     def _checked(self, actor: Actor, loaded: LoadedDataset, now: datetime) -> TableSource | SqlSource:
         dataset, spec = loaded.dataset, loaded.spec
-        call = Call(actor=actor, now=now)
-        sql = self._templates.sample_source(dataset, spec, call)
+        sql = self._templates.sample_source(dataset, spec, ChartRequest(actor=actor, now=now))
         if sql is None:
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
         return check_select(sql, spec=spec, place=f"dataset {dataset.table_name!r}")

@@ -12,7 +12,7 @@ from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.plan import SqlSource, TableSource
 from analytics_core._compile.scope import Scope
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._querying.call import Call
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.dataset import Dataset
@@ -31,25 +31,25 @@ class StoredFragments:
         self._templates = templates
 
     def problems(
-        self, dataset: Dataset, spec: EngineSpec, call: Call, *, before: Dataset | None
+        self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest, *, before: Dataset | None
     ) -> tuple[Problem, ...]:
         """Return what is wrong with the fragments of a dataset that `before` does not have (None: all of them)."""
         known = {(sql, slot) for _, sql, slot in _fragments(before)} if before is not None else set()
         fresh = [fragment for fragment in _fragments(dataset) if fragment[1:] not in known]
         if not fresh:
             return ()
-        scope = self._scope(dataset, spec, call)
+        scope = self._scope(dataset, spec, chart_request)
         return tuple(found for fragment in fresh if (found := _problem(scope, *fragment)) is not None)
 
-    def _scope(self, dataset: Dataset, spec: EngineSpec, call: Call) -> Scope:
+    def _scope(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> Scope:
         schema, catalog = dataset.schema or None, dataset.catalog or None
         source = (
             SqlSource(sql=dataset.sql)
             if dataset.sql
             else TableSource(table=dataset.table_name, schema=schema, catalog=catalog)
         )
-        templates = self._templates.for_query(ChartDataQueryObject(), dataset, spec, call)
-        return self._preparer.scope(make_view(dataset, spec, source), now=call.now, render=templates.render)
+        templates = self._templates.for_query(ChartDataQueryObject(), dataset, spec, chart_request)
+        return self._preparer.scope(make_view(dataset, spec, source), now=chart_request.now, render=templates.render)
 
 
 def _fragments(dataset: Dataset) -> Iterator[Fragment]:

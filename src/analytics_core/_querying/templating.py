@@ -16,7 +16,7 @@ from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateR
 from analytics_core._compile.time_bounds import naive, resolve_range
 from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._querying.call import Call
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
@@ -162,7 +162,7 @@ class TemplateRequest:
     query: ChartDataQueryObject
     dataset: Dataset
     spec: EngineSpec
-    call: Call
+    chart_request: ChartRequest
     plan_request: PlanRequest
     is_sample: bool
     path: tuple[str, ...]
@@ -181,7 +181,7 @@ class _Asked:
     def values(self) -> TemplateValues:
         """Return what the templates of the query may use."""
         request, ranges = self.request, self.ranges
-        query, actor, dataset = request.query, request.call.actor, request.dataset
+        query, actor, dataset = request.query, request.chart_request.actor, request.dataset
         since, until = ranges.bounds(ranges.own_text)
         return TemplateValues(
             spec=request.spec,
@@ -209,7 +209,7 @@ class _Asked:
             is_sample=request.is_sample,
             lookups=self.lookups,
             writes_sql=request.plan_request.writes_sql,
-            steps=request.call.budget.template_steps if request.call.budget else None,
+            steps=request.chart_request.budget.template_steps if request.chart_request.budget else None,
         )
 
 
@@ -232,7 +232,7 @@ class QueryTemplates:
         query: ChartDataQueryObject,
         dataset: Dataset,
         spec: EngineSpec,
-        call: Call,
+        chart_request: ChartRequest,
         *,
         request: PlanRequest | None = None,
         is_sample: bool = False,
@@ -249,7 +249,7 @@ class QueryTemplates:
         ranges = QueryRanges(
             query,
             asked=_ranges_of(query, axis, dataset, spec),
-            now=call.now,
+            now=chart_request.now,
             limits=self._limits,
             moved_to=request.range_override,
         )
@@ -257,7 +257,7 @@ class QueryTemplates:
             query=query,
             dataset=dataset,
             spec=spec,
-            call=call,
+            chart_request=chart_request,
             plan_request=request,
             is_sample=is_sample,
             path=path or ((f"dataset {dataset.id}",) if dataset.sql else ()),
@@ -273,16 +273,16 @@ class QueryTemplates:
         ).values
         return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=asked.taken_in)
 
-    def sample_source(self, dataset: Dataset, spec: EngineSpec, call: Call) -> str | None:
+    def sample_source(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> str | None:
         """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.
 
         Where a template needs what a query would give, it gets today as its range and the default limit.
         """
         try:
-            return self.for_query(ChartDataQueryObject(), dataset, spec, call).render_source()
+            return self.for_query(ChartDataQueryObject(), dataset, spec, chart_request).render_source()
         except MissingTemplateValueError:
             today = ChartDataQueryObject(time_range="today", extras=ChartDataExtras(time_grain=TimeGrain.DAY))
-            return self.for_query(today, dataset, spec, call, is_sample=True).render_source()
+            return self.for_query(today, dataset, spec, chart_request, is_sample=True).render_source()
 
 
 def _ranges_of(query: ChartDataQueryObject, axis: str | None, dataset: Dataset, spec: EngineSpec) -> AskedRanges:

@@ -8,9 +8,8 @@ from dataclasses import dataclass, replace
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.statements import CancelToken
 from analytics_core._querying.answer import ChartData
-from analytics_core._querying.call import Call
-from analytics_core._querying.explain import Explanation
-from analytics_core._querying.reading import ReadContext, context_text, stored_context
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._resources.batches import is_stored_id
 from analytics_core._runtime import Runtime
@@ -33,12 +32,6 @@ class JobQuestion:
     strict: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
-    read: ReadContext
-    call: Call
-
-
 class ChartQueries:
     """Answers questions of one actor."""
 
@@ -51,21 +44,23 @@ class ChartQueries:
         """The name of whoever asks."""
         return self._actor.username
 
-    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
-        """Return the answer; `strict` None is as the settings say."""
-        asked = self._asked(question, force=force, strict=strict)
-        return self._runtime.queries.run(asked.read, asked.call)
+    def data(self, question: Question) -> ChartData:
+        """Return the answer."""
+        return self._runtime.queries.run(self.request(question))
+
+    def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
+        """Return what the actor requests with a question; `strict` None is as the settings say."""
+        strict = self._runtime.settings.strict_queries if strict is None else strict
+        if isinstance(question, int):
+            chart = self._chart(question)
+            return self._request(chart, stored_context(chart), force=force, strict=strict)
+        return self._request(None, question, force=force, strict=strict)
 
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
-        strict = self._runtime.settings.strict_queries
-        call = replace(self._call(chart.cache_timeout, strict=strict), cancel=cancel)
-        return self._runtime.queries.run(_forced(self._runtime.contexts.read(payload, strict=strict)), call)
-
-    def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
-        """Return why the answer would be what it is; no statement runs."""
-        asked = self._asked(question, strict=strict)
-        return self._runtime.queries.explain(asked.read, asked.call)
+        request = self._read(payload, strict=self._runtime.settings.strict_queries)
+        filling = replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel)
+        return self._runtime.queries.run(filling)
 
     def for_job(
         self, question: Question, *, force: bool = False, strict: bool | None = None
@@ -75,45 +70,38 @@ class ChartQueries:
         chart = self._chart(question) if isinstance(question, int) else None
         payload = stored_context(chart) if chart is not None else question
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
-        read = self._runtime.contexts.read(payload, strict=strict)
-        context = context_text(payload, read)
+        request = self._read(payload, strict=strict)
+        context = context_text(payload, request.context)
         asked = JobQuestion(chart_id=chart.id if chart else None, context=context, force=force, strict=strict)
-        return asked, self._runtime.queries.database_of(read)
+        return asked, self._runtime.queries.database_of(request)
 
     def answer_job(self, question: JobQuestion, cancel: CancelToken) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
-        asked, queries = self._asked_by_job(question), self._runtime.queries
-        call = queries.begun(replace(asked.call, cancel=cancel))
-        bound = digest_of(queries.bound_by(asked.read, call))
-        return queries.run(asked.read, call), bound
+        queries = self._runtime.queries
+        request = queries.begun(replace(self._request_of_job(question), cancel=cancel))
+        bound = digest_of(queries.bound_by(request))
+        return queries.run(request), bound
 
     def bound_on(self, question: JobQuestion) -> str:
         """Return a digest of what binds the actor now on all that answers the question of a job."""
-        asked = self._asked_by_job(question)
-        return digest_of(self._runtime.queries.bound_by(asked.read, asked.call))
+        return digest_of(self._runtime.queries.bound_by(self._request_of_job(question)))
 
-    def _asked_by_job(self, question: JobQuestion) -> _Asked:
+    def _request_of_job(self, question: JobQuestion) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
-        return self._asked_of(chart, question.context, force=question.force, strict=question.strict)
+        return self._request(chart, question.context, force=question.force, strict=question.strict)
 
-    def _asked(self, question: Question, *, force: bool = False, strict: bool | None = None) -> _Asked:
-        strict = self._runtime.settings.strict_queries if strict is None else strict
-        chart = self._chart(question) if isinstance(question, int) else None
-        payload = stored_context(chart) if chart is not None else question
-        assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
-        return self._asked_of(chart, payload, force=force, strict=strict)
-
-    def _asked_of(
+    def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool
-    ) -> _Asked:
-        read = self._runtime.contexts.read(payload, strict=strict)
-        chart = chart or self._named_chart(read.context)
-        timeout = chart.cache_timeout if chart is not None else None
-        return _Asked(read=_forced(read) if force else read, call=self._call(timeout, strict=strict))
+    ) -> ChartRequest:
+        request = self._read(payload, strict=strict)
+        if chart is None and request.context.form_data:
+            chart = self._named_chart(request.context)
+        timeout = None if chart is None else chart.cache_timeout
+        return replace(request, force=force or request.force, chart_cache_timeout=timeout)
 
-    def _call(self, chart_cache_timeout: int | None, *, strict: bool) -> Call:
+    def _read(self, payload: ChartDataQueryContext | Payload, *, strict: bool) -> ChartRequest:
         now = self._runtime.clock.now()
-        return Call(actor=self._actor, now=now, chart_cache_timeout=chart_cache_timeout, strict=strict)
+        return self._runtime.contexts.read(payload, actor=self._actor, now=now, strict=strict)
 
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
@@ -133,9 +121,3 @@ class ChartQueries:
         loaded = self._runtime.charts.load(chart_id)
         self._runtime.policy.require_read_chart(self._actor, loaded.chart, loaded.dataset)
         return loaded.chart
-
-
-def _forced(read: ReadContext) -> ReadContext:
-    if read.context.force:
-        return read
-    return ReadContext(context=read.context.model_copy(update={"force": True}), digest=read.digest)

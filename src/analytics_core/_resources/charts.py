@@ -108,7 +108,7 @@ class Charts(Namespace):
             PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
-        return self._queries.data(question, force=force, strict=strict)
+        return self._runtime.queries.run(self._queries.request(question, force=force, strict=strict))
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
@@ -138,7 +138,7 @@ class Charts(Namespace):
 
         `strict` is that of `data`.
         """
-        return self._queries.explain(question, strict=strict)
+        return self._runtime.queries.explain(self._queries.request(question, strict=strict))
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from analytics_core._error_texts import short_repr
 from analytics_core._querying.answer import ChartData
-from analytics_core._querying.call import Call
-from analytics_core._querying.reading import ReadContext, stored_context
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
@@ -69,31 +71,27 @@ class GuestCharts(GuestDoor):
         if force:
             refuse("force")
         strict = self._runtime.settings.strict_queries if strict is None else strict
-        read, chart = self._read(actor, question, strict=strict)
-        now = self._runtime.clock.now()
-        call = Call(actor=actor, now=now, chart_cache_timeout=chart.cache_timeout, strict=strict)
-        return without_statements(self._runtime.queries.run(read, call))
+        return without_statements(self._runtime.queries.run(self._request(actor, question, strict=strict)))
 
-    def _read(self, actor: Actor, question: Question, *, strict: bool) -> tuple[ReadContext, Chart]:
-        """Return the context to run and the chart that it belongs to."""
+    def _request(self, actor: Actor, question: Question, *, strict: bool) -> ChartRequest:
+        """Return what to run: the stored context with what the guest may change."""
+        read = partial(self._runtime.contexts.read, actor=actor, now=self._runtime.clock.now(), strict=strict)
         if isinstance(question, int):
             chart_id, asked = _as_id(question), None
         else:
-            asked = self._runtime.contexts.read(question, strict=strict)
+            asked = read(question)
             chart_id = _named_chart(asked.context)
         _require_named(actor, chart_id)
         with self._runtime.store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
             self._runtime.policy.require_read_chart(actor, chart, None)
-            read = self._runtime.contexts.read(stored_context(chart), strict=strict)
-            refuse_statements(read.context)
+            request = read(stored_context(chart))
+            refuse_statements(request.context)
             if asked is not None:
-                stored = self._stored(unit, actor, chart, read.context)
+                stored = self._stored(unit, actor, chart, request.context)
                 derived = answerable(stored, asked.context)
-                read = ReadContext(context=derived, digest=None) if derived != read.context else read
-        if read.context.force:
-            read = ReadContext(context=read.context.model_copy(update={"force": False}), digest=None)
-        return read, chart
+                request = request.on(derived) if derived != request.context else request
+        return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
     def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredQuestion:
         sources = (context.datasource, *(query.datasource for query in context.queries))

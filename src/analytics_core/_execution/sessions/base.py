@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.fetching import Fetched, FetchLimits, fetch_rows
+from analytics_core._execution.fetching import FetchedResult, FetchLimits, fetch_rows
 from analytics_core._records.database import Access
 from analytics_core.errors import (
     ConnectionUriError,
@@ -102,7 +102,7 @@ class Session:
             request.url, connect_args=dict(request.connect_args), hide_parameters=True, **request.pool_options
         )
 
-    def run(self, request: RunRequest) -> Fetched:
+    def run(self, request: RunRequest) -> FetchedResult:
         """Run the statement and read its rows; driver exceptions pass through.
 
         Raises:
@@ -191,7 +191,7 @@ def read_result(
     request: RunRequest,
     *,
     adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
-) -> Fetched:
+) -> FetchedResult:
     """Read tuples straight off the driver's cursor; `adapt_kind` says what becomes of a planned kind."""
     cursor: Any = result.cursor
     assert cursor is not None  # noqa: S101 - a result with rows has one

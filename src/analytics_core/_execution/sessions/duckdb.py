@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from duckdb_sqlalchemy import ConnectionWrapper
 
 from analytics_core._execution.cancel import Stopper
-from analytics_core._execution.fetching import Fetched, fetch_arrow
+from analytics_core._execution.fetching import FetchedResult, fetch_arrow
 from analytics_core._execution.sessions.base import (
     DriverFailureError,
     OpenRequest,
@@ -100,7 +100,7 @@ class DuckdbSession(Session):
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         return sa.create_engine("duckdb://", creator=open_connection, hide_parameters=True, **options)
 
-    def run(self, request: RunRequest) -> Fetched:
+    def run(self, request: RunRequest) -> FetchedResult:
         """Run in a read-only transaction; the time limit is an interrupt from a timer thread."""
         raw: Any = request.connection.connection.driver_connection
         native = raw.native
@@ -179,7 +179,7 @@ def _quoted(name: str) -> str:
     return '"' + name.replace('"', '""') + '"'
 
 
-def _read(native: Any, request: RunRequest) -> Fetched:
+def _read(native: Any, request: RunRequest) -> FetchedResult:
     def next_batch() -> Any | None:
         try:
             return reader.read_next_batch()

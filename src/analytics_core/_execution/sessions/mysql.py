@@ -17,7 +17,7 @@ from sqlalchemy import event
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
-from analytics_core._execution.fetching import Fetched, fetch_rows
+from analytics_core._execution.fetching import FetchedResult, fetch_rows
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
@@ -81,7 +81,7 @@ class MysqlSession(Session):
         open_connection = _opener(engine, positional, {**named, **arguments, **short})
         return engine.execution_options(**{STREAM_OPTION: open_connection, _ACCESS_OPTION: request.access})
 
-    def run(self, request: RunRequest) -> Fetched:
+    def run(self, request: RunRequest) -> FetchedResult:
         """Pin the session again (a statement may have changed it), then stream the rows."""
         refuse_unless_reading(request.statement.sql)
         refuse_file_writing(request.statement.sql)
@@ -175,7 +175,7 @@ def _killer(connection: sa.Connection) -> Callable[[], None]:
     return kill
 
 
-def _read_stream(request: RunRequest) -> Fetched:
+def _read_stream(request: RunRequest) -> FetchedResult:
     """Read rows as the server sends them, off a cursor of our own: SQLAlchemy's streams keep the first rows back."""
     if request.connection.dialect.driver != "pymysql":
         return read_result(start_statement(request), request)
@@ -192,7 +192,7 @@ def _read_stream(request: RunRequest) -> Fetched:
         _close(cursor)
 
 
-def _read(cursor: Any, request: RunRequest) -> Fetched:
+def _read(cursor: Any, request: RunRequest) -> FetchedResult:
     statement = request.statement
     cursor.execute(statement.sql, statement.parameters or {})
     if cursor.description is None:

@@ -16,7 +16,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.driver_limits import CONNECT_TIMEOUT_S, allow_answer, bound_waits
-from analytics_core._execution.fetching import ROWS_UNWEIGHED, Fetched, fetch_rows
+from analytics_core._execution.fetching import ROWS_UNWEIGHED, FetchedResult, fetch_rows
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     BACKSTOP_S,
@@ -81,7 +81,7 @@ class PostgresqlSession(Session):
         bound_waits(engine, answer_s=request.answer_s)
         return engine
 
-    def run(self, request: RunRequest) -> Fetched:
+    def run(self, request: RunRequest) -> FetchedResult:
         """Run with the server's own time limit, row chunks read as they are asked for."""
         refuse_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection
@@ -125,7 +125,7 @@ def _rows_per_chunk(statement: Statement) -> int:
     return _SHORT_ROWS_PER_CHUNK if are_short else ROWS_UNWEIGHED
 
 
-def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> Fetched:
+def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> FetchedResult:
     first = list(islice(rows, 1))
     statement = request.statement
     if not first and not statement.labels:

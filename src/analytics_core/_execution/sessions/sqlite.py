@@ -18,7 +18,7 @@ import sqlalchemy as sa
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.fetching import Fetched
+from analytics_core._execution.fetching import FetchedResult
 from analytics_core._execution.sessions.base import (
     ANSWER_GRACE_S,
     OpenRequest,
@@ -78,7 +78,7 @@ class SqliteSession(Session):
         options = {"poolclass": sa.QueuePool, **request.pool_options}
         return sa.create_engine("sqlite+pysqlite://", creator=open_connection, hide_parameters=True, **options)
 
-    def run(self, request: RunRequest) -> Fetched:
+    def run(self, request: RunRequest) -> FetchedResult:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
         refuse_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection

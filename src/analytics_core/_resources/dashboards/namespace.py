@@ -9,7 +9,6 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._querying.answer import ChartData
-from analytics_core._querying.call import Call
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
@@ -324,8 +323,8 @@ class Dashboards(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._reader(unit).dashboard(dashboard_id)
         question = values_question(dashboard, filter_id, search=search, row_limit=row_limit)
-        call = Call(actor=self._actor, now=self._runtime.clock.now())
-        return self._runtime.queries.run(self._runtime.contexts.read(question), call)
+        now = self._runtime.clock.now()
+        return self._runtime.queries.run(self._runtime.contexts.read(question, actor=self._actor, now=now))
 
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, dashboard_id: int) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._gate.metadata import FoundColumn
-from analytics_core._querying.call import Call
+from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -399,21 +399,19 @@ class Datasets(Namespace):
     def _check_fragments(self, dataset: Dataset, database: Database, *, before: Dataset | None) -> None:
         """Read the metrics, expressions and predicate that are new; PayloadSchemaError says what is wrong with each."""
         spec = self._runtime.registry.get(database.engine)
-        call = self._call()
-        problems = self._runtime.stored_fragments.problems(dataset, spec, call, before=before)
+        problems = self._runtime.stored_fragments.problems(dataset, spec, self._request(), before=before)
         if problems:
             shape = "DatasetRestApi.post" if before is None else "DatasetRestApi.put"
             raise PayloadSchemaError(shape=shape, problems=problems)
 
     def _columns_of(self, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         """Ask the database for the columns of a dataset, its templates rendered; the gate checks that the actor may."""
-        call = self._call()
         spec = self._runtime.registry.get(database.engine)
-        sql = self._runtime.templates.sample_source(dataset, spec, call)
+        sql = self._runtime.templates.sample_source(dataset, spec, self._request())
         return self._runtime.metadata.columns_of(self._actor, dataset, database, sql=sql)
 
-    def _call(self) -> Call:
-        return self._runtime.queries.begun(Call(actor=self._actor, now=self._runtime.clock.now()))
+    def _request(self) -> ChartRequest:
+        return self._runtime.queries.begun(ChartRequest(actor=self._actor, now=self._runtime.clock.now()))
 
     def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
         """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""

@@ -1,0 +1,209 @@
+"""From one query of a request to all that running it needs; what was made for the same in this minute is recalled."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from analytics_core._compile.columns import axis_column
+from analytics_core._compile.dataset_view import DatasetView, make_view
+from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
+from analytics_core._compile.planner import PlanRequest
+from analytics_core._frames.operations.base import Operation
+from analytics_core._frames.pipeline import Step, read_steps
+from analytics_core._gate.gate import DatasetAdmission, Gate
+from analytics_core._memo import Memo
+from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
+from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.comparison import Comparison, comparisons
+from analytics_core._querying.observing import fingerprint_of
+from analytics_core._querying.payloads import AskedQuery, effective_query, notes_of, notes_of_steps
+from analytics_core._querying.preparing import PreparedQuery, Preparer
+from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
+from analytics_core._querying.templating import QueryTemplates
+from analytics_core._security.row_rules import TableName
+from analytics_core._settings import Settings
+from analytics_core.models.enums import ResultType
+from analytics_core.models.query import ChartDataQueryObject
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadyQuery:
+    """One query, ready to run: the actor's admission, the statements, the steps of post-processing, and the answer.
+
+    `layout` is the answer but for its rows. `tables` are read inside the SQL of a virtual dataset, under `rules`
+    (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan.
+    """
+
+    asked: AskedQuery
+    admission: DatasetAdmission
+    main: PreparedQuery
+    shifted: tuple[tuple[Comparison, PreparedQuery], ...]
+    steps: tuple[Step, ...]
+    layout: ResultLayout
+    timeout: CacheTimeout
+    key: CacheKey | None
+    notes: tuple[str, ...]
+    tables: frozenset[TableName]
+    rules: str
+    fingerprint: str
+
+    @property
+    def sources(self) -> tuple[TableSource | SqlSource, ...]:
+        """What the statements read."""
+        return tuple(prepared.plan.source for prepared in (self.main, *(other for _, other in self.shifted)))
+
+
+class ReadyQueries:
+    """Makes queries ready to run."""
+
+    def __init__(
+        self,
+        *,
+        gate: Gate,
+        preparer: Preparer,
+        templates: QueryTemplates,
+        settings: Settings,
+        operations: Mapping[str, Operation],
+    ) -> None:
+        self._gate = gate
+        self._preparer = preparer
+        self._templates = templates
+        self._settings = settings
+        self._operations = operations
+        self._ready: Memo[Hashable, ReadyQuery] = Memo()
+        self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
+
+    def get(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ReadyQuery:
+        """Return what the same payload of the same actor on the same versions gave in this minute, or make it anew."""
+        if request.digest is None or admission.recall_key is None:
+            return self.make(request, asked, admission)
+        minute, timeout = request.now.replace(second=0, microsecond=0), request.chart_cache_timeout
+        key = (request.digest, asked.position, asked.totals, admission.recall_key, minute, timeout)
+        ready = self._ready.get(key)
+        if ready is None or (ready.tables and self._gate.rules_on(admission, ready.tables) != ready.rules):
+            ready = self.make(request, asked, admission)
+            moves = ready.main.plan.counts_seconds or ready.main.looks_up
+            # A rule may have changed after the SQL got its rules and before `ready.rules` was read.
+            if not moves and self._gate.still_ruled(admission, ready.sources):
+                self._ready.put(key, ready)
+        return ready
+
+    def make(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ReadyQuery:
+        """Return a query ready to run.
+
+        Raises:
+            QueryError: it cannot be planned or compiled as it is.
+        """
+        context, loaded = request.context, admission.loaded
+        query = effective_query(asked, loaded.dataset)
+        steps = read_steps(query.post_processing, self._operations)
+        plan_request = PlanRequest(
+            row_filters=admission.row_filters,
+            samples=asked.result_type is ResultType.SAMPLES,
+            writes_sql=admission.writes_sql,
+            axis=axis_column(asked.query.columns) if asked.result_type is ResultType.DRILL_DETAIL else None,
+        )
+        view, main = self._main(query, request, admission, plan_request)
+        shifted = tuple(
+            (item, self._shifted(query, item, request, admission)) for item in self._comparisons(main, plan_request)
+        )
+        timeout = cache_timeout(
+            custom=context.custom_cache_timeout,
+            chart=request.chart_cache_timeout,
+            loaded=loaded,
+            default=self._settings.cache_timeout_s,
+        )
+        plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
+        tables = self._gate.tables_in(admission, (plan.source for plan in plans))
+        return ReadyQuery(
+            asked=asked,
+            admission=admission,
+            main=main,
+            shifted=shifted,
+            steps=steps,
+            layout=result_layout(request, asked, main, view),
+            timeout=timeout,
+            key=_key(admission, plans, _options(request, asked, query, main)) if _keeps(asked, timeout) else None,
+            notes=(*notes_of(context, asked), *notes_of_steps(steps)),
+            tables=tables,
+            rules=self._gate.rules_on(admission, tables),
+            fingerprint=fingerprint_of((main.statement, *(prepared.statement for _, prepared in shifted))),
+        )
+
+    def _comparisons(self, main: PreparedQuery, plan_request: PlanRequest) -> tuple[Comparison, ...]:
+        settings = self._settings
+        return comparisons(
+            main.query,
+            main.plan,
+            plan_request,
+            date_ranges=settings.date_range_offsets,
+            most=settings.max_time_offsets,
+        )
+
+    def _main(
+        self,
+        query: ChartDataQueryObject,
+        request: ChartRequest,
+        admission: DatasetAdmission,
+        plan_request: PlanRequest,
+    ) -> tuple[DatasetView, PreparedQuery]:
+        loaded = admission.loaded
+        templates = self._templates.for_query(query, loaded.dataset, loaded.spec, request, request=plan_request)
+        view = self._view(admission, templates.render_source())
+        left = templates.without_removed_filters(query)
+        main = self._preparer.prepare(left, view, plan_request, request, templates=templates)
+        taken_over = templates.taken_over(query)
+        if not taken_over and not templates.counts_seconds:
+            return view, main
+        plan = replace(
+            main.plan,
+            applied_filters=(*main.plan.applied_filters, *taken_over),
+            counts_seconds=main.plan.counts_seconds or templates.counts_seconds,
+        )
+        return view, replace(main, plan=plan)
+
+    def _shifted(
+        self, query: ChartDataQueryObject, comparison: Comparison, request: ChartRequest, admission: DatasetAdmission
+    ) -> PreparedQuery:
+        """Return the query of a comparison; templates see its range, and all filters of the query asked."""
+        loaded, plan_request = admission.loaded, comparison.request
+        templates = self._templates.for_query(query, loaded.dataset, loaded.spec, request, request=plan_request)
+        view = self._view(admission, templates.render_source())
+        return self._preparer.prepare(comparison.query, view, plan_request, request, templates=templates)
+
+    def _view(self, admission: DatasetAdmission, sql: str | None) -> DatasetView:
+        """Return the dataset as the planner sees it; it is made once per version, SQL and rules inside it."""
+        loaded, source = admission.loaded, self._gate.source(admission, sql)
+        key = (loaded.versions, source)
+        view = self._views.get(key)
+        if view is None:
+            view = make_view(loaded.dataset, loaded.spec, source)
+            self._views.put(key, view)
+        return view
+
+
+def _keeps(asked: AskedQuery, timeout: CacheTimeout) -> bool:
+    """Tell whether the result of a query is kept; a statement alone is quicker to make than to find."""
+    return asked.result_type is not ResultType.QUERY and timeout.keeps
+
+
+def _key(admission: DatasetAdmission, plans: Sequence[QueryPlan], options: Mapping[str, str]) -> CacheKey:
+    return cache_key(plans, admission.loaded, identity=admission.identity, options=options)
+
+
+def _options(
+    request: ChartRequest, asked: AskedQuery, query: ChartDataQueryObject, main: PreparedQuery
+) -> dict[str, str]:
+    """Return what else a result depends on, beyond its plans."""
+    options = {
+        "result_type": asked.result_type.value,
+        "offsets": repr(query.time_offsets),
+        "operations": repr(query.post_processing),
+        "time_extras": repr(query.applied_time_extras),
+        "labels": repr(written_labels(query)),
+        **({"taken_in": repr(main.taken_in)} if main.taken_in else {}),
+    }
+    if asked.result_type is ResultType.POST_PROCESSED:
+        options["form_data"] = repr(request.context.form_data)
+    return options
