@@ -16,8 +16,8 @@ from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
+from analytics_core._frames.registry import Operation
 
 __all__ = [
     "ADVANCED_DATA_TYPES",

@@ -34,8 +34,8 @@ from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import StatementRunner
+from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
 from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import MetadataReader

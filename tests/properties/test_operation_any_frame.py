@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from tests.support.any_frames import COLUMN_KINDS, any_frames, columns_of_any_dtype, frames_of_k_x_y, picture
 from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, options_of
 
-from analytics_core._frames.operations.base import Noted
 from analytics_core._frames.operations.flatten import flattened_for_output
 from analytics_core._frames.pandas_frames import from_pandas
 from analytics_core._frames.pipeline import read_options
-from analytics_core._frames.registry import Operations
+from analytics_core._frames.registry import Noted, Operations
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.support.any_options import WITHOUT_FORECAST, options_of
 
 from analytics_core._engines.types import ValueKind
+from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import Operations
 from analytics_core._querying.json_records import record_chunks, records

@@ -10,9 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from analytics_core import postprocessing
-from analytics_core._frames.operations import geodetic
-from analytics_core._frames.operations.grouping import factorized_texts, group_rows
-from analytics_core._frames.operations.ordering import stable_order
+from analytics_core._frames.grouping import factorized_texts, group_rows, stable_order
+from analytics_core._frames.operations import geodetic_parse
 
 FLOATS = st.sampled_from([0.0, -0.0, 1.5, -1.5, float("nan"), float("inf"), float("-inf"), 5e-324, 1e308])
 WHOLE = st.integers(-3, 3) | st.integers(-(2**62), 2**62)
@@ -74,10 +73,10 @@ PLAIN_POINT = st.builds(
 @given(texts=st.lists(PLAIN_POINT, max_size=20) | st.lists(POINT | st.none(), max_size=6), start=st.integers(0, 2))
 def test_points_are_read_in_place_as_they_are_in_halves(texts: list[str | None], start: int) -> None:
     column = pa.array(texts, type=pa.large_string())[start:]
-    fast = geodetic.plain_pairs(column)
+    fast = geodetic_parse.plain_pairs(column)
     if fast is None:
         return
-    slow = geodetic.decimal_pairs(column)
+    slow = geodetic_parse.decimal_pairs(column)
     for name in ("latitude", "longitude", "altitude"):
         assert getattr(fast, name).tobytes() == getattr(slow, name).tobytes()
 
@@ -86,11 +85,11 @@ def test_points_are_read_in_place_as_they_are_in_halves(texts: list[str | None],
     "texts", [["5,", " 6,7"], ["5", "6,7,8"], [",5", "6"], ["1 ,2"], ["1,  2"], ["1,2", None], [""], []]
 )
 def test_points_that_are_not_plain_are_not_read_in_place(texts: list[str | None]) -> None:
-    assert geodetic.plain_pairs(pa.array(texts, type=pa.large_string())) is None
+    assert geodetic_parse.plain_pairs(pa.array(texts, type=pa.large_string())) is None
 
 
 def test_plain_points_are_read_in_place_also_behind_others() -> None:
-    points = geodetic.plain_pairs(pa.array(["x", "52.5, 13.4", "-0.0,1e2"], type=pa.large_string())[1:])
+    points = geodetic_parse.plain_pairs(pa.array(["x", "52.5, 13.4", "-0.0,1e2"], type=pa.large_string())[1:])
     assert points is not None
     assert points.latitude.tolist() == [52.5, -0.0]
     assert points.longitude.tolist() == [13.4, 100.0]

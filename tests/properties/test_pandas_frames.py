@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_columns import list_as_arrow
+from analytics_core._frames.arrow_frames import list_as_arrow
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 
 VALUES: dict[ValueKind, st.SearchStrategy[Any]] = {

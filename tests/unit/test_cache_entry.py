@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.support.frames import frame_of
 
-from analytics_core._frames.frame_bytes import frame_from_bytes
+from analytics_core._frames.arrow_frames import frame_from_bytes
 from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result
 from analytics_core._querying.answer_bytes import MAGIC, MOST_BYTES
 from analytics_core._querying.cache_entry import decode_entry, encode_entry

@@ -19,9 +19,9 @@ from analytics_core._compile.plan import AnyOf, ColumnExpr, Compare, Comparison,
 from analytics_core._compile.render import render
 from analytics_core._compile.values import as_moment, convert
 from analytics_core._engines.types import NumberRange, ValueKind
+from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
-from analytics_core._frames.json_values import json_value
+from analytics_core._frames.values import json_value
 from analytics_core._querying.json_records import record_chunks
 from analytics_core._querying.shaping import notes_of_rounding
 

@@ -18,7 +18,7 @@ from tests.architecture.source import source_files
 from tests.support.guests import GuestWorld, guest_world
 
 from analytics_core import errors
-from analytics_core._frames.frame_bytes import frame_from_bytes
+from analytics_core._frames.arrow_frames import frame_from_bytes
 from analytics_core._storage.tables import METADATA
 
 REVIVERS = {"pickle", "cPickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle", "yaml"}

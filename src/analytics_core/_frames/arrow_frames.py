@@ -1,18 +1,87 @@
-"""Frames as Arrow tables; pyarrow is loaded only when one is asked for."""
+"""Frames and their columns in Arrow: as tables, and as IPC bytes and back; pyarrow is loaded when one is called.
+
+In the bytes, columns that Arrow cannot hold travel as text, value by value.
+"""
 
 from __future__ import annotations
 
+from datetime import date, datetime, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import LARGEST_NUMBER, clean_text, value_types
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import LARGEST_NUMBER, SURE_DIGITS, clean_text, json_value, text_value, value_types
+from analytics_core._typed_json import from_typed_json, typed_json
+from analytics_core.errors import StoredDataError
 
 if TYPE_CHECKING:
     import pyarrow as pa
+
+
+def is_arrow(values: Any) -> bool:
+    """Say whether `values` is a pyarrow Array or ChunkedArray (without importing pyarrow)."""
+    return type(values).__module__.partition(".")[0] == "pyarrow"
+
+
+def arrow_part(values: Any, start: int, rows: int) -> Any:
+    """Return `rows` values from `start` on as one pyarrow Array, without copying where they lie in one chunk."""
+    part = values.slice(start, rows)
+    return part.combine_chunks() if hasattr(part, "combine_chunks") else part
+
+
+def long_decimals(array: Any) -> Any:
+    """Return the decimals of an Arrow column that have more digits than a double surely holds."""
+    import pyarrow.compute as pc
+
+    if array.type.precision <= SURE_DIGITS:
+        return array.slice(0, 0)
+    digits = pc.utf8_rtrim(pc.ascii_ltrim(array.cast("string"), "-0."), "0")
+    return array.filter(pc.greater(pc.utf8_length(digits), SURE_DIGITS))
+
+
+def list_as_arrow(values: list[Any]) -> Any | None:
+    """Return the pyarrow Array that holds exactly `values`, or None: mixed types, numbers beyond 64 bits ...
+
+    Moments become UTC; a column that has a moment with a time zone carries one.
+    """
+    import pyarrow as pa
+
+    types = value_types(values)
+    if not types:
+        return pa.nulls(len(values))
+    if len(types) > 1:
+        return None
+    (only,) = types
+    try:
+        return _typed_array(values, only)
+    except (pa.ArrowException, OverflowError, UnicodeEncodeError):
+        return None
+
+
+def _typed_array(values: list[Any], only: type) -> Any | None:
+    import pyarrow as pa
+
+    if only is time and any(value is not None and value.tzinfo is not None for value in values):
+        return None  # Arrow's times have no zone
+    if only is datetime:
+        zones = {value.tzinfo is None for value in values if value is not None}
+        return None if len(zones) > 1 else pa.array(values, pa.timestamp("us", None if True in zones else "UTC"))
+    plain = {
+        bool: pa.bool_(),
+        int: pa.int64(),
+        float: pa.float64(),
+        str: pa.large_string(),
+        bytes: pa.large_binary(),
+        date: pa.date32(),
+        time: pa.time64("us"),
+    }
+    if only is Decimal:
+        # Arrow's decimals have neither NaN nor infinity.
+        return pa.array(values) if all(value is None or value.is_finite() for value in values) else None
+    # pyarrow reads NaN in a list as a value, which is what it is; `from_pandas` would make it null.
+    return pa.array(values, plain[only]) if only in plain else None
+
 
 _DIGITS: Final = (38, 76)
 """How many digits Arrow's two types of decimals hold."""
@@ -82,3 +151,95 @@ def _type_of_nulls(kind: ValueKind) -> Any:
         ValueKind.NUMBERS: pa.list_(pa.float64()),
     }
     return types.get(kind, pa.null())
+
+
+_KIND: Final = b"kind"
+_FORM: Final = b"form"
+_ARROW: Final = b"arrow"
+_JSON: Final = b"json"
+_UNPICKLED: Final = b"arrow.py_extension_type"
+"""What the schema of a stream names for PyArrow before 21 to make of a pickle."""
+
+
+def frame_to_bytes(frame: Frame) -> memoryview:
+    """Return the frame as one Arrow IPC stream; what neither Arrow nor `_typed_json` holds comes back as its text."""
+    import pyarrow as pa
+
+    fields, arrays = [], []
+    for column in frame.columns:
+        array, form = _array_to_write(column)
+        fields.append(pa.field(clean_text(column.name), array.type, metadata={_KIND: column.kind.value, _FORM: form}))
+        arrays.append(array)
+    table = pa.table(arrays, schema=pa.schema(fields))
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table)
+    return memoryview(sink.getvalue())
+
+
+def _array_to_write(column: FrameColumn) -> tuple[Any, bytes]:
+    import pyarrow as pa
+
+    if is_arrow(column.values):
+        return column.values, _ARROW
+    values = column.to_list()
+    array = list_as_arrow(values)
+    if array is not None and not _is_rescaled(values, array.type):
+        return array, _ARROW
+    texts = [None if value is None else _written(value) for value in values]
+    return pa.array(texts, pa.large_string()), _JSON
+
+
+def _is_rescaled(values: list[Any], kind: Any) -> bool:
+    """Tell whether Arrow would write decimals with other numbers of decimal places, which spreadsheets show."""
+    import pyarrow.types as kinds
+
+    if not kinds.is_decimal(kind):
+        return False
+    return any(value is not None and value.as_tuple().exponent != -kind.scale for value in values)
+
+
+def _written(value: Any) -> str:
+    import orjson
+
+    return orjson.dumps(typed_json(value, other=_other)).decode()
+
+
+def _other(value: Any) -> Any:
+    """Write a value of a type of its own: a moment that is no plain one, else what stands for it in an answer."""
+    is_moment = isinstance(value, datetime) and value == value  # noqa: PLR0124 - only NaT differs from itself
+    return ["datetime", value.isoformat()] if is_moment else json_value(value)
+
+
+def _read(text: str) -> Any:
+    import orjson
+
+    return from_typed_json(orjson.loads(text))
+
+
+def frame_from_bytes(data: bytes | memoryview) -> Frame:
+    """Return the frame that `frame_to_bytes` wrote; its Arrow columns share the memory of `data`.
+
+    Raises:
+        StoredDataError: the bytes are no such stream.
+    """
+    import pyarrow as pa
+
+    try:
+        if _UNPICKLED in pa.ipc.read_message(pa.py_buffer(data)).metadata.to_pybytes():
+            raise TypeError("a type of Python")
+        with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+            table = reader.read_all()
+        table.validate(full=True)  # offsets that lie would read the memory of this process
+        return Frame(columns=tuple(map(_column, table.schema, table.columns)))
+    except (pa.ArrowException, ArithmeticError, EOFError, OSError, KeyError, TypeError, ValueError):
+        raise StoredDataError("the stored bytes of a result hold no frame; ask again with force") from None
+
+
+def _column(field: Any, values: Any) -> FrameColumn:
+    kind = ValueKind(field.metadata[_KIND].decode())
+    if field.metadata[_FORM] == _JSON:
+        values = [None if text is None else _read(text) for text in values.to_pylist()]
+    elif str(values.type) == "null":
+        values = values.to_pylist()  # so that the kind says the type of the column, as it did before
+    return FrameColumn(name=field.name, kind=kind, values=values)

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from analytics_core._frames.arrow_columns import is_arrow, list_as_arrow, long_decimals
-from analytics_core._frames.json_values import LARGEST_NUMBER, json_value, json_values
+from analytics_core._frames.arrow_frames import is_arrow, list_as_arrow, long_decimals
+from analytics_core._frames.values import LARGEST_NUMBER, json_value, json_values
 
 Piece = Any
 """A pyarrow LargeStringArray with one text per row, or a text that stands in every row."""

@@ -8,9 +8,9 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_columns import is_arrow
+from analytics_core._frames.arrow_frames import is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import value_types
+from analytics_core._frames.values import value_types
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,10 +11,11 @@ from pydantic import ValidationError
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import value_types
-from analytics_core._frames.operations.base import Noted, Operation, OperationOptions
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
+from analytics_core._frames.registry import Noted, Operation
+from analytics_core._frames.values import value_types
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
+from analytics_core.models.postprocessing import OperationOptions
 from analytics_core.models.problems import schema_error
 
 if TYPE_CHECKING:
@@ -124,8 +125,8 @@ def _shown_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, t
 
     A label that holds a name of `before` with the separator in it was not joined there: it has one part.
     """
+    from analytics_core._frames.labels import SEPARATOR, label_index, split_label
     from analytics_core._frames.operations.flatten import shown_labels
-    from analytics_core._frames.operations.separators import SEPARATOR, label_index, split_label
 
     labels = [str(label) for label in table.columns]
     shown = shown_labels(labels)
@@ -197,7 +198,7 @@ def run_step(step: Step, table: pd.DataFrame) -> Noted:
 
 
 def _columns_of(table: pd.DataFrame) -> str:
-    from analytics_core._frames.operations.checks import labels, listed
+    from analytics_core._frames.column_checks import labels, listed
 
     return listed(labels(table))
 

@@ -1,19 +1,50 @@
-"""Finds the operation of a name; the module of an operation, and pandas with it, is loaded on first use.
+"""What an operation is, and how one is found by its name; its module, and pandas, is loaded on first use.
 
 Those of this package are the ones that have options in `models.postprocessing`, each in the module of its name.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import EntryPoint
 from types import MappingProxyType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._frames.operations.base import Operation
 from analytics_core.errors import SettingsError
-from analytics_core.models.postprocessing import OPTIONS
+from analytics_core.models.postprocessing import OPTIONS, OperationOptions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Noted:
+    """A frame with notes: what was done otherwise than asked, as sentences without a full stop."""
+
+    frame: pd.DataFrame
+    notes: tuple[str, ...]
+
+
+Apply = Callable[["pd.DataFrame", Any], "pd.DataFrame | Noted"]
+"""A frame and its checked options in, a new frame out, with notes or without; the input is never changed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation of post-processing.
+
+    Args:
+        name: what `operation` says in a payload.
+        options: the shape of its options.
+        apply: the function; it raises PostProcessingError for what the frame cannot serve.
+    """
+
+    name: str
+    options: type[OperationOptions]
+    apply: Apply
+
 
 ENTRY_POINTS = "analytics_core.operations"
 """The group of entry points by which a package adds operations: each names one `Operation`."""

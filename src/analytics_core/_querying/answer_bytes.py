@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, Final
 
 from analytics_core._error_json import error_from_json, error_to_json
-from analytics_core._frames.frame_bytes import frame_from_bytes, frame_to_bytes
+from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
 from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import json_value
+from analytics_core._frames.values import json_value
 from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.coltypes import coltypes
 from analytics_core._querying.pivot_aggregates import pivot_aggregate

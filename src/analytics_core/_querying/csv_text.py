@@ -10,10 +10,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from analytics_core._frames.arrow_columns import arrow_part, is_arrow
+from analytics_core._frames.arrow_frames import arrow_part, is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import value_types
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import text_value, value_types
 from analytics_core._querying.formulas import neutral_text
 
 BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"

@@ -7,7 +7,7 @@ from html import escape
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import text_value
 
 if TYPE_CHECKING:
     from analytics_core._querying.answer import QueryResult

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_columns import arrow_part, is_arrow
+from analytics_core._frames.arrow_frames import arrow_part, is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.json_cells import Piece, cell_pieces, number_list_pieces
-from analytics_core._frames.json_values import clean_text, json_values
+from analytics_core._frames.values import clean_text, json_values
 
 SMALL_ROWS: Final = 1_000
 """Lists of up to this many rows are written through dicts, so that small answers never load pyarrow."""
@@ -22,7 +22,7 @@ SLICE_ROWS: Final = 50_000
 
 
 def records(frame: Frame) -> list[dict[str, Any]]:
-    """Return the rows as dicts of JSON values (`_frames/json_values.py` has the rules)."""
+    """Return the rows as dicts of JSON values (`_frames/values.py` has the rules)."""
     names = [clean_text(name) for name in frame.names]
     columns = [_json_column(column) for column in frame.columns]
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]

@@ -12,7 +12,7 @@ from analytics_core._compile.series_limit import OTHERS
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import Processed
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import text_value
 
 
 def with_others_named(frame: Frame, plan: QueryPlan) -> Processed:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any, Final
 
 from analytics_core._frames.frame import Frame
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import text_value
 from analytics_core._querying.pivot_aggregates import FractionOf, PivotAggregate
 from analytics_core.errors import QueryError, ResultTooLargeError, UnknownNameError
 

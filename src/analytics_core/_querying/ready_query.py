@@ -9,8 +9,8 @@ from analytics_core._compile.columns import axis_column
 from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest
-from analytics_core._frames.operations.base import Operation
 from analytics_core._frames.pipeline import Step, read_steps
+from analytics_core._frames.registry import Operation
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._memo import Memo
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout

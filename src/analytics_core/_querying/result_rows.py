@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from analytics_core._frames.frame import Frame
-from analytics_core._frames.json_values import json_value
+from analytics_core._frames.values import json_value
 from analytics_core._querying.json_records import record_chunks, records
 
 Chunk = bytes | memoryview

@@ -24,10 +24,10 @@ from analytics_core._engines.grains import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_columns import is_arrow, long_decimals
+from analytics_core._frames.arrow_frames import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_values import is_rounded
 from analytics_core._frames.pipeline import Processed
+from analytics_core._frames.values import is_rounded
 from analytics_core._querying.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.client_processing import client_processed

@@ -15,7 +15,7 @@ from io import BytesIO
 from typing import Any, Final
 
 from analytics_core._frames.frame import Frame
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.values import text_value
 from analytics_core._querying.formulas import neutral_text
 from analytics_core.errors import ResultTooLargeError
 

@@ -8,8 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import (
+from analytics_core._frames.column_checks import (
     Array,
     is_numeric,
     labels,
@@ -18,6 +17,7 @@ from analytics_core._frames.operations.checks import (
     require_numeric,
     require_unique_columns,
 )
+from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import ContributionOptions, Orientation
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array
-from analytics_core._frames.operations.column_maps import map_columns, with_results
+from analytics_core._frames.column_checks import Array
+from analytics_core._frames.column_maps import map_columns, with_results
+from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import DiffOptions
 
 

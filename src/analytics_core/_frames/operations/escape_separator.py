@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.separators import escaped, with_labels
+from analytics_core._frames.labels import escaped, with_labels
+from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import SeparatorOptions
 
 

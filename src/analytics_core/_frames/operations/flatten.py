@@ -8,11 +8,10 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import listed
-from analytics_core._frames.operations.levels import level_place
-from analytics_core._frames.operations.separators import SEPARATOR, escaped, label_index, unescaped
-from analytics_core._frames.text_values import text_value
+from analytics_core._frames.column_checks import listed
+from analytics_core._frames.labels import SEPARATOR, escaped, label_index, level_place, unescaped
+from analytics_core._frames.registry import Operation
+from analytics_core._frames.values import text_value
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import FlattenOptions
 

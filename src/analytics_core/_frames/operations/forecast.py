@@ -11,8 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._forecast import ForecastResult, Seasonality, WallClock, forecast_series
-from analytics_core._frames.operations.base import Noted, Operation
-from analytics_core._frames.operations.checks import (
+from analytics_core._frames.column_checks import (
     Array,
     is_numeric,
     labels,
@@ -22,6 +21,7 @@ from analytics_core._frames.operations.checks import (
     require_flat,
     require_unique_columns,
 )
+from analytics_core._frames.registry import Noted, Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.enums import TimeGrain
 from analytics_core.models.postprocessing import ForecastModel, ForecastOptions

@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array
-from analytics_core._frames.operations.column_maps import append_columns, require_different
-from analytics_core._frames.operations.geohash import LENGTH, decode
-from analytics_core._frames.operations.texts import refuse_rows, text_column
+from analytics_core._frames.column_checks import Array
+from analytics_core._frames.column_maps import append_columns, refuse_rows, require_different, text_column
+from analytics_core._frames.geohash import LENGTH, decode
+from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashDecodeOptions
 
 if TYPE_CHECKING:

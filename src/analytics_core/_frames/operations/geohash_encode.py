@@ -5,11 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array
-from analytics_core._frames.operations.column_maps import append_columns, numeric_column, only_place
-from analytics_core._frames.operations.geohash import encode
-from analytics_core._frames.operations.texts import refuse_rows, text_series
+from analytics_core._frames.column_checks import Array
+from analytics_core._frames.column_maps import append_columns, numeric_column, only_place, refuse_rows, text_series
+from analytics_core._frames.geohash import encode
+from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashEncodeOptions
 
 

@@ -9,9 +9,9 @@ from math import isfinite
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import Array, numbers, require_columns, require_flat, require_numeric
-from analytics_core._frames.operations.grouping import group_rows
+from analytics_core._frames.column_checks import Array, numbers, require_columns, require_flat, require_numeric
+from analytics_core._frames.grouping import group_rows
+from analytics_core._frames.registry import Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import HistogramOptions
 

@@ -7,10 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import listed
-from analytics_core._frames.operations.levels import level_place
-from analytics_core._frames.operations.separators import label_index
+from analytics_core._frames.column_checks import listed
+from analytics_core._frames.labels import label_index, level_place
+from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError, nearest
 from analytics_core.models.postprocessing import RenameOptions
 

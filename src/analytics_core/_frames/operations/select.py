@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import pandas as pd
 
-from analytics_core._frames.operations.base import Operation
-from analytics_core._frames.operations.checks import labels, listed, require_columns
-from analytics_core._frames.operations.separators import label_index
+from analytics_core._frames.column_checks import labels, listed, require_columns
+from analytics_core._frames.labels import label_index
+from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SelectOptions
 

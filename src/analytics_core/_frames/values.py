@@ -1,4 +1,6 @@
-"""What a value looks like in a JSON answer: the one place for NaN, decimals, big integers, bytes and time zones.
+"""What a value looks like in JSON and as text: the one place for NaN, decimals, big integers, bytes and time zones.
+
+In a JSON answer:
 
 None, text, Booleans          as they are (a lone surrogate becomes U+FFFD)
 integers                      a number up to 2^53-1 in size, else text: JavaScript would round it
@@ -181,3 +183,57 @@ def _all_small(values: list[int | None]) -> bool:
 
 def _all_ascii(values: list[str | None]) -> bool:
     return all(value is None or value.isascii() for value in values)
+
+
+def _text_of_nothing(_value: None) -> str:
+    return ""
+
+
+def _text_of_float(value: float) -> str:
+    return repr(value) if value - value == 0 else ""
+
+
+def _text_of_moment(value: datetime) -> str:
+    return value.isoformat(" ") if value == value else ""  # noqa: PLR0124 - only NaT differs from itself
+
+
+def _text_of_decimal(value: Decimal) -> str:
+    return decimal_text(value) if value.is_finite() else ""
+
+
+def _text_of_nested(value: Any) -> str:
+    import orjson
+
+    return orjson.dumps(nested_value(value)).decode()
+
+
+_TEXT_BY_TYPE: Final[Mapping[type, Callable[[Any], str]]] = {
+    str: clean_text,
+    type(None): _text_of_nothing,
+    bool: str,
+    int: str,
+    float: _text_of_float,
+    datetime: _text_of_moment,
+    date: str,
+    Decimal: _text_of_decimal,
+    time: str,
+    timedelta: str,
+    bytes: bytes_text,
+    bytearray: bytes_text,
+    memoryview: bytes_text,
+    list: _text_of_nested,
+    tuple: _text_of_nested,
+    set: _text_of_nested,
+    frozenset: _text_of_nested,
+    dict: _text_of_nested,
+}
+
+
+def text_value(value: Any) -> str:
+    """Return the text of one value: null is empty, moments are ISO 8601 with a blank, numbers are not grouped."""
+    known = _TEXT_BY_TYPE.get(type(value))
+    if known is not None:
+        return known(value)
+    # Order matters: a datetime is a date, a bool is an int.
+    kind = next((kind for kind in _TEXT_BY_TYPE if isinstance(value, kind)), None)
+    return clean_text(str(value)) if kind is None else _TEXT_BY_TYPE[kind](value)

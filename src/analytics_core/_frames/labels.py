@@ -1,4 +1,4 @@
-"""The separator of joined labels, and how labels that hold it are told from it."""
+"""Labels of columns: their levels, the separator of joined ones, and how labels that hold it are told from it."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Callable, Hashable, Iterable
 from typing import Any
 
 import pandas as pd
+
+from analytics_core.errors import PostProcessingError
 
 SEPARATOR = ", "
 """Stands between the parts of a joined label."""
@@ -50,3 +52,18 @@ def _changed(part: Any, change: Callable[[str], str]) -> Any:
 def label_index(names: Iterable[Hashable], *, name: Hashable = None) -> pd.Index[Any]:
     """Return flat column labels as they are: text is not turned into another dtype."""
     return pd.Index(list(names), dtype=object, name=name, tupleize_cols=False)
+
+
+def level_place(columns: pd.Index[Any], level: int | str, *, option: str) -> int:
+    """Return the position of a level given by its name or its position; negative ones count from the end.
+
+    Raises:
+        PostProcessingError: there is no such level.
+    """
+    names = list(columns.names)
+    if isinstance(level, str) and names.count(level) == 1:
+        return names.index(level)
+    if isinstance(level, int) and -len(names) <= level < len(names):
+        return level % len(names)
+    known = ", ".join(f"{place} ({name})" if name is not None else str(place) for place, name in enumerate(names))
+    raise PostProcessingError(f"{option}: the labels have no level {level!r}; they have: {known}")
