@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from tests.support.planning import spec_of
 
-from analytics_core._compile.binds import Binds
-from analytics_core._compile.exact_numbers import can_equal, compare_number
+from analytics_core._compile.comparisons import can_equal, compare_number
+from analytics_core._compile.lowering.binds import Binds
 from analytics_core._compile.plan import AnyOf, ColumnExpr, Compare, Comparison, IsNull, Predicate
 from analytics_core._compile.render import render
 from analytics_core._compile.values import as_moment, convert

@@ -11,10 +11,10 @@ from sqlglot import exp
 from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
 from tests.support.planning import COLUMNS, ENGINES, bound_values, dataset, plan, spec_of, statement, view_of
 
-from analytics_core._compile.binds import MARK
 from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.lower import lower
+from analytics_core._compile.lowering.binds import MARK
+from analytics_core._compile.lowering.query import lower
 from analytics_core._compile.plan import TableSource
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._gate.guard import check_select

@@ -14,7 +14,7 @@ import sqlglot
 from sqlglot import exp
 
 from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.lower_source import RELATION_ALIAS
+from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.render import render_source
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import default_registry

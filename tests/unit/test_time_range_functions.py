@@ -150,7 +150,7 @@ def test_unknown_holiday_country_or_year_is_refused(text, part):
 
 def test_holiday_names_do_not_depend_on_the_language_of_the_process():
     code = (
-        "from analytics_core._compile.time_range.holiday import find_holiday\n"
+        "from analytics_core._compile.time_range.moments import find_holiday\n"
         "print(find_holiday('Erster Weihnachtstag', year=2020, country='DE').date())"
     )
     done = subprocess.run(
@@ -162,7 +162,7 @@ def test_holiday_names_do_not_depend_on_the_language_of_the_process():
 def test_missing_holidays_package_is_named_with_its_extra():
     code = (
         "import sys; sys.modules['holidays'] = None\n"
-        "from analytics_core._compile.time_range.holiday import find_holiday\n"
+        "from analytics_core._compile.time_range.moments import find_holiday\n"
         "find_holiday('christmas', year=2020, country='US')"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -6,8 +6,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from analytics_core._compile.binds import MARK
 from analytics_core._compile.fragments import FragmentNames
+from analytics_core._compile.lowering.binds import MARK
 from analytics_core._compile.plan import ColumnExpr, SqlSource, TableSource
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind

@@ -8,14 +8,12 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from analytics_core._compile.binds import MARK, Binds
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series
-from analytics_core._compile.lower import begin_lowering, surplus_rows
-from analytics_core._compile.lower_expr import is_constant, lower_expr, raw
-from analytics_core._compile.lower_order import sort_keys
-from analytics_core._compile.lower_predicate import lower_predicate
-from analytics_core._compile.lower_source import guard, lower_source
-from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.lowering.binds import MARK, Binds, Lowering
+from analytics_core._compile.lowering.expressions import is_constant, lower_expr, raw
+from analytics_core._compile.lowering.order import sort_keys
+from analytics_core._compile.lowering.predicates import lower_predicate
+from analytics_core._compile.lowering.query import begin_lowering, guard, lower_source, surplus_rows
 from analytics_core._compile.plan import (
     Clause,
     ColumnExpr,

@@ -12,7 +12,6 @@ from enum import StrEnum
 
 from sqlglot import exp
 
-from analytics_core._compile.plain_query import is_plain_query
 from analytics_core._compile.plan import (
     AggregateExpr,
     AllOf,
@@ -28,7 +27,7 @@ from analytics_core._compile.plan import (
     SeriesLimit,
     SqlSource,
 )
-from analytics_core._compile.safety import Safety
+from analytics_core._compile.safety import Safety, is_plain_query
 from analytics_core._engines.spec import EngineSpec
 
 

@@ -9,11 +9,17 @@ from decimal import Decimal
 from typing import Any
 
 from analytics_core._compile.advanced_types.base import AdvancedDataType
-from analytics_core._compile.advanced_types.predicates import predicate_of
 from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
-from analytics_core._compile.exact_numbers import can_equal, compare_number
+from analytics_core._compile.comparisons import (
+    ShownMoment,
+    can_equal,
+    compare_moment,
+    compare_number,
+    member_moments,
+    predicate_of,
+    shown_moment,
+)
 from analytics_core._compile.metrics import saved_metric
-from analytics_core._compile.moments import ShownMoment, compare_moment, member_moments, shown_moment
 from analytics_core._compile.plan import (
     BucketExpr,
     Clause,

@@ -7,9 +7,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import resolve_column
-from analytics_core._compile.metrics import metric_label, resolve_metric
+from analytics_core._compile.metrics import check_aggregated, metric_label, resolve_metric
 from analytics_core._compile.plan import (
     BucketExpr,
     ColumnExpr,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
-from analytics_core._compile.aggregation import check_aggregated, check_having
-from analytics_core._compile.asked_ranges import NumberedFilter, split_temporal
 from analytics_core._compile.columns import (
     axis_column,
     axis_name,
@@ -19,29 +17,75 @@ from analytics_core._compile.columns import (
 from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.labels import check_labels
-from analytics_core._compile.metrics import resolve_metric
-from analytics_core._compile.nulls import columns_without_null, without_nulls
+from analytics_core._compile.metrics import check_aggregated, check_having, resolve_metric
 from analytics_core._compile.ordering import notes_of_order, plan_order
 from analytics_core._compile.plan import (
+    AllOf,
     BucketExpr,
     Clause,
+    ColumnExpr,
+    Compare,
     Condition,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
     Origin,
     OriginKind,
     Output,
+    Predicate,
     QueryPlan,
     RejectedFilter,
     RowLimit,
     SeriesLimit,
+    Within,
 )
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._compile.scope import PlanLimits, Scope, check_count
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
-from analytics_core._compile.time_bounds import TimeBounds, is_known, naive, plan_time_bounds
+from analytics_core._compile.time_bounds import (
+    NumberedFilter,
+    TimeBounds,
+    is_known,
+    naive,
+    plan_time_bounds,
+    split_temporal,
+)
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.row_rule import RowFilter
 from analytics_core.errors import EmptyQueryError
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
+
+
+def columns_without_null(where: Iterable[Clause]) -> frozenset[str]:
+    """Return the columns that are not NULL in any row for which all conditions hold."""
+    return frozenset(name for clause in where for name in _proven(clause.predicate))
+
+
+def without_nulls(outputs: Sequence[Output], where: Iterable[Clause]) -> tuple[Output, ...]:
+    """Return the outputs of which those that conditions prove so hold no NULL."""
+    proven = columns_without_null(where)
+    return tuple(
+        replace(output, nullable=False)
+        if isinstance(output.expr, ColumnExpr) and output.expr.name in proven
+        else output
+        for output in outputs
+    )
+
+
+def _proven(predicate: Predicate) -> Iterable[str]:
+    match predicate:
+        case AllOf():
+            return [name for member in predicate.members for name in _proven(member)]
+        case Compare() | IsTruth() | Match() | Within():
+            passes_null = False
+        case InValues():
+            passes_null = predicate.with_null and not predicate.negated
+        case IsNull():
+            passes_null = not predicate.negated
+        case _:
+            return ()
+    return () if passes_null or not isinstance(predicate.left, ColumnExpr) else (predicate.left.name,)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -8,14 +8,13 @@ from decimal import Decimal
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.binds import MARK, Binds
-from analytics_core._compile.lower import lower, lower_relation, source_alias
-from analytics_core._compile.lower_source import bound_sql
-from analytics_core._compile.lowering import Lowering
-from analytics_core._compile.plain_query import is_plain_query
+from analytics_core._compile.lowering.binds import MARK, Binds, Lowering
+from analytics_core._compile.lowering.query import bound_sql, lower, lower_relation, quoted, source_alias
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
+from analytics_core._compile.safety import is_plain_query
 from analytics_core._engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind
+from analytics_core._records.dataset import Dataset
 
 
 def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
@@ -102,3 +101,18 @@ _STYLES = {
     ParamStyle.PYFORMAT: _pyformat,
     ParamStyle.NAMED: _named,
 }
+
+
+_ROWS = 100
+
+
+def select_star(dataset: Dataset, spec: EngineSpec) -> str:
+    """Return `SELECT <columns> FROM <table> LIMIT 100` for a physical dataset, in the syntax of its engine."""
+    names = [column.column_name for column in dataset.columns if not column.expression]
+    table = exp.Table(
+        this=quoted(dataset.table_name),
+        db=quoted(dataset.schema) if dataset.schema else None,
+        catalog=quoted(dataset.catalog) if dataset.catalog else None,
+    )
+    columns: list[exp.Expr] = [exp.Column(this=quoted(name)) for name in names] or [exp.Star()]
+    return exp.select(*columns).from_(table).limit(_ROWS).sql(dialect=spec.dialect, pretty=True)

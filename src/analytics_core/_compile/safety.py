@@ -1,4 +1,4 @@
-"""Which conditions and expressions of a plan cannot fail on any row, so that no error tells of a row that a rule hides.
+"""What cannot fail on any row, so that no error tells of a row that a rule hides: conditions, expressions, queries.
 
 Allow-lists: what nobody thought of may fail. Safe are comparisons of a stored column with bound values of its own type;
 what a user wrote, casts, our own conversions of encoded dates and calculated columns are not.
@@ -14,7 +14,7 @@ from typing import Any, TypeGuard
 
 from sqlglot import exp
 
-from analytics_core._compile.lower_predicate import moved
+from analytics_core._compile.lowering.predicates import moved
 from analytics_core._compile.plan import (
     AggregateExpr,
     AllOf,
@@ -250,3 +250,54 @@ def _takes_a_column(aggregate: exp.Expr) -> bool:
     if isinstance(operand, exp.Distinct) and len(operand.expressions) == 1:
         operand = operand.expressions[0]
     return isinstance(operand, exp.Column | exp.Star) and not aggregate.expressions
+
+
+_QUERY_CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.In, exp.Between, exp.Boolean)
+_PARTS = (
+    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Where,
+    exp.Join, exp.Subquery, exp.With, exp.CTE, exp.Distinct, exp.Order, exp.Ordered, exp.Limit, exp.Group, exp.Count,
+    exp.Min, exp.Max, exp.Literal, exp.Null,
+)  # fmt: skip
+_PLAIN = (*_PARTS, *_QUERY_CONDITIONS)
+
+
+def is_plain_query(tree: exp.Expr | None, spec: EngineSpec) -> bool:
+    """Tell whether a query takes, joins, filters and counts stored columns, and computes nothing that can fail."""
+    if not isinstance(tree, exp.Select):
+        return False
+    return all(type(node) in _PLAIN and _is_plain_node(node, spec) for node in tree.walk())
+
+
+def _is_plain_node(node: exp.Expr, spec: EngineSpec) -> bool:
+    if isinstance(node, _QUERY_CONDITIONS):
+        return _is_plain_condition(node, spec)
+    match node:
+        case exp.Where():
+            return isinstance(node.this, _QUERY_CONDITIONS)
+        case exp.Join():
+            on, compares = node.args.get("on"), node.args.get("using") or node.args.get("method")
+            return isinstance(on, _QUERY_CONDITIONS) if on is not None else not (spec.guards.casts_columns and compares)
+        case exp.With():
+            return not node.args.get("recursive")
+        case exp.Count() | exp.Min() | exp.Max():
+            return not node.expressions and isinstance(node.this, exp.Column | exp.Star | exp.Distinct)
+    return not isinstance(node, exp.Table) or isinstance(node.this, exp.Identifier)
+
+
+def _is_plain_condition(node: exp.Expr, spec: EngineSpec) -> bool:
+    match node:
+        case exp.Boolean():
+            return True
+        case exp.Is():
+            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+        case exp.And() | exp.Or() | exp.Not() | exp.Paren():
+            return all(isinstance(part, _QUERY_CONDITIONS) for part in node.iter_expressions())
+    return _is_plain_comparison(list(node.iter_expressions()), spec)
+
+
+def _is_plain_comparison(operands: list[exp.Expr], spec: EngineSpec) -> bool:
+    """Tell whether a column is compared with literals or columns; where columns are cast, with texts alone."""
+    column, *others = operands
+    if spec.guards.casts_columns:
+        return isinstance(column, exp.Column) and all(isinstance(o, exp.Literal) and o.is_string for o in others)
+    return isinstance(column, exp.Column) and all(isinstance(other, exp.Column | exp.Literal) for other in others)

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
-from analytics_core._compile.aggregation import check_aggregated
 from analytics_core._compile.columns import column_label
-from analytics_core._compile.metrics import resolve_metric
+from analytics_core._compile.metrics import check_aggregated, resolve_metric
 from analytics_core._compile.plan import (
     BucketExpr,
     Clause,

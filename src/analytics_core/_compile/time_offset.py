@@ -11,7 +11,7 @@ from analytics_core._compile.calendar import CalendarUnit, add_units, middle_of,
 from analytics_core._compile.time_range.moments import Delta, IsoMoment, Moment
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
 from analytics_core._compile.time_range.ranges import Between
-from analytics_core._compile.time_range.refusal import shown
+from analytics_core._compile.time_range.tokens import shown
 from analytics_core.errors import TimeOffsetError, TimeRangeError
 from analytics_core.models.enums import TimeGrain
 

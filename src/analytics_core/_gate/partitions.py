@@ -8,10 +8,9 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._compile.binds import Binds
-from analytics_core._compile.lower_predicate import conjunction
-from analytics_core._compile.lower_source import RELATION_ALIAS
-from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.lowering.binds import Binds, Lowering
+from analytics_core._compile.lowering.predicates import conjunction
+from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, Statement
 from analytics_core._compile.render import render
 from analytics_core._engines.partitions import Partition, PartitionReader, in_order

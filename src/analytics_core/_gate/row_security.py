@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.lower_source import RELATION_ALIAS
+from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
 from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer

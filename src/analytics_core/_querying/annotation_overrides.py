@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from analytics_core._compile.asked_ranges import NO_FILTER
 from analytics_core._compile.columns import parse_grain, time_grain, with_grain
+from analytics_core._compile.time_bounds import NO_FILTER
 from analytics_core.errors import QueryError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataQueryObject

@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from analytics_core._compile.asked_ranges import NO_FILTER
 from analytics_core._compile.scope import PlanLimits
-from analytics_core._compile.time_bounds import resolve_range
+from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._querying.annotation_columns import shown_columns
 from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from analytics_core._compile.asked_ranges import names_range
 from analytics_core._compile.plan import QueryPlan
+from analytics_core._compile.time_bounds import names_range
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.unread_keys import unread_names
 from analytics_core._records.dataset import Dataset

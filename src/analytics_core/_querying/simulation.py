@@ -8,7 +8,7 @@ from datetime import datetime
 
 from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.explanation import printed
-from analytics_core._compile.lower_source import RELATION_ALIAS
+from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, SqlSource, TableSource
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._engines.spec import EngineSpec

@@ -7,13 +7,19 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from analytics_core._compile.asked_ranges import AskedRanges, RangeRole, asked_ranges, split_temporal
 from analytics_core._compile.columns import axis_name, column_label, is_axis, time_grain
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.planner import PlanRequest, plan_limit
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
-from analytics_core._compile.time_bounds import naive, resolve_range
+from analytics_core._compile.time_bounds import (
+    AskedRanges,
+    RangeRole,
+    asked_ranges,
+    naive,
+    resolve_range,
+    split_temporal,
+)
 from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from analytics_core._compile.fragments.columns import FragmentNames
-from analytics_core._compile.fragments.parser import FragmentParser, FragmentSlot
+from analytics_core._compile.fragments.parser import FragmentNames, FragmentParser, FragmentSlot
 
 __all__ = ["FragmentNames", "FragmentParser", "FragmentSlot"]

@@ -1,4 +1,4 @@
-"""Parses a user's SQL fragment to exactly one scalar expression, in the dialect of its engine.
+"""Parses a user's SQL fragment to exactly one scalar expression: its columns looked up, its kind of value inferred.
 
 What leaves here was generated from the checked tree, never copied from the text. What each place may hold, and what is
 refused, is told in `docs/explanation/sql-fragments.md`.
@@ -6,17 +6,16 @@ refused, is told in `docs/explanation/sql-fragments.md`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
 from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragments.columns import FragmentNames, qualify_columns
-from analytics_core._compile.fragments.kinds import infer_kind
-from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
+from analytics_core._compile.fragments.own_dialect import is_bare_call, refuse_new_groups, restore_meaning
 from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
     loose_columns,
@@ -39,7 +38,156 @@ from analytics_core._compile.plan import FragmentExpr
 from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind
 from analytics_core._memo import Memo
-from analytics_core.errors import FragmentError, SubqueryNotAllowedError
+from analytics_core.errors import FragmentError, SubqueryNotAllowedError, UnknownColumnError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class FragmentNames:
+    """The names a fragment may use: physical columns, under the alias by which the statement knows the source.
+
+    It is compared by identity, which makes it a quick part of keys: a dataset view has one.
+
+    Attributes:
+        alias: with which each column is qualified.
+        columns: physical column names.
+        tables: names by which a user may have qualified a column: `orders`, `shop.orders`.
+    """
+
+    alias: str
+    columns: tuple[str, ...]
+    tables: tuple[str, ...] = ()
+
+
+def qualify_columns(tree: exp.Expr, names: FragmentNames, *, spec: EngineSpec, place: str) -> exp.Expr:
+    """Return the tree with each column as `alias."Exact Name"`; columns inside sub-queries stay as they are.
+
+    Raises:
+        UnknownColumnError: a name that the dataset does not have.
+    """
+    for column in list(_own_columns(tree)):
+        replacement = _resolved(column, names, spec=spec, place=place)
+        if column is tree:
+            tree = replacement
+        elif type(replacement) is exp.Column:
+            _become(column, replacement)
+        else:
+            column.replace(replacement)
+    return tree
+
+
+def _become(column: exp.Column, other: exp.Column) -> None:
+    """Change a column in its place: replacing thousands in one list would walk through the list for each."""
+    for key in {**column.args, **other.args}:
+        column.set(key, other.args.get(key))
+
+
+def _own_columns(tree: exp.Expr) -> Iterator[exp.Column]:
+    for node in tree.walk(prune=lambda one: isinstance(one, exp.Query)):
+        if isinstance(node, exp.Column):
+            yield node
+
+
+def _resolved(column: exp.Column, names: FragmentNames, *, spec: EngineSpec, place: str) -> exp.Expr:
+    parts = [part for part in column.parts if isinstance(part, exp.Identifier)]
+    own = _own_parts(parts, names, spec)
+    found = _find(own[0], names.columns) if own else None
+    if found is None and len(parts) == 1 and is_bare_call(column, spec.syntax):
+        return exp.Anonymous(this=column.name, expressions=[])
+    if found is None or (len(own) > 1 and not spec.syntax.reads_fields):
+        raise _unknown(column, own or parts, names, place)
+    node: exp.Expr = exp.Column(
+        this=exp.Identifier(this=found, quoted=True), table=exp.Identifier(this=names.alias, quoted=True)
+    )
+    for field in own[1:]:
+        node = exp.Dot(this=node, expression=field.copy())
+    return node
+
+
+def _own_parts(parts: Sequence[exp.Identifier], names: FragmentNames, spec: EngineSpec) -> Sequence[exp.Identifier]:
+    """Return the parts without the table's name; nothing when they are qualified by another table."""
+    qualifiers = {name.casefold() for name in (names.alias, *names.tables)}
+    for length in range(len(parts) - 1, 0, -1):
+        if ".".join(part.name for part in parts[:length]).casefold() in qualifiers:
+            return parts[length:]
+    return parts if len(parts) == 1 or spec.syntax.reads_fields else ()
+
+
+def _find(name: exp.Identifier, columns: Sequence[str]) -> str | None:
+    """Return the column by its exact name, else by its name without case when that is clear."""
+    text = name.name
+    if text in columns:
+        return text
+    alike = [column for column in columns if column.casefold() == text.casefold()]
+    return alike[0] if len(alike) == 1 else None
+
+
+def _unknown(
+    column: exp.Column, parts: Sequence[exp.Identifier], names: FragmentNames, place: str
+) -> UnknownColumnError:
+    quoted = len(column.parts) == 1 and isinstance(column.this, exp.Identifier) and column.this.quoted
+    hint = f"write text in single quotes: '{column.name}'" if quoted else ""
+    written = ".".join(part.name for part in (column.parts if len(parts) > 1 else parts))
+    return UnknownColumnError(written, dataset=names.alias, known=names.columns, place=place, hint=hint)
+
+
+_TRUTHS: Final[tuple[type[exp.Expr], ...]] = (exp.Predicate, exp.And, exp.Or, exp.Xor, exp.Not, exp.Boolean)
+_COUNTS: Final[tuple[type[exp.Expr], ...]] = (
+    exp.Count,
+    exp.CountIf,
+    exp.ApproxDistinct,
+    exp.RowNumber,
+    exp.Rank,
+    exp.DenseRank,
+)
+_TEXTS: Final[tuple[type[exp.Expr], ...]] = (
+    exp.Upper, exp.Lower, exp.Trim, exp.Replace, exp.Concat, exp.ConcatWs, exp.GroupConcat, exp.Left, exp.Right,
+    exp.Pad, exp.Initcap, exp.SplitPart, exp.RegexpReplace, exp.National, exp.RawString, exp.MD5,
+)  # fmt: skip
+
+
+def infer_kind(tree: exp.Expr, spec: EngineSpec) -> ValueKind:
+    """Return the kind of the values of `tree`."""
+    tree = tree.unnest()
+    if isinstance(tree, exp.Cast):
+        return spec.value_kind(tree.to.sql(spec.dialect))
+    if isinstance(tree, exp.Case | exp.If | exp.Coalesce):
+        return _common(infer_kind(branch, spec) for branch in _branches(tree))
+    if isinstance(tree, exp.Window | exp.Filter | exp.Collate | exp.Neg):
+        return infer_kind(tree.this, spec)
+    if isinstance(tree, exp.DPipe):
+        sides = (infer_kind(tree.this, spec), infer_kind(tree.expression, spec))
+        return ValueKind.TEXT if ValueKind.TEXT in sides else ValueKind.UNKNOWN
+    return _plain_kind(tree)
+
+
+def _plain_kind(tree: exp.Expr) -> ValueKind:
+    if isinstance(tree, _TRUTHS) and not isinstance(tree, exp.SubqueryPredicate):
+        return ValueKind.BOOLEAN
+    if isinstance(tree, _COUNTS):
+        return ValueKind.INTEGER
+    if isinstance(tree, _TEXTS):
+        return ValueKind.TEXT
+    if isinstance(tree, exp.Literal):
+        if tree.is_string:
+            return ValueKind.TEXT
+        return ValueKind.INTEGER if tree.is_int else ValueKind.UNKNOWN
+    return ValueKind.UNKNOWN
+
+
+def _branches(tree: exp.Case | exp.If | exp.Coalesce) -> Iterator[exp.Expr]:
+    if isinstance(tree, exp.Coalesce):
+        yield from (tree.this, *tree.expressions)
+        return
+    choices = tree.args.get("ifs") or [tree]
+    default = tree.args.get("default") if isinstance(tree, exp.Case) else tree.args.get("false")
+    for branch in (*(choice.args.get("true") for choice in choices), default):
+        if branch is not None and not isinstance(branch, exp.Null):
+            yield branch
+
+
+def _common(kinds: Iterator[ValueKind]) -> ValueKind:
+    found = set(kinds)
+    return found.pop() if len(found) == 1 else ValueKind.UNKNOWN
 
 
 class FragmentSlot(StrEnum):

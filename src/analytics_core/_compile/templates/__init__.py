@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from analytics_core._compile.templates.actor_macros import ActorFacts
-from analytics_core._compile.templates.held import written_clause
 from analytics_core._compile.templates.lookups import Lookups
-from analytics_core._compile.templates.macros import TemplateFilter, TemplateValues, TimeBounds
+from analytics_core._compile.templates.macros import ActorFacts, TemplateFilter, TemplateValues, TimeBounds
 from analytics_core._compile.templates.renderer import Rendered, TemplateRenderer
+from analytics_core._compile.templates.text import written_clause
 
 __all__ = [
     "ActorFacts",

@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from analytics_core._compile.templates.actor_macros import ActorFacts, actor_macros
-from analytics_core._compile.templates.held import hold_values
 from analytics_core._compile.templates.language import STATE, make_environment, names_in
 from analytics_core._compile.templates.lookups import LOOKUP_NAMES
-from analytics_core._compile.templates.macros import RANGE_NAMES, QueryMacros, TemplateValues
+from analytics_core._compile.templates.macros import RANGE_NAMES, ActorFacts, QueryMacros, TemplateValues, actor_macros
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
-from analytics_core._compile.templates.text import CONTROL_CHARACTERS, place_values
+from analytics_core._compile.templates.text import CONTROL_CHARACTERS, hold_values, place_values
 from analytics_core._memo import Memo
 from analytics_core._records.row_rule import Holder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError

@@ -1,7 +1,7 @@
 """Time texts of the contract (`time_range`): a closed grammar, and what its texts mean at a given moment.
 
-`tokens` cuts the text, `parser` and `functions` read the grammar into the trees of `moments`, `calls` and `ranges`,
-`resolution` asks a tree for its bounds. Accepted forms: docs/explanation/time.md.
+`tokens` cuts the text, `parser` reads the grammar into the trees of `moments` and `ranges`, `resolution` asks a tree
+for its bounds. Accepted forms: docs/explanation/time.md.
 """
 
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range

@@ -1,4 +1,4 @@
-"""The tree of a time text, part three: nodes that name a range, `since <= t < until`."""
+"""The tree of a time text, part two: nodes that name a range, `since <= t < until`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
-from analytics_core._compile.time_range.moments import FINE_UNITS, Moment, Scope, Scoped, counted_text
-from analytics_core._compile.time_range.reference import Reference
+from analytics_core._compile.time_range.moments import FINE_UNITS, Moment, Reference, Scope, Scoped, counted_text
 
 Bounds = tuple[datetime | None, datetime | None]
 

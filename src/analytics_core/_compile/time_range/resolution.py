@@ -6,12 +6,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._compile.calendar import add_units
-from analytics_core._compile.time_range.iso import render_iso
-from analytics_core._compile.time_range.moments import Delta
+from analytics_core._compile.time_range.moments import Delta, Reference
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
 from analytics_core._compile.time_range.ranges import Between, Bounds, RangeNode
-from analytics_core._compile.time_range.reference import Reference
-from analytics_core._compile.time_range.refusal import impossible, shown
+from analytics_core._compile.time_range.tokens import impossible, render_iso, shown
 from analytics_core.errors import TimeRangeError
 from analytics_core.models.enums import RelativeTime
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from analytics_core._compile.select_star import select_star
+from analytics_core._compile.render import select_star
 from analytics_core._engines.grains import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database

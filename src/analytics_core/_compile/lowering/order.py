@@ -9,8 +9,8 @@ from sqlglot import exp
 
 from analytics_core._compile.fence import FenceForm, fence_of_plan
 from analytics_core._compile.labels import aliases
-from analytics_core._compile.lower_expr import is_constant, lower_shown, lower_sorted
-from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.lowering.binds import Lowering
+from analytics_core._compile.lowering.expressions import is_constant, lower_shown, lower_sorted
 from analytics_core._compile.plan import (
     Clause,
     ColumnExpr,

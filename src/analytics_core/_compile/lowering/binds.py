@@ -1,11 +1,30 @@
-"""What the lowering of one plan carries from step to step."""
+"""Bound values and their places in the tree, and what else the lowering of one plan carries from step to step."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from analytics_core._compile.binds import Binds
-from analytics_core._engines.spec import EngineSpec
+from sqlglot import exp
+
+from analytics_core._engines.spec import BindValue, EngineSpec
+
+MARK = "\x01"
+"""Stands around the name of a bound value in generated text; no text of a user may hold it."""
+
+
+class Binds:
+    """The bound values of one statement: name -> value, in the order of their first use."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: dict[str, BindValue] = {}
+
+    def __call__(self, value: BindValue) -> exp.Expr:
+        """Register a value and return the node that stands for it."""
+        name = f"p{len(self.values)}"
+        self.values[name] = value
+        return exp.Var(this=f"{MARK}{name}{MARK}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.lowering.binds import Lowering
 from analytics_core._compile.plan import (
     AggregateExpr,
     BucketExpr,

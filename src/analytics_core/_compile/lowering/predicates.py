@@ -8,10 +8,9 @@ from typing import Any
 
 from sqlglot import exp
 
-from analytics_core._compile.binds import MARK
 from analytics_core._compile.calendar import truncate
-from analytics_core._compile.lower_expr import lower_expr, raw
-from analytics_core._compile.lowering import Lowering
+from analytics_core._compile.lowering.binds import MARK, Lowering
+from analytics_core._compile.lowering.expressions import lower_expr, raw
 from analytics_core._compile.plan import (
     AllOf,
     AnyOf,
