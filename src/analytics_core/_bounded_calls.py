@@ -35,8 +35,8 @@ class PendingCall(Generic[Result]):
     """A call on its way in another thread."""
 
     def __init__(self, work: Callable[[], Result]) -> None:
-        self._work = work
-        self._context = contextvars.copy_context()
+        self.work = work
+        self.context = contextvars.copy_context()
         self._signals: queue.SimpleQueue[None] = queue.SimpleQueue()
         self._guard = threading.Lock()
         self._is_over = False
@@ -79,16 +79,8 @@ class PendingCall(Generic[Result]):
         if is_late:
             dispose(self._result)
 
-    def run(self) -> None:
-        """Do the work, in the thread that it was given to."""
-        try:
-            result = self._context.run(self._work)
-        except BaseException as error:  # border of a thread: whoever waits is told, whatever it is
-            self._end(None, error)
-        else:
-            self._end(result, None)
-
-    def _end(self, result: Result | None, error: BaseException | None) -> None:
+    def end(self, result: Result | None, error: BaseException | None = None) -> None:
+        """Say what became of the work, in the thread that did it."""
         with self._guard:
             self._result, self._error, self._is_over = result, error, True
             dispose = self._dispose
@@ -144,7 +136,13 @@ class BoundedCalls:
 
     def _serve(self, inbox: queue.SimpleQueue[PendingCall[Any] | None]) -> None:
         while (call := self._next(inbox)) is not None:
-            call.run()
+            try:
+                result = call.context.run(call.work)
+            except BaseException as error:  # border of a thread: whoever waits is told, whatever it is
+                call.end(None, error)
+            else:
+                call.end(result)
+                del result
             del call  # its result must not live as long as this thread waits
             with self._guard:
                 self._idle.append(inbox)

@@ -34,7 +34,7 @@ DATASETS = {"table": 1, "virtual": 2, "templated": 3}
 def bounds(host: AnalyticsCore, user: str, asked: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
-    queries = core.charts._queries
+    queries = core._questions()
     runtime = queries._runtime
     return runtime.queries.bound_by(runtime.contexts.read(asked, actor=queries._actor, now=NOW))
 

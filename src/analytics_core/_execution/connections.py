@@ -29,14 +29,8 @@ _LATEST_S: Final = 1.5
 """How long after its time limit, or after it was cancelled, work is waited for; whoever asked is answered then."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenConnection:
-    """A connection, and what work on it needs: its session, what may stop it, and the seconds that are left."""
-
-    connection: sa.Connection
-    session: Session
-    stopper: Stopper
-    left_s: float
+Work = Callable[[sa.Connection, Session, Stopper, float], Result]
+"""Work on a connection: it is given its session, what may stop it, and the seconds that are left."""
 
 
 class Connections:
@@ -54,7 +48,7 @@ class Connections:
     def use(
         self,
         admission: Admission,
-        work: Callable[[OpenConnection], Result],
+        work: Work[Result],
         *,
         timeout_s: float,
         cancel: CancelToken | None = None,
@@ -105,7 +99,7 @@ class _Loan(Generic[Result]):
         *,
         engine: sa.Engine,
         spec: EngineSpec,
-        work: Callable[[OpenConnection], Result],
+        work: Work[Result],
         timeout_s: float,
         sent: Sent,
     ) -> None:
@@ -156,11 +150,8 @@ class _Loan(Generic[Result]):
             if error := self._stop_error():
                 raise error
             left_s = max(self._deadline - time.monotonic(), 0.001)
-            lent = OpenConnection(
-                connection=connection, session=session_of(self._engine), stopper=self.stopper, left_s=left_s
-            )
             try:
-                return self._work(lent)
+                return self._work(connection, session_of(self._engine), self.stopper, left_s)
             finally:
                 # Before the connection goes back: no interrupt may reach whoever gets it next.
                 self.stopper.finish()

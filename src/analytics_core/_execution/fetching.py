@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
+from operator import attrgetter
 from sys import getsizeof
 from typing import Any, Final
 
@@ -105,12 +106,12 @@ def fetch_rows(
         read += len(batch)
         for column, values in zip(columns, zip(*batch, strict=True), strict=False):  # no values: no row may be shown
             column.add(values)
-        held = sum(column.held_bytes for column in columns)
+        held = sum(map(_HELD_BYTES, columns))
         if held > limits.max_bytes:
             raise too_large(limits, read)
         size = min(size * 8, _LARGEST_BATCH_ROWS)
         check()
-    frame = Frame(columns=tuple(column.finish() for column in columns))
+    frame = Frame(columns=tuple([column.finish() for column in columns]))
     notes = notes_of_nulls(frame, [column.nulls for column in columns])
     return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
 
@@ -132,16 +133,14 @@ def read_within(
 
 def notes_of_nulls(frame: Frame, before: Sequence[int]) -> tuple[str, ...]:
     """Return a note on each column that has more nulls than came: for values that no answer can show."""
-    lost = {
-        column.name: column.null_count - nulls
-        for column, nulls in zip(frame.columns, before, strict=True)
-        if column.null_count > nulls
-    }
-    return tuple(
-        f"column {name!r}: {count} values cannot be shown and are null here: they are infinite or not a number, "
-        "or no day of the years 1 to 9999"
-        for name, count in lost.items()
-    )
+    notes = []
+    for column, nulls in zip(frame.columns, before, strict=True):
+        if (lost := column.null_count - nulls) > 0:
+            notes.append(
+                f"column {column.name!r}: {lost} values cannot be shown and are null here: they are infinite or not a "
+                "number, or no day of the years 1 to 9999"
+            )
+    return tuple(notes)
 
 
 def fetch_arrow(
@@ -184,6 +183,7 @@ def fetch_arrow(
     return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
 
 
+_HELD_BYTES: Final = attrgetter("held_bytes")
 _MAY_NEST: Final = frozenset({ValueKind.UNKNOWN, ValueKind.OTHER})
 """Kinds whose values may be lists: arrays of PostgreSQL."""
 

@@ -11,8 +11,10 @@ import sqlalchemy as sa
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._error_texts import short_repr
 from analytics_core._execution.admission import Admission
-from analytics_core._execution.connections import Connections, OpenConnection
+from analytics_core._execution.cancel import Stopper
+from analytics_core._execution.connections import Connections
 from analytics_core._execution.query_columns import BoundQuery
+from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.choice import metadata_of
 from analytics_core._execution.sessions.metadata import EngineMetadata, ReflectedColumn, ReflectedTable
 from analytics_core._records.database import Access
@@ -134,11 +136,10 @@ class Reflector:
     ) -> Result:
         """Answer a question on one connection in time; an error may repeat `names`, and those in `sql`."""
 
-        def ask(lent: OpenConnection) -> Result:
-            connection = lent.connection
+        def ask(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> Result:
             metadata = metadata_of(connection.dialect)
             with (
-                lent.session.limited(connection, lent.stopper, timeout_s=lent.left_s),
+                session.limited(connection, stopper, timeout_s=left_s),
                 metadata.free(connection.connection.driver_connection),
             ):
                 return question(metadata, connection)

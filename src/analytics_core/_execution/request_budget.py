@@ -42,14 +42,9 @@ class RequestBudget:
             sql_length=settings.max_sql_length_per_request,
         )
 
-    @property
-    def left_s(self) -> float:
-        """The seconds that are left; none or fewer when the time is over."""
-        return self._deadline - time.monotonic()
-
     def check_time(self) -> None:
         """Raise RequestTimeoutError when the time is over."""
-        if self.left_s <= 0:
+        if time.monotonic() >= self._deadline:
             raise self.timeout_error()
 
     def begin_statement(self, timeout_s: float) -> float:
@@ -59,7 +54,9 @@ class RequestBudget:
             RequestTimeoutError: no time is left.
             RequestLimitError: no statement is left.
         """
-        self.check_time()
+        left_s = self._deadline - time.monotonic()
+        if left_s <= 0:
+            raise self.timeout_error()
         with self._guard:
             self._statements += 1
             if self._statements > self._most_statements:
@@ -69,7 +66,7 @@ class RequestBudget:
                     "once",
                     extra={"max_statements": self._most_statements},
                 )
-        return min(timeout_s, max(self.left_s, 0.001))
+        return min(timeout_s, max(left_s, 0.001))
 
     def end_statement(self, seconds: float) -> None:
         """Count the seconds of a statement, also of one that failed."""

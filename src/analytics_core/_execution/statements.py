@@ -5,12 +5,14 @@ from __future__ import annotations
 import time
 from dataclasses import replace
 
+import sqlalchemy as sa
+
 from analytics_core._execution.admission import AdmittedStatement
-from analytics_core._execution.cancel import CancelToken
-from analytics_core._execution.connections import Connections, OpenConnection
+from analytics_core._execution.cancel import CancelToken, Stopper
+from analytics_core._execution.connections import Connections
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.sessions.base import RunRequest
+from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core.errors import StatementTimeoutError
 from analytics_core.ports import Connector
 
@@ -50,11 +52,9 @@ class StatementRunner:
         started, statement = time.perf_counter(), admitted.statement
         timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
 
-        def run(lent: OpenConnection) -> FetchedResult:
-            left = replace(limits, timeout_s=lent.left_s)
-            return lent.session.run(
-                RunRequest(connection=lent.connection, statement=statement, limits=left, stopper=lent.stopper)
-            )
+        def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
+            left = replace(limits, timeout_s=left_s)
+            return session.run(RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper))
 
         try:
             fetched = self._connections.use(

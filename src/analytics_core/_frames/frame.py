@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from operator import attrgetter
+from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
 
@@ -38,6 +39,9 @@ class FrameColumn:
         return len(self.values)
 
 
+_NAME: Final = attrgetter("name")
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """Columns of equal length, in the order of the result."""
@@ -47,10 +51,10 @@ class Frame:
     @property
     def names(self) -> tuple[str, ...]:
         """The column names, in order."""
-        return tuple([column.name for column in self.columns])
+        return tuple(map(_NAME, self.columns))
 
     def __len__(self) -> int:
-        return len(self.columns[0]) if self.columns else 0
+        return len(self.columns[0].values) if self.columns else 0
 
     def rows(self) -> Iterator[tuple[Any, ...]]:
         """Yield the rows as tuples of Python values."""

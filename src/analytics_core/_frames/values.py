@@ -182,7 +182,7 @@ def _all_small(values: list[int | None]) -> bool:
 
 
 def _all_ascii(values: list[str | None]) -> bool:
-    return all(value is None or value.isascii() for value in values)
+    return all(map(str.isascii, filter(None, values)))
 
 
 def _text_of_nothing(_value: None) -> str:

@@ -14,8 +14,9 @@ answer, and never an error; nothing of them is read before the seal was found wh
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from operator import attrgetter, itemgetter
 from typing import Any, Final
 
 from analytics_core._error_json import error_from_json, error_to_json
@@ -47,6 +48,8 @@ _PLAIN: Final = (
     *("cache_key", "cache_timeout", "cached_dttm", "is_cached", "query", "annotation_data", "rowcount", "from_dttm"),
     *("to_dttm", "error", "sql_rowcount", "language", "verbose_names"),
 )
+_COPIED: Final = (*_PLAIN, *_TUPLES)
+_GET_COPIED: Final = attrgetter(*_COPIED)
 
 
 def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES) -> bytes:
@@ -65,8 +68,9 @@ def encode_answer(answer: ChartData, *, key: str, seal: EntrySeal, most_bytes: i
     """
     most = min(most_bytes, MOST_BYTES)
     facts = _facts_bytes(answer)
-    frames = _bounded((_frame_bytes(result.held) for result in answer.results), most)
-    texts = [list(result.held.json_chunks()) for result in answer.results]
+    held = [result.held for result in answer.results]
+    frames = _frames_bytes(held, most)
+    texts = [list(rows.json_chunks()) for rows in held]
     rows = [part for frame, text in zip(frames, texts, strict=True) for part in (len(frame), sum(map(len, text)))]
     lengths = (len(facts), *rows)
     head = b"".join(map(_NUMBER.pack, (len(lengths), *lengths)))
@@ -98,14 +102,15 @@ def decode_answer(data: object, *, key: str, seal: EntrySeal, **known: Any) -> C
 # ------------------------------------------------------------------------------------------------------------ writing
 def _frame_bytes(held: ResultRows | PlainRows) -> Chunk:
     """Return the frame as bytes; none for a frame of nothing, which failed queries have."""
-    return frame_to_bytes(held.frame) if held.frame.columns else b""
+    frame = held.frame
+    return frame_to_bytes(frame) if frame.columns else b""
 
 
-def _bounded(frames: Iterator[Chunk], most_bytes: int) -> list[Chunk]:
-    """Return the frames, of which none is made that would come after too many bytes."""
+def _frames_bytes(results: Iterable[ResultRows | PlainRows], most_bytes: int) -> list[Chunk]:
+    """Return the frames as bytes, of which none is made that would come after too many of them."""
     made: list[Chunk] = []
-    for frame in frames:
-        made.append(frame)
+    for held in results:
+        made.append(_frame_bytes(held))
         if sum(map(len, made)) > most_bytes:
             raise _too_large(most_bytes)
     return made
@@ -133,7 +138,7 @@ def _facts_bytes(answer: ChartData) -> bytes:
 
 
 def _facts(result: QueryResult) -> dict[str, Any]:
-    facts: dict[str, Any] = {name: getattr(result, name) for name in (*_PLAIN, *_TUPLES)}
+    facts: dict[str, Any] = dict(zip(_COPIED, _GET_COPIED(result), strict=True))
     facts["status"] = result.status.value
     facts["result_type"] = result.result_type.value
     facts["label_map"] = result.label_map
@@ -185,21 +190,22 @@ def _answer(
     facts = orjson.loads(facts_bytes)
     parts = zip(facts["results"], frames, records, strict=True)
     return ChartData(
-        results=tuple(_result({**result, **known}, frame, texts) for result, frame, texts in parts),
+        results=tuple([_result({**result, **known}, frame, texts) for result, frame, texts in parts]),
         result_type=ResultType(facts["result_type"]),
         result_format=ResultFormat(facts["result_format"]),
     )
 
 
 def _result(facts: dict[str, Any], frame: memoryview, records: memoryview) -> QueryResult:
-    fields: dict[str, Any] = {name: facts[name] for name in _PLAIN}
-    fields.update({name: tuple(facts[name]) for name in _TUPLES})
+    fields: dict[str, Any] = dict(zip(_PLAIN, itemgetter(*_PLAIN)(facts), strict=True))
+    fields.update(zip(_TUPLES, map(tuple, itemgetter(*_TUPLES)(facts)), strict=True))
+    labels = facts["label_map"]
     return QueryResult(
         **fields,
         status=QueryStatus(facts["status"]),
         result_type=ResultType(facts["result_type"]),
-        label_map={label: tuple(names) for label, names in facts["label_map"].items()},
-        limits=tuple(LimitEntry(**limit) for limit in facts["limits"]),
+        label_map=dict(zip(labels, map(tuple, labels.values()), strict=True)),
+        limits=tuple([LimitEntry(**limit) for limit in facts["limits"]]),
         annotations=tuple(map(_annotation, facts["annotations"])),
         failure=None if facts["failure"] is None else error_from_json(facts["failure"]),
         held=ResultRows(partial(frame_from_bytes, frame) if frame else EMPTY_FRAME, encoded=records),

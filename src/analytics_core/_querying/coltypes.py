@@ -36,7 +36,7 @@ def coltypes(
         declared: the kinds of the query's outputs (and of the dataset's columns) by label.
         temporal: the labels of outputs that are flagged temporal.
     """
-    return tuple(int(_code(column, declared or {}, temporal)) for column in frame.columns)
+    return tuple([int(_code(column, declared or {}, temporal)) for column in frame.columns])
 
 
 def _code(column: FrameColumn, declared: Mapping[str, ValueKind], temporal: Collection[str]) -> GenericType:
@@ -50,7 +50,7 @@ def _code(column: FrameColumn, declared: Mapping[str, ValueKind], temporal: Coll
 
 def _list_code(values: list[Any]) -> GenericType | None:
     """Return the code of the values, None when there are none."""
-    codes = {_type_code(kind) for kind in value_types(values)}
+    codes = set(map(_type_code, value_types(values)))
     if len(codes) > 1:
         return GenericType.STRING
     return codes.pop() if codes else None

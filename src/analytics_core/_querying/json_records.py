@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
@@ -10,6 +11,8 @@ from analytics_core._frames.arrow_frames import arrow_part, is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.json_cells import Piece, cell_pieces, number_list_pieces
 from analytics_core._frames.values import clean_text, json_values
+
+_VALUES: Final = attrgetter("values")
 
 SMALL_ROWS: Final = 1_000
 """Lists of up to this many rows are written through dicts, so that small answers never load pyarrow."""
@@ -23,8 +26,8 @@ SLICE_ROWS: Final = 50_000
 
 def records(frame: Frame) -> list[dict[str, Any]]:
     """Return the rows as dicts of JSON values (`_frames/values.py` has the rules)."""
-    names = [clean_text(name) for name in frame.names]
-    columns = [_json_column(column) for column in frame.columns]
+    names = list(map(clean_text, frame.names))
+    columns = list(map(_json_column, frame.columns))
     return [dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)]
 
 
@@ -56,7 +59,7 @@ def record_chunks(
 
 
 def _rows_for_dicts(frame: Frame) -> int:
-    return SMALL_ARROW_ROWS if any(is_arrow(column.values) for column in frame.columns) else SMALL_ROWS
+    return SMALL_ARROW_ROWS if any(map(is_arrow, map(_VALUES, frame.columns))) else SMALL_ROWS
 
 
 def _slice_json(frame: Frame, start: int, rows: int, *, is_first: bool) -> memoryview:

@@ -167,12 +167,15 @@ def _is_flagged(output: Output, view: DatasetView) -> bool:
 
 def notes_of_rounding(frame: Frame) -> tuple[str, ...]:
     """Return a note on each column with decimals that a number in JSON or a spreadsheet does not hold whole."""
-    counts = {column.name: _rounded_count(column) for column in frame.columns if column.kind is ValueKind.DECIMAL}
+    decimals = [column for column in frame.columns if column.kind is ValueKind.DECIMAL]
+    counts = zip(decimals, map(_rounded_count, decimals), strict=True)
     return tuple(
-        f"column {name!r}: {count} decimals have more digits than a number in JSON holds and are rounded there; "
-        "CSV and frame have them whole"
-        for name, count in counts.items()
-        if count
+        [
+            f"column {column.name!r}: {count} decimals have more digits than a number in JSON holds and are rounded "
+            "there; CSV and frame have them whole"
+            for column, count in counts
+            if count
+        ]
     )
 
 

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ Read = Callable[[Any], datetime]
 
 _FORMATS: Final = {TimeEncoding.EPOCH_S: "epoch_s", TimeEncoding.EPOCH_MS: "epoch_ms"}
 _EPOCH: Final = datetime(1970, 1, 1)  # noqa: DTZ001 - naive moments are UTC
+_STORED: Final = attrgetter("stored")
 _MISFITS: Final = (ValueError, TypeError, ArithmeticError)
 _MICROSECONDS: Final[Mapping[TimeEncoding, int]] = MappingProxyType(
     {TimeEncoding.EPOCH_S: 1_000_000, TimeEncoding.EPOCH_MS: 1_000}
@@ -55,7 +57,7 @@ def _read_by_format(plan: QueryPlan) -> Iterator[tuple[str, str]]:
 
 def with_moments(frame: Frame, plan: QueryPlan) -> tuple[Frame, tuple[str, ...]]:
     """Return the frame of a plan's statement with moments where outputs store them otherwise, and notes on misfits."""
-    if plan.count_rows or not any(output.stored for output in plan.outputs):
+    if plan.count_rows or not any(map(_STORED, plan.outputs)):
         return frame, ()
     columns, notes = [], []
     for column, output in zip(frame.columns, plan.outputs, strict=True):

@@ -34,8 +34,6 @@ from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.surroundings import Around, around_charts
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import JobNotFoundError, NotFoundError
 from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
 from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
@@ -89,11 +87,6 @@ LISTS = ResourceLists(
 class Charts(Namespace):
     """Charts, as one actor may see, change and ask them."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._queries = ChartQueries(runtime, actor)
-        self._favourites = Favourites(runtime, actor, TagTarget.CHART)
-
     # -------------------------------------------------------------------------------------------------- questions
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
         """Return the answer to a chart (by id) or a query context.
@@ -108,7 +101,8 @@ class Charts(Namespace):
             PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
-        return self._runtime.queries.run(self._queries.request(question, force=force, strict=strict))
+        queries = ChartQueries(self._runtime, self._actor)
+        return self._runtime.queries.run(queries.request(question, force=force, strict=strict))
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
@@ -138,7 +132,8 @@ class Charts(Namespace):
 
         `strict` is that of `data`.
         """
-        return self._runtime.queries.explain(self._queries.request(question, strict=strict))
+        request = ChartQueries(self._runtime, self._actor).request(question, strict=strict)
+        return self._runtime.queries.explain(request)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.
@@ -151,7 +146,8 @@ class Charts(Namespace):
             ActorRequiredError: the host's directory does not know the actor, so that no worker could find them.
             JobError: no more work can be taken.
         """
-        asked, database = self._queries.for_job(question, force=force, strict=strict)
+        queries = ChartQueries(self._runtime, self._actor)
+        asked, database = queries.for_job(question, force=force, strict=strict)
         return submit_job(
             self._runtime,
             self._actor,
@@ -334,15 +330,15 @@ class Charts(Namespace):
     # -------------------------------------------------------------------------------------------------- favourites
     def add_favourite(self, chart_id: int) -> None:
         """Give the actor's star to a chart that they may read; a second one changes nothing."""
-        self._favourites.add(chart_id)
+        Favourites(self._runtime, self._actor, TagTarget.CHART).add(chart_id)
 
     def remove_favourite(self, chart_id: int) -> None:
         """Take the actor's star from a chart; nothing happens where there is none."""
-        self._favourites.remove(chart_id)
+        Favourites(self._runtime, self._actor, TagTarget.CHART).remove(chart_id)
 
     def favourite_status(self, ids: Iterable[int]) -> FavoriteStatuses:
         """Return for each id whether the actor gave a star to this chart; at most a thousand ids."""
-        return self._favourites.status(ids)
+        return Favourites(self._runtime, self._actor, TagTarget.CHART).status(ids)
 
     # -------------------------------------------------------------------------------------------------------- inside
     def _writable(self, unit: UnitOfWork, chart_id: int) -> Chart:

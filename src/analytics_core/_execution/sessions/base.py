@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
@@ -190,15 +191,15 @@ def read_result(
     result: sa.CursorResult[Any],
     request: RunRequest,
     *,
-    adapt_kind: Callable[[ValueKind], ValueKind] = lambda kind: kind,
+    kept_as: Mapping[ValueKind, ValueKind] = MappingProxyType({}),
 ) -> FetchedResult:
-    """Read tuples straight off the driver's cursor; `adapt_kind` says what becomes of a planned kind."""
+    """Read tuples straight off the driver's cursor; `kept_as` says what an engine makes of planned kinds."""
     cursor: Any = result.cursor
     assert cursor is not None  # noqa: S101 - a result with rows has one
     labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
     rows = cursor if isinstance(cursor, Iterator) else iter(cursor.fetchone, None)
     return fetch_rows(
-        rows, labels=labels, kinds=[*map(adapt_kind, kinds)], limits=request.limits, check=checker(request)
+        rows, labels=labels, kinds=list(map(kept_as.get, kinds, kinds)), limits=request.limits, check=checker(request)
     )
 
 

@@ -11,6 +11,7 @@ import sqlite3
 import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import quote
 
@@ -32,7 +33,8 @@ from analytics_core._execution.sessions.base import (
 from analytics_core._records.database import Access
 from analytics_core.errors import StatementRefusedError
 
-_STEPS_BETWEEN_CLOCK_CHECKS = 10_000
+_STEPS_BETWEEN_CLOCK_CHECKS = 50_000
+"""Some milliseconds of common work; calling back into Python more often slows long statements down."""
 _LONGEST_LOCK_WAIT_S = 5.0
 """For a file that another program has locked; a shorter time limit of statements goes before it."""
 _RECURSIVE = 33  # SQLITE_RECURSIVE, not named by the module
@@ -84,7 +86,7 @@ class SqliteSession(Session):
         raw: Any = request.connection.connection.driver_connection
         _refuse_parts_of_indexes(raw, request.statement.sql)
         with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
-            return read_result(start_statement(request), request, adapt_kind=_sqlite_kind)
+            return read_result(start_statement(request), request, kept_as=_KEPT_AS)
 
     @contextmanager
     def limited(self, connection: sa.Connection, stopper: Stopper, *, timeout_s: float) -> Iterator[None]:
@@ -213,6 +215,5 @@ def _clock(stopper: Stopper, timeout_s: float) -> Any:
     return is_over
 
 
-def _sqlite_kind(kind: ValueKind) -> ValueKind:
-    """SQLite keeps decimals as floats."""
-    return ValueKind.FLOAT if kind is ValueKind.DECIMAL else kind
+_KEPT_AS = MappingProxyType({ValueKind.DECIMAL: ValueKind.FLOAT})
+"""SQLite keeps decimals as floats."""
