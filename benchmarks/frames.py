@@ -1,10 +1,13 @@
 """How long the road of a question is: the library's own frames that README's payload enters, whatever the machine.
 
-A frame is a call of a Python function of the library, or one more turn of its generators, in any thread.
+A frame is a call of a Python function of the library, or one more turn of its generators, in any thread. A carrier is a
+record (a dataclass of the library) that is an argument of a function between `Charts.data` and the driver, when the
+user's database is read.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import sys
 import tempfile
 import threading
@@ -28,28 +31,36 @@ _GOALS = (
     ("the answer is cached", 3_600.0, False, 80),
 )
 _DEEPEST = 11
+_MOST_CARRIERS = 8
 
 
 def compare() -> Iterator[Ratio]:
-    """Count the frames of README's payload, and how deep the driver's fetch stands below `Charts.data`."""
+    """Count the frames of README's payload, how deep the driver stands below `Charts.data`, and the carriers."""
     with tempfile.TemporaryDirectory() as folder:
         url = make_shop(Path(folder) / "shop.db")
-        deepest = 0
+        deepest, carriers = 0, 0
         for name, freshness_s, is_forced, goal in _GOALS:
             counted = _counted(url, freshness_s, is_forced=is_forced)
-            deepest = max(deepest, counted.deepest)
+            deepest, carriers = max(deepest, counted.deepest), max(carriers, len(counted.carriers))
             yield Ratio(name=f"frames: {name}", value=counted.frames, goal=goal, unit="")
         yield Ratio(name="frames: between charts.data and the driver", value=deepest, goal=_DEEPEST, unit="")
+        yield Ratio(name="carriers: between charts.data and the driver", value=carriers, goal=_MOST_CARRIERS, unit="")
 
 
 class _Counter:
-    """Counts frames of the library while it is switched on, and their depth where the user's database is read."""
+    """Counts frames of the library while it is switched on, and what stands on them where the user's database is read.
+
+    That is `deepest`, how many frames of the library there are, and `carriers`, the records that they were given. The
+    work goes on in another thread: what stands above the handover counts too.
+    """
 
     def __init__(self) -> None:
         self.is_on = False
         self.frames = 0
         self.handover = 0
         self.deepest = 0
+        self.handed: frozenset[type] = frozenset()
+        self.carriers: frozenset[type] = frozenset()
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         if not self.is_on:
@@ -57,9 +68,11 @@ class _Counter:
         if event == "call":
             self.frames += frame.f_code.co_filename.startswith(_LIBRARY)
             if frame.f_code is BoundedCalls.start.__code__:
-                self.handover = _depth(frame)
+                self.handover, self.handed = _depth(frame), _records_on(frame)
         elif event == "c_call" and getattr(argument, "__name__", "") in _READS:
-            self.deepest = max(self.deepest, self.handover + _depth(frame))
+            depth = _depth(frame)
+            self.deepest = max(self.deepest, self.handover + depth)
+            self.carriers |= self.handed | _records_on(frame) if depth else frozenset()
 
 
 def _depth(frame: FrameType | None) -> int:
@@ -71,6 +84,18 @@ def _depth(frame: FrameType | None) -> int:
         is_of_user = is_of_user or "_execution" in name
         frame = frame.f_back
     return depth if is_of_user else 0
+
+
+def _records_on(frame: FrameType | None) -> frozenset[type]:
+    """Return the types of the records that the library's functions below a frame were given, or hold from outside."""
+    found: set[type] = set()
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(_LIBRARY):
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] + code.co_freevars
+            found.update(type(frame.f_locals.get(name)) for name in given)
+        frame = frame.f_back
+    return frozenset(filter(dataclasses.is_dataclass, found))
 
 
 def _counted(url: str, freshness_s: float, *, is_forced: bool) -> _Counter:
