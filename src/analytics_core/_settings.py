@@ -12,7 +12,7 @@ from typing import Any, Final
 from analytics_core._records.secret import Secret
 from analytics_core._weak_keys import can_be_guessed
 from analytics_core.errors import SettingsError
-from analytics_core.models.dataset_description import DatasetDescription
+from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
 _SHORTEST_KEY = 16

@@ -16,7 +16,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import errors, models
 from analytics_core.models.base import Answer
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 TWICE = '{"kept": {"list": [0, {"key": 1, "key": 2}]}}'
 TOLD = "names the key 'key' twice in kept.list.1"

@@ -13,7 +13,7 @@ import pytest
 
 from analytics_core._compile.values import as_moment
 from analytics_core.errors import PayloadFormatError
-from analytics_core.models.python_values import json_text, plain_values
+from analytics_core.models.strict_json import json_text, plain_values
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from analytics_core._core.facade import AnalyticsCore
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError
-from analytics_core.models.dataset_description import DatasetDescription
+from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
 

@@ -16,7 +16,7 @@ from analytics_core._execution.connection_uri import parse_uri
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, UnknownNameError
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 SpecLookup = Callable[[str], EngineSpec]
 """Finds the spec of an engine by the backend name of a URI; a typed error when there is none."""

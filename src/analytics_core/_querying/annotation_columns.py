@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from analytics_core._frames.frame import Frame
 from analytics_core.errors import ErrorType, UnknownNameError
-from analytics_core.models.annotation_layer import AnnotationLayer, AnnotationType
+from analytics_core.models.query import AnnotationLayer, AnnotationType
 
 _MARKS = frozenset({AnnotationType.EVENT, AnnotationType.INTERVAL})
 

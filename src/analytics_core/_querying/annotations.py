@@ -34,10 +34,15 @@ from analytics_core.errors import (
     QueryError,
     SubqueryNotAllowedError,
 )
-from analytics_core.models.annotation_layer import AnnotationLayer, AnnotationSource, AnnotationType
 from analytics_core.models.enums import ResultFormat, ResultType
 from analytics_core.models.parsing import parse_query_context
-from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.models.query import (
+    AnnotationLayer,
+    AnnotationSource,
+    AnnotationType,
+    ChartDataQueryContext,
+    ChartDataQueryObject,
+)
 
 NATIVE_COLUMNS: Final = ("start_dttm", "end_dttm", "short_descr", "long_descr", "json_metadata")
 _CHARTS: Final = frozenset({AnnotationSource.LINE, AnnotationSource.TABLE})

@@ -15,8 +15,8 @@ from analytics_core._records.chart import Chart
 from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import Payload, check_text, parse_query_context
-from analytics_core.models.python_values import json_text, plain_values
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.models.strict_json import json_text, plain_values
 
 _SHAPE = "ChartDataQueryContextSchema"
 _LISTS = (

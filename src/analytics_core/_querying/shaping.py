@@ -36,9 +36,8 @@ from analytics_core._querying.payloads import AskedQuery
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.dataset import Dataset
-from analytics_core.models.adhoc import AdhocColumn, AdhocMetric
 from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
-from analytics_core.models.query import ChartDataQueryObject
+from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -26,8 +26,8 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartDataQueryObject
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 
 class QueryRanges:

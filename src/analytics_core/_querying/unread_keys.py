@@ -9,10 +9,14 @@ from pydantic import BaseModel
 
 from analytics_core._querying.annotation_overrides import READ_OVERRIDES
 from analytics_core.errors import Problem, nearest
-from analytics_core.models.adhoc import AdhocMetric, AdhocMetricColumn
-from analytics_core.models.annotation_layer import AnnotationLayer
 from analytics_core.models.problems import unknown_field
-from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
+from analytics_core.models.query import (
+    AdhocMetric,
+    AdhocMetricColumn,
+    AnnotationLayer,
+    ChartDataQueryContext,
+    ChartDataQueryObject,
+)
 
 _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 """What editors of charts write beside an ad-hoc metric, for themselves."""

@@ -45,7 +45,7 @@ from analytics_core.models.cache import (
 )
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.python_values import json_text
+from analytics_core.models.strict_json import json_text
 
 _LOG = logging.getLogger(__name__)
 _INVALIDATION = "CacheInvalidationRequestSchema"

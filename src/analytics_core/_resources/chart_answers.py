@@ -14,12 +14,13 @@ from analytics_core._resources.people.directory import PeopleIndex
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.surroundings import Around
-from analytics_core.models.chart import ChartGet, ChartListItem
-from analytics_core.models.chart_answers import (
+from analytics_core.models.chart import (
     ChartDatasource,
     ChartDatasourceItem,
     ChartDatasourceValue,
     ChartEntity,
+    ChartGet,
+    ChartListItem,
     ChartScreenshot,
 )
 from analytics_core.models.enums import DatasourceType

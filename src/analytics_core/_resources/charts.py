@@ -35,10 +35,17 @@ from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.surroundings import Around, around_charts
 from analytics_core.errors import JobNotFoundError, NotFoundError
-from analytics_core.models.chart import ChartGet, ChartListItem, ChartPost, ChartPut
-from analytics_core.models.chart_answers import ChartDatasource, ChartScreenshot, FavoriteStatuses
+from analytics_core.models.chart import (
+    ChartDatasource,
+    ChartGet,
+    ChartListItem,
+    ChartPost,
+    ChartPut,
+    ChartScreenshot,
+    FavoriteStatuses,
+)
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(

@@ -17,8 +17,8 @@ from analytics_core._resources.readable import Readable
 from analytics_core._security.policy import Act
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="CSS template",

@@ -29,8 +29,8 @@ from analytics_core.models.embedded import (
     GuestTokenCreate,
     GuestUser,
 )
+from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="embedded dashboard",

@@ -15,9 +15,9 @@ from analytics_core._resources.listing import Columns, Filters, Order, Page
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import DashboardAccessError, NotFoundError
-from analytics_core.models.chart_answers import ChartEntity
+from analytics_core.models.chart import ChartEntity
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
-from analytics_core.models.dataset_description import DashboardDataset
+from analytics_core.models.dataset import DashboardDataset
 
 
 class GuestDashboards(GuestDoor):

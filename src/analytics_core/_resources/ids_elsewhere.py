@@ -7,7 +7,7 @@ from typing import Any
 
 from analytics_core._resources.batches import is_stored_id
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.json_once import repeated_key
+from analytics_core.models.strict_json import repeated_key
 
 Ids = Mapping[int, int]
 """For the id of a record here, the id in the other store."""

@@ -19,7 +19,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.derived_keys import Purpose, derived_key
 from analytics_core.errors import JobNotFoundError
 from analytics_core.models.cache import CacheWarmUpResult
-from analytics_core.models.jobs import JobItem, JobPage
+from analytics_core.models.results import JobItem, JobPage
 
 RESULT_URL = "/api/v1/chart/data/{}"
 

@@ -32,7 +32,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Act, Policy
 from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
-from analytics_core.models.related import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
+from analytics_core.models.lists import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
 
 Visibility = Callable[[Reader, ListQuery], ListQuery]
 """Narrows a query of records to what an actor may see."""

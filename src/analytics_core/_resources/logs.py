@@ -32,9 +32,9 @@ from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
 from analytics_core._security.policy import Act, Standing
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="log entry",

@@ -12,9 +12,9 @@ from analytics_core._resources.dashboards.content import FILTERS_KEY
 from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text, written
 from analytics_core.models.query import ChartDataFilter
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 _TIME_OPTIONS = {
     "__time_range": "time_range",

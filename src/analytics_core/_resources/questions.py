@@ -18,7 +18,7 @@ from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, QueryError
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 _SHAPE = "ChartCacheWarmUpRequestSchema"
 

@@ -23,10 +23,10 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet
 from analytics_core.models.references import RoleReference
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.row_level_security import (
     RowRuleGet,
     RowRuleListItem,

@@ -21,9 +21,9 @@ from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.surroundings import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.enums import TagType
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 
 LISTING = Listing(

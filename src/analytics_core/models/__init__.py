@@ -10,11 +10,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analytics_core.models.adhoc import (
-        AdhocColumn as AdhocColumn,
-        AdhocMetric as AdhocMetric,
-        AdhocMetricColumn as AdhocMetricColumn,
-    )
     from analytics_core.models.annotation import (
         AnnotationGet as AnnotationGet,
         AnnotationLayerGet as AnnotationLayerGet,
@@ -26,13 +21,6 @@ if TYPE_CHECKING:
         AnnotationPut as AnnotationPut,
         LayerOfAnnotation as LayerOfAnnotation,
     )
-    from analytics_core.models.annotation_layer import (
-        AnnotationLayer as AnnotationLayer,
-        AnnotationOpacity as AnnotationOpacity,
-        AnnotationSource as AnnotationSource,
-        AnnotationStyle as AnnotationStyle,
-        AnnotationType as AnnotationType,
-    )
     from analytics_core.models.cache import (
         CacheInvalidationRequest as CacheInvalidationRequest,
         CacheWarmUpResult as CacheWarmUpResult,
@@ -43,16 +31,14 @@ if TYPE_CHECKING:
         DatasourceName as DatasourceName,
     )
     from analytics_core.models.chart import (
-        ChartGet as ChartGet,
-        ChartListItem as ChartListItem,
-        ChartPost as ChartPost,
-        ChartPut as ChartPut,
-    )
-    from analytics_core.models.chart_answers import (
         ChartDatasource as ChartDatasource,
         ChartDatasourceItem as ChartDatasourceItem,
         ChartDatasourceValue as ChartDatasourceValue,
         ChartEntity as ChartEntity,
+        ChartGet as ChartGet,
+        ChartListItem as ChartListItem,
+        ChartPost as ChartPost,
+        ChartPut as ChartPut,
         ChartScreenshot as ChartScreenshot,
         FavoriteStatus as FavoriteStatus,
         FavoriteStatuses as FavoriteStatuses,
@@ -74,42 +60,36 @@ if TYPE_CHECKING:
     )
     from analytics_core.models.database import (
         DatabaseConnection as DatabaseConnection,
+        DatabaseExtra as DatabaseExtra,
+        DatabaseFunctionNames as DatabaseFunctionNames,
         DatabaseGet as DatabaseGet,
         DatabaseListItem as DatabaseListItem,
         DatabasePost as DatabasePost,
         DatabasePut as DatabasePut,
-        DatabaseTestConnection as DatabaseTestConnection,
-        SshTunnel as SshTunnel,
-    )
-    from analytics_core.models.database_answers import (
-        DatabaseExtra as DatabaseExtra,
-        DatabaseFunctionNames as DatabaseFunctionNames,
         DatabaseTable as DatabaseTable,
+        DatabaseTestConnection as DatabaseTestConnection,
         DatabaseValidateParameters as DatabaseValidateParameters,
         FileUploadSchemas as FileUploadSchemas,
         MetadataCacheTimeout as MetadataCacheTimeout,
+        SshTunnel as SshTunnel,
     )
     from analytics_core.models.dataset import (
         ColumnPut as ColumnPut,
+        DashboardDataset as DashboardDataset,
+        DatabaseName as DatabaseName,
         DatabaseOfDataset as DatabaseOfDataset,
         DatabaseOfDatasetItem as DatabaseOfDatasetItem,
+        DatabaseSummary as DatabaseSummary,
+        DatasetDescription as DatasetDescription,
+        DatasetDuplicate as DatasetDuplicate,
         DatasetGet as DatasetGet,
         DatasetListItem as DatasetListItem,
         DatasetPost as DatasetPost,
         DatasetPut as DatasetPut,
+        GetOrCreateDataset as GetOrCreateDataset,
         MetricPut as MetricPut,
         SqlMetric as SqlMetric,
         TableColumn as TableColumn,
-    )
-    from analytics_core.models.dataset_description import (
-        DashboardDataset as DashboardDataset,
-        DatabaseName as DatabaseName,
-        DatabaseSummary as DatabaseSummary,
-        DatasetDescription as DatasetDescription,
-    )
-    from analytics_core.models.dataset_payloads import (
-        DatasetDuplicate as DatasetDuplicate,
-        GetOrCreateDataset as GetOrCreateDataset,
     )
     from analytics_core.models.embedded import (
         AvailableDomains as AvailableDomains,
@@ -137,11 +117,6 @@ if TYPE_CHECKING:
         TagType as TagType,
         TimeGrain as TimeGrain,
     )
-    from analytics_core.models.error_bodies import (
-        ErrorBody as ErrorBody,
-        ErrorBodyWithErrors as ErrorBodyWithErrors,
-        ErrorEntry as ErrorEntry,
-    )
     from analytics_core.models.explore import (
         AdvancedDataType as AdvancedDataType,
         DashboardPermalink as DashboardPermalink,
@@ -153,13 +128,18 @@ if TYPE_CHECKING:
         FormDataPut as FormDataPut,
         Permalink as Permalink,
     )
-    from analytics_core.models.jobs import (
-        JobItem as JobItem,
-        JobPage as JobPage,
-    )
     from analytics_core.models.lists import (
+        DistinctItem as DistinctItem,
+        DistinctResponse as DistinctResponse,
         FilterItem as FilterItem,
         ListOperator as ListOperator,
+        RelatedChart as RelatedChart,
+        RelatedCharts as RelatedCharts,
+        RelatedDashboard as RelatedDashboard,
+        RelatedDashboards as RelatedDashboards,
+        RelatedItem as RelatedItem,
+        RelatedObjects as RelatedObjects,
+        RelatedResponse as RelatedResponse,
     )
     from analytics_core.models.log import (
         LogGet as LogGet,
@@ -190,6 +170,14 @@ if TYPE_CHECKING:
         UserPut as UserPut,
     )
     from analytics_core.models.query import (
+        AdhocColumn as AdhocColumn,
+        AdhocMetric as AdhocMetric,
+        AdhocMetricColumn as AdhocMetricColumn,
+        AnnotationLayer as AnnotationLayer,
+        AnnotationOpacity as AnnotationOpacity,
+        AnnotationSource as AnnotationSource,
+        AnnotationStyle as AnnotationStyle,
+        AnnotationType as AnnotationType,
         ChartDataDatasource as ChartDataDatasource,
         ChartDataExtras as ChartDataExtras,
         ChartDataFilter as ChartDataFilter,
@@ -209,17 +197,6 @@ if TYPE_CHECKING:
         UserFirstName as UserFirstName,
         UserNames as UserNames,
         UserReference as UserReference,
-    )
-    from analytics_core.models.related import (
-        DistinctItem as DistinctItem,
-        DistinctResponse as DistinctResponse,
-        RelatedChart as RelatedChart,
-        RelatedCharts as RelatedCharts,
-        RelatedDashboard as RelatedDashboard,
-        RelatedDashboards as RelatedDashboards,
-        RelatedItem as RelatedItem,
-        RelatedObjects as RelatedObjects,
-        RelatedResponse as RelatedResponse,
     )
     from analytics_core.models.report import (
         ChartOfReport as ChartOfReport,
@@ -245,6 +222,11 @@ if TYPE_CHECKING:
         ChartDataAsyncResponse as ChartDataAsyncResponse,
         ChartDataResponse as ChartDataResponse,
         ChartDataResult as ChartDataResult,
+        ErrorBody as ErrorBody,
+        ErrorBodyWithErrors as ErrorBodyWithErrors,
+        ErrorEntry as ErrorEntry,
+        JobItem as JobItem,
+        JobPage as JobPage,
     )
     from analytics_core.models.row_level_security import (
         RowRuleGet as RowRuleGet,
@@ -275,20 +257,17 @@ if TYPE_CHECKING:
     )
 
 _NAMES = {
-    "adhoc": "AdhocColumn AdhocMetric AdhocMetricColumn",
     "annotation": (
         "AnnotationGet AnnotationLayerGet AnnotationLayerListItem AnnotationLayerPost AnnotationLayerPut "
         "AnnotationListItem AnnotationPost AnnotationPut LayerOfAnnotation"
     ),
-    "annotation_layer": "AnnotationLayer AnnotationOpacity AnnotationSource AnnotationStyle AnnotationType",
     "cache": (
         "CacheInvalidationRequest CacheWarmUpResult ChartCacheWarmUpRequest ChartCacheWarmUpResponse "
         "DatasetCacheWarmUpRequest DatasetCacheWarmUpResponse DatasourceName"
     ),
-    "chart": "ChartGet ChartListItem ChartPost ChartPut",
-    "chart_answers": (
-        "ChartDatasource ChartDatasourceItem ChartDatasourceValue ChartEntity ChartScreenshot FavoriteStatus "
-        "FavoriteStatuses"
+    "chart": (
+        "ChartDatasource ChartDatasourceItem ChartDatasourceValue ChartEntity ChartGet ChartListItem ChartPost "
+        "ChartPut ChartScreenshot FavoriteStatus FavoriteStatuses"
     ),
     "css_template": "CssTemplateGet CssTemplateListItem CssTemplatePost CssTemplatePut",
     "dashboard": (
@@ -296,18 +275,15 @@ _NAMES = {
         "DashboardPost DashboardPut"
     ),
     "database": (
-        "DatabaseConnection DatabaseGet DatabaseListItem DatabasePost DatabasePut DatabaseTestConnection SshTunnel"
-    ),
-    "database_answers": (
-        "DatabaseExtra DatabaseFunctionNames DatabaseTable DatabaseValidateParameters FileUploadSchemas "
-        "MetadataCacheTimeout"
+        "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost DatabasePut "
+        "DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas MetadataCacheTimeout "
+        "SshTunnel"
     ),
     "dataset": (
-        "ColumnPut DatabaseOfDataset DatabaseOfDatasetItem DatasetGet DatasetListItem DatasetPost DatasetPut "
+        "ColumnPut DashboardDataset DatabaseName DatabaseOfDataset DatabaseOfDatasetItem DatabaseSummary "
+        "DatasetDescription DatasetDuplicate DatasetGet DatasetListItem DatasetPost DatasetPut GetOrCreateDataset "
         "MetricPut SqlMetric TableColumn"
     ),
-    "dataset_description": "DashboardDataset DatabaseName DatabaseSummary DatasetDescription",
-    "dataset_payloads": "DatasetDuplicate GetOrCreateDataset",
     "embedded": (
         "AvailableDomains EmbeddedDashboardConfig EmbeddedDashboardGet EmbeddedDashboardUuid "
         "EmbeddedDashboardUuidPayload GuestResource GuestResourceType GuestRowRule GuestTokenCreate GuestUser"
@@ -316,28 +292,26 @@ _NAMES = {
         "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType QueryStatus "
         "RelativeTime ResultFormat ResultType TagType TimeGrain"
     ),
-    "error_bodies": "ErrorBody ErrorBodyWithErrors ErrorEntry",
     "explore": (
         "AdvancedDataType DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState ExploreSlice "
         "FormDataPost FormDataPut Permalink"
     ),
-    "jobs": "JobItem JobPage",
-    "lists": "FilterItem ListOperator",
+    "lists": (
+        "DistinctItem DistinctResponse FilterItem ListOperator RelatedChart RelatedCharts RelatedDashboard "
+        "RelatedDashboards RelatedItem RelatedObjects RelatedResponse"
+    ),
     "log": "LogGet LogListItem LogPost LogPut RecentActivity RecentActivityList UserOfLog",
     "oauth2": "OAuth2Client OAuth2ContentType OAuth2State OAuth2Token",
     "parsing": "parse parse_query_context",
     "people": "GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
     "query": (
-        "ChartDataDatasource ChartDataExtras ChartDataFilter ChartDataQueryContext ChartDataQueryObject "
-        "PostProcessingOperation"
+        "AdhocColumn AdhocMetric AdhocMetricColumn AnnotationLayer AnnotationOpacity AnnotationSource AnnotationStyle "
+        "AnnotationType ChartDataDatasource ChartDataExtras ChartDataFilter ChartDataQueryContext "
+        "ChartDataQueryObject PostProcessingOperation"
     ),
     "references": (
         "DashboardReference DashboardReferenceWithMetadata DatasetReference OnlyId OnlyIdPayload RoleReference "
         "TagReference UserDetails UserFirstName UserNames UserReference"
-    ),
-    "related": (
-        "DistinctItem DistinctResponse RelatedChart RelatedCharts RelatedDashboard RelatedDashboards RelatedItem "
-        "RelatedObjects RelatedResponse"
     ),
     "report": (
         "ChartOfReport ComparisonOperator DatabaseOfReport RecipientConfig RecipientOfListItem RecipientOfReport "
@@ -345,7 +319,10 @@ _NAMES = {
         "ReportRecipient ReportScheduleGet ReportScheduleListItem ReportSchedulePost ReportSchedulePut ReportType "
         "ValidatorConfig"
     ),
-    "results": "ChartDataAsyncResponse ChartDataResponse ChartDataResult",
+    "results": (
+        "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "
+        "JobPage"
+    ),
     "row_level_security": "RowRuleGet RowRuleListItem RowRulePost RowRulePut RowRuleType TableReference",
     "shapes": "SHAPES",
     "sql_editor": (

@@ -1,4 +1,4 @@
-"""Shapes of datasets, their columns and metrics (contract, section Dataset).
+"""Shapes of datasets, their columns and metrics, also as dashboards and the explore view show them (contract, Dataset).
 
 The contract's field `schema` is the attribute `schema_name` of payloads; answers also have it as `schema`. Beyond the
 contract, an update takes `always_filter_main_dttm`, which older clients send.
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, StringConstraints, model_validator
+from pydantic import AfterValidator, AliasChoices, Field, StringConstraints, model_validator
 
 from analytics_core.models.base import (
     Answer,
@@ -17,8 +17,10 @@ from analytics_core.models.base import (
     Bool,
     Ids,
     JsonInput,
+    JsonObject,
     JsonText,
     Moment,
+    Objects,
     Omittable,
     ReadOnly,
     StrictShape,
@@ -26,14 +28,16 @@ from analytics_core.models.base import (
     Text250,
     Text255,
     Text1024,
+    TextLists,
+    Texts,
     Title250,
     Title255,
     UuidText,
     Whole,
 )
 from analytics_core.models.enums import GenericType
-from analytics_core.models.json_once import check_keys_once
 from analytics_core.models.references import UserNames, UserReference
+from analytics_core.models.strict_json import check_keys_once
 
 Text32 = Annotated[str, StringConstraints(max_length=32)]
 Predicate = Annotated[str, StringConstraints(max_length=1_000)]
@@ -264,3 +268,99 @@ class DatasetListItem(AnswerWithSchema):
     datasource_type: ReadOnly[str] = None
     explore_url: ReadOnly[str] = None
     kind: ReadOnly[str] = None
+
+
+class DatabaseSummary(Answer):
+    """The database of a dataset in a dashboard (contract, Database summary object)."""
+
+    id: Whole = 0
+    name: str | None = None
+    backend: str | None = None
+    allows_cost_estimate: Bool | None = None
+    allows_subquery: Bool | None = None
+    allows_virtual_table_explore: Bool | None = None
+    disable_data_preview: Bool | None = None
+    disable_drill_to_detail: Bool | None = None
+    explore_database_id: Whole | None = None
+
+
+class DatabaseName(Answer):
+    """A database by its name (contract, the second summary object)."""
+
+    database_name: str | None = None
+
+
+class _DescribedDataset(AnswerWithSchema):
+    """What both descriptions of a dataset share."""
+
+    id: Whole = 0
+    name: str | None = None
+    table_name: str | None = None
+    sql: str | None = None
+    uid: str | None = None
+    type: str | None = None
+    perm: str | None = None
+    params: str | None = None
+    cache_timeout: Whole | None = None
+    column_formats: JsonObject | None = None
+    columns: Objects = ()
+    currency_formats: JsonObject | None = None
+    datasource_name: str | None = None
+    default_endpoint: str | None = None
+    edit_url: str | None = None
+    fetch_values_predicate: str | None = None
+    filter_select: Bool | None = None
+    filter_select_enabled: Bool | None = None
+    granularity_orm: TextLists | None = Field(
+        default=None,
+        validation_alias=AliasChoices("granularity_orm", "granularity_sqla"),
+        serialization_alias="granularity_orm",
+    )
+    health_check_message: str | None = None
+    is_sqllab_view: Bool | None = None
+    main_dttm_col: str | None = None
+    metrics: Objects = ()
+    offset: Whole | None = None
+    order_by_choices: TextLists | None = None
+    select_star: str | None = None
+    template_params: str | None = None
+    time_grain_orm: TextLists | None = Field(
+        default=None,
+        validation_alias=AliasChoices("time_grain_orm", "time_grain_sqla"),
+        serialization_alias="time_grain_orm",
+    )
+    verbose_map: dict[str, str] | None = None
+
+
+class DashboardDataset(_DescribedDataset):
+    """A dataset of a dashboard, with what the dashboard needs of it (contract, `DashboardDatasetSchema`)."""
+
+    column_names: Texts = ()
+    column_types: Ids = ()
+    database: DatabaseSummary | None = None
+    owners: Objects = ()
+
+
+class DatasetDescription(_DescribedDataset):
+    """A dataset as the explore view shows it (contract, `Dataset`); `owners` are ids of users."""
+
+    database: JsonObject | None = None
+    description: str | None = None
+    extra: str | None = None
+    owners: Ids = ()
+
+
+class DatasetDuplicate(StrictShape):
+    """A virtual dataset to copy under another name (contract, `DatasetDuplicateSchema`)."""
+
+    base_model_id: Whole
+    table_name: Title250
+
+
+class GetOrCreateDataset(StrictShape):
+    """A table whose dataset is wanted, made if there is none (contract, `GetOrCreateDatasetSchema`)."""
+
+    database_id: Whole
+    table_name: Title250
+    schema_name: Text250 | None = Field(default=None, alias="schema")
+    template_params: Omittable[JsonInput] = None

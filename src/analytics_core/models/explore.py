@@ -5,9 +5,9 @@ from __future__ import annotations
 from pydantic import ConfigDict, Field
 
 from analytics_core.models.base import Answer, Bool, Ids, JsonInput, JsonObject, Omittable, StrictShape, Texts, Whole
-from analytics_core.models.chart_answers import ChartEntity
+from analytics_core.models.chart import ChartEntity
 from analytics_core.models.dashboard import DashboardPermalinkState, KeyValue
-from analytics_core.models.dataset_description import DatasetDescription
+from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import DatasourceType
 
 

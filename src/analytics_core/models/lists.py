@@ -1,11 +1,11 @@
-"""How a list of records is narrowed."""
+"""How a list of records is narrowed; shapes of choices and of what hangs on a record (contract, related objects)."""
 
 from __future__ import annotations
 
 from enum import StrEnum
 from typing import Any
 
-from analytics_core.models.base import StrictShape
+from analytics_core.models.base import Answer, JsonObject, StrictShape, Whole
 
 
 class ListOperator(StrEnum):
@@ -27,3 +27,69 @@ class FilterItem(StrictShape):
     col: str
     op: ListOperator
     val: Any = None
+
+
+class RelatedItem(Answer):
+    """One choice of a related field: its id, its text and more about it."""
+
+    value: Whole | None = None
+    text: str | None = None
+    extra: JsonObject | None = None
+
+
+class RelatedResponse(Answer):
+    """The choices of a related field (contract, `RelatedResponseSchema`)."""
+
+    count: Whole = 0
+    result: tuple[RelatedItem, ...] = ()
+
+
+class DistinctItem(Answer):
+    """One distinct value of a field."""
+
+    text: str | None = None
+
+
+class DistinctResponse(Answer):
+    """The distinct values of a field (contract, `DistincResponseSchema`)."""
+
+    count: Whole = 0
+    result: tuple[DistinctItem, ...] = ()
+
+
+class RelatedChart(Answer):
+    """A chart that uses a database or a dataset."""
+
+    id: Whole = 0
+    slice_name: str | None = None
+    viz_type: str | None = None
+
+
+class RelatedCharts(Answer):
+    """The charts that use a database or a dataset."""
+
+    count: Whole = 0
+    result: tuple[RelatedChart, ...] = ()
+
+
+class RelatedDashboard(Answer):
+    """A dashboard that uses a database or a dataset."""
+
+    id: Whole = 0
+    slug: str | None = None
+    title: str | None = None
+    json_metadata: JsonObject | None = None
+
+
+class RelatedDashboards(Answer):
+    """The dashboards that use a database or a dataset."""
+
+    count: Whole = 0
+    result: tuple[RelatedDashboard, ...] = ()
+
+
+class RelatedObjects(Answer):
+    """What uses a database or a dataset (`DatabaseRelatedObjectsResponse`, `DatasetRelatedObjectsResponse`)."""
+
+    charts: RelatedCharts | None = None
+    dashboards: RelatedDashboards | None = None

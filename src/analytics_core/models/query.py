@@ -1,18 +1,29 @@
-"""The chart-query shapes: a query context and its queries (contract, section Chart data query).
+"""The chart-query shapes: a query context, its queries, their ad-hoc columns and metrics, their annotation layers.
 
-They take all that the contract grants and what real clients send: keys beyond the contract are kept, and
-the names of older clients are accepted (`time_grain_sqla`, `granularity_sqla`). Its door is `models.parsing`.
+They take all that the contract grants (section Chart data query) and what real clients send: keys beyond the contract
+are kept, and the names of older clients are accepted (`time_grain_sqla`, `granularity_sqla`). They are read by
+`models.parsing`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Self
+from enum import StrEnum
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AliasChoices, BeforeValidator, Field, PrivateAttr
+from pydantic import (
+    AliasChoices,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    GetJsonSchemaHandler,
+    PrivateAttr,
+    Tag,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
-from analytics_core.models.adhoc import AdhocColumn, AdhocMetric, AdhocMetricColumn, OrderKey, QueryColumn, QueryMetric
-from analytics_core.models.annotation_layer import AnnotationLayer
 from analytics_core.models.base import (
     Bool,
     Count,
@@ -27,7 +38,9 @@ from analytics_core.models.base import (
     Whole,
 )
 from analytics_core.models.enums import (
+    Aggregate,
     DatasourceType,
+    ExpressionType,
     FilterOperator,
     RelativeTime,
     ResultFormat,
@@ -35,17 +48,205 @@ from analytics_core.models.enums import (
     TimeGrain,
 )
 
-__all__ = [
-    "AdhocColumn",
-    "AdhocMetric",
-    "AdhocMetricColumn",
-    "ChartDataDatasource",
-    "ChartDataExtras",
-    "ChartDataFilter",
-    "ChartDataQueryContext",
-    "ChartDataQueryObject",
-    "PostProcessingOperation",
+
+def _folded(value: Any) -> Any:
+    return value.upper() if isinstance(value, str) else value
+
+
+def _without_empty(value: Any) -> Any:
+    """Return a choice in capitals; the empty text, with which clients fill a form, stands for none."""
+    return None if value == "" else _folded(value)
+
+
+class AdhocColumn(LenientShape):
+    """A column defined in a query: a column of the dataset or one SQL expression, under a label.
+
+    `column_type` BASE_AXIS marks the x-axis; its `time_grain` (ISO 8601 duration) cuts time into buckets.
+    """
+
+    label: Name | None = None
+    sql_expression: SqlText | None = Field(default=None, alias="sqlExpression")
+    expression_type: Annotated[ExpressionType | None, BeforeValidator(_without_empty)] = Field(
+        default=None, alias="expressionType"
+    )
+    column_type: Name | None = Field(default=None, alias="columnType")
+    time_grain: Name | None = Field(default=None, alias="timeGrain")
+    is_column_reference: Bool | None = Field(default=None, alias="isColumnReference")
+    has_custom_label: Bool | None = Field(default=None, alias="hasCustomLabel")
+    option_name: Name | None = Field(default=None, alias="optionName")
+    datasource_warning: Bool | None = Field(default=None, alias="datasourceWarning")
+
+
+class AdhocMetricColumn(LenientShape):
+    """The column of a SIMPLE ad-hoc metric (contract, `ChartDataAdhocMetricSchema.column`)."""
+
+    column_name: Omittable[Name] = None
+    type: Name | None = None
+
+
+class AdhocMetric(LenientShape):
+    """A metric defined in a query: an aggregate over a column, or one SQL expression.
+
+    Contract, `ChartDataAdhocMetricSchema`. Nulls stand for absent fields, as real clients send them.
+    """
+
+    expression_type: Annotated[ExpressionType, BeforeValidator(_folded)] = Field(alias="expressionType")
+    aggregate: Annotated[Aggregate | None, BeforeValidator(_without_empty)] = None
+    column: AdhocMetricColumn | None = None
+    sql_expression: SqlText | None = Field(default=None, alias="sqlExpression")
+    has_custom_label: Bool | None = Field(default=None, alias="hasCustomLabel")
+    label: Name | None = None
+    option_name: Name | None = Field(default=None, alias="optionName")
+    time_grain: Omittable[Name] = Field(default=None, alias="timeGrain")
+    is_extra: Omittable[Bool] = Field(default=None, alias="isExtra")
+
+    @model_validator(mode="after")
+    def _complete(self) -> AdhocMetric:
+        if self.expression_type is ExpressionType.SIMPLE and self.aggregate is None:
+            raise ValueError("a SIMPLE metric needs aggregate: AVG, COUNT, COUNT_DISTINCT, MAX, MIN or SUM")
+        if self.expression_type is ExpressionType.SQL and self.sql_expression is None:
+            raise ValueError("an SQL metric needs sqlExpression")
+        if self.has_custom_label and not self.label:
+            raise ValueError("hasCustomLabel is true, so label must be given")
+        return self
+
+
+def _kind_of_column(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    return "<column>" if isinstance(value, dict | AdhocColumn) else None
+
+
+def _kind_of_metric(value: Any) -> str | None:
+    if isinstance(value, str):
+        return "<name>"
+    if isinstance(value, dict) and isinstance(value.get("label"), str):
+        return "<metric>" if value.keys() & {"expressionType", "expression_type", "aggregate", "column"} else "<saved>"
+    return "<metric>" if isinstance(value, dict | AdhocMetric) else None
+
+
+def _kind_of_order_key(value: Any) -> str | None:
+    if isinstance(value, dict):
+        return "<column>" if _is_column(value) else _kind_of_metric(value)
+    return "<metric>" if isinstance(value, AdhocMetric) else _kind_of_column(value)
+
+
+def _is_column(value: dict[Any, Any]) -> bool:
+    if value.keys() & {"columnType", "isColumnReference"}:
+        return True
+    return "sqlExpression" in value and not value.keys() & {"expressionType", "expression_type", "aggregate", "column"}
+
+
+def _label_of(value: Any) -> Any:
+    return value["label"]
+
+
+class _AnyOf:
+    """Writes a union as `anyOf`: JSON schemas know no discriminator that tells an ad-hoc column from a metric."""
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        written = handler(schema)
+        return {"anyOf": written.pop("oneOf"), **written} if "oneOf" in written else written
+
+
+SavedMetric = Annotated[
+    str, BeforeValidator(_label_of, json_schema_input_type=dict[Literal["label"], Name]), Tag("<saved>")
 ]
+"""The older form `{"label": name}` of a saved metric; it becomes the name."""
+
+QueryColumn = Annotated[
+    Annotated[Name, Tag("<name>")] | Annotated[AdhocColumn, Tag("<column>")],
+    Discriminator(
+        _kind_of_column,
+        custom_error_type="query_column",
+        custom_error_message="must be the name of a column, or an ad-hoc column object",
+    ),
+    _AnyOf(),
+]
+"""An item of `columns`: a name or an ad-hoc column."""
+
+QueryMetric = Annotated[
+    Annotated[Name, Tag("<name>")] | Annotated[AdhocMetric, Tag("<metric>")] | SavedMetric,
+    Discriminator(
+        _kind_of_metric,
+        custom_error_type="query_metric",
+        custom_error_message="must be the name of a metric, or an ad-hoc metric object",
+    ),
+    _AnyOf(),
+]
+"""An item of `metrics`: a saved metric's name or an ad-hoc metric."""
+
+OrderKey = Annotated[
+    Annotated[Name, Tag("<name>")]
+    | Annotated[AdhocMetric, Tag("<metric>")]
+    | Annotated[AdhocColumn, Tag("<column>")]
+    | SavedMetric,
+    Discriminator(
+        _kind_of_order_key,
+        custom_error_type="order_key",
+        custom_error_message="must be the name of a column or metric, or an ad-hoc one",
+    ),
+    _AnyOf(),
+]
+"""What an item of `orderby` sorts by."""
+
+
+class AnnotationType(StrEnum):
+    """What a layer shows."""
+
+    FORMULA = "FORMULA"
+    INTERVAL = "INTERVAL"
+    EVENT = "EVENT"
+    TIME_SERIES = "TIME_SERIES"
+
+
+class AnnotationSource(StrEnum):
+    """Where the data of a layer comes from."""
+
+    NONE = ""
+    LINE = "line"
+    NATIVE = "NATIVE"
+    TABLE = "table"
+
+
+class AnnotationOpacity(StrEnum):
+    """How opaque a layer is drawn."""
+
+    NONE = ""
+    LOW = "opacityLow"
+    MEDIUM = "opacityMedium"
+    HIGH = "opacityHigh"
+
+
+class AnnotationStyle(StrEnum):
+    """The line of a time-series layer."""
+
+    DASHED = "dashed"
+    DOTTED = "dotted"
+    SOLID = "solid"
+    LONG_DASHED = "longDashed"
+
+
+class AnnotationLayer(LenientShape):
+    """One layer over a chart; `value` is a formula, or the id of the source (contract, `AnnotationLayer`)."""
+
+    name: Name
+    show: Bool
+    show_markers: Bool = Field(alias="showMarkers")
+    value: Any
+    annotation_type: Omittable[AnnotationType] = Field(default=None, alias="annotationType")
+    source_type: Omittable[AnnotationSource] = Field(default=None, alias="sourceType")
+    color: Name | None = None
+    opacity: AnnotationOpacity | None = None
+    style: Omittable[AnnotationStyle] = None
+    width: Omittable[Annotated[float, Field(ge=0, strict=True)]] = None
+    hide_line: Bool | None = Field(default=None, alias="hideLine")
+    show_label: Bool | None = Field(default=None, alias="showLabel")
+    description_columns: Omittable[tuple[Name, ...]] = Field(default=None, alias="descriptionColumns")
+    interval_end_column: Name | None = Field(default=None, alias="intervalEndColumn")
+    time_column: Name | None = Field(default=None, alias="timeColumn")
+    title_column: Name | None = Field(default=None, alias="titleColumn")
+    overrides: dict[str, Any] | None = None
 
 
 class ChartDataDatasource(LenientShape):

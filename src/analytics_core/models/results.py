@@ -1,10 +1,16 @@
-"""Shapes of what a chart query answers (contract, `ChartDataResponseSchema`, `ChartDataAsyncResponseSchema`)."""
+"""Shapes of what a chart query answers, of `core.jobs`, and of error bodies (contract, sections Chart data, Errors).
+
+Every error's `to_payload()` is an error body; the shapes of jobs go beyond the contract.
+"""
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from pydantic import ConfigDict
 
-from analytics_core.models.base import Answer, Bool, Ids, Objects, Texts, Whole
+from analytics_core.errors import ErrorLevel, ErrorType
+from analytics_core.models.base import Answer, Bool, Ids, JsonObject, Objects, Texts, Whole
 from analytics_core.models.enums import QueryStatus
 
 
@@ -46,3 +52,46 @@ class ChartDataAsyncResponse(Answer):
     result_url: str | None = None
     status: str | None = None
     user_id: str | None = None
+
+
+class JobItem(Answer):
+    """A job in a list: what it does, whose it is, where it stands, and when."""
+
+    job_id: str
+    kind: str
+    state: str
+    user_id: str
+    created_on: datetime | None
+    started_on: datetime | None
+    ended_on: datetime | None
+    expires_on: datetime | None
+
+
+class JobPage(Answer):
+    """A page of jobs, and how many there are in all."""
+
+    count: int
+    result: tuple[JobItem, ...]
+
+
+class ErrorEntry(Answer):
+    """One item of `errors`: what went wrong, how bad it is and more about it (contract, item of `errors`)."""
+
+    error_type: ErrorType | None = None
+    message: str | None = None
+    level: ErrorLevel | None = None
+    extra: JsonObject | None = None
+
+
+class ErrorBody(Answer):
+    """The body of an error (contract, statuses 400 to 500); we send `errors` on every status."""
+
+    model_config = ConfigDict(extra="allow")
+
+    message: str | None = None
+
+
+class ErrorBodyWithErrors(ErrorBody):
+    """The body of an error with its items (contract, status 410)."""
+
+    errors: tuple[ErrorEntry, ...] = ()

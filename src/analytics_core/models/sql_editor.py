@@ -26,7 +26,7 @@ from analytics_core.models.base import (
     Text256,
     Whole,
 )
-from analytics_core.models.dataset_description import DatabaseName
+from analytics_core.models.dataset import DatabaseName
 from analytics_core.models.references import UserDetails
 
 Text11 = Annotated[str, StringConstraints(max_length=11)]

@@ -22,8 +22,8 @@ from analytics_core.models.annotation import (
     AnnotationLayerPost,
     AnnotationLayerPut,
 )
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="annotation layer",

@@ -25,8 +25,8 @@ from analytics_core.models.annotation import (
     AnnotationPut,
     LayerOfAnnotation,
 )
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 
 LISTING = Listing(
     shape="annotation",

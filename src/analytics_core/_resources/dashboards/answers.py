@@ -21,7 +21,7 @@ from analytics_core._resources.people.directory import PeopleIndex
 from analytics_core._resources.readable import Readable
 from analytics_core._resources.surroundings import Around
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
-from analytics_core.models.dataset_description import DashboardDataset
+from analytics_core.models.dataset import DashboardDataset
 
 
 def dashboard_get(

@@ -9,8 +9,8 @@ from typing import Any, Final, NoReturn
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.json_once import RepeatedKeyError, read_json_once
 from analytics_core.models.parsing import check_text
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 VERSION_KEY: Final = "DASHBOARD_VERSION_KEY"
 FILTERS_KEY: Final = "native_filter_configuration"

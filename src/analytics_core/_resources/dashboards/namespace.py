@@ -43,7 +43,7 @@ from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError
-from analytics_core.models.chart_answers import ChartEntity, FavoriteStatuses
+from analytics_core.models.chart import ChartEntity, FavoriteStatuses
 from analytics_core.models.dashboard import (
     DashboardCopy,
     DashboardGet,
@@ -52,9 +52,9 @@ from analytics_core.models.dashboard import (
     DashboardPost,
     DashboardPut,
 )
-from analytics_core.models.dataset_description import DashboardDataset
+from analytics_core.models.dataset import DashboardDataset
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedResponse
 from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(

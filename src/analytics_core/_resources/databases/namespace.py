@@ -24,20 +24,18 @@ from analytics_core._resources.surroundings import related_objects
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.database import (
     DatabaseConnection,
+    DatabaseFunctionNames,
     DatabaseGet,
     DatabaseListItem,
     DatabasePost,
     DatabasePut,
-    DatabaseTestConnection,
-)
-from analytics_core.models.database_answers import (
-    DatabaseFunctionNames,
     DatabaseTable,
+    DatabaseTestConnection,
     DatabaseValidateParameters,
     FileUploadSchemas,
 )
+from analytics_core.models.lists import DistinctResponse, RelatedObjects, RelatedResponse
 from analytics_core.models.parsing import Payload, check_text, parse
-from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="database",

@@ -16,8 +16,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem, UnknownEngineError
-from analytics_core.models.database import DatabasePost, DatabasePut
-from analytics_core.models.database_answers import DatabaseValidateParameters
+from analytics_core.models.database import DatabasePost, DatabasePut, DatabaseValidateParameters
 
 _CLEARED_BY_NULL = frozenset({"cache_timeout", "extra", "external_url", "force_ctas_schema"})
 _COPIED = _CLEARED_BY_NULL | {

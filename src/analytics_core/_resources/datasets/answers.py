@@ -17,12 +17,13 @@ from analytics_core._resources.stored_json import json_object
 from analytics_core.models.dataset import (
     DatabaseOfDataset,
     DatabaseOfDatasetItem,
+    DatabaseSummary,
+    DatasetDescription,
     DatasetGet,
     DatasetListItem,
     SqlMetric,
     TableColumn,
 )
-from analytics_core.models.dataset_description import DatabaseSummary, DatasetDescription
 from analytics_core.models.enums import TimeGrain
 
 DATASOURCE_TYPE = "table"

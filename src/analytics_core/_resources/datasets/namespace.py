@@ -52,10 +52,18 @@ from analytics_core._resources.people.directory import checked_owners, read_peop
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.surroundings import charts_drawn_from, related_objects
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
-from analytics_core.models.dataset import ColumnPut, DatasetGet, DatasetListItem, DatasetPost, DatasetPut, MetricPut
-from analytics_core.models.dataset_payloads import DatasetDuplicate, GetOrCreateDataset
+from analytics_core.models.dataset import (
+    ColumnPut,
+    DatasetDuplicate,
+    DatasetGet,
+    DatasetListItem,
+    DatasetPost,
+    DatasetPut,
+    GetOrCreateDataset,
+    MetricPut,
+)
+from analytics_core.models.lists import DistinctResponse, RelatedObjects, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.related import DistinctResponse, RelatedObjects, RelatedResponse
 
 LISTING = Listing(
     shape="dataset",

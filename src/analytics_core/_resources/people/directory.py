@@ -12,8 +12,8 @@ from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
+from analytics_core.models.lists import RelatedItem, RelatedResponse
 from analytics_core.models.references import UserDetails, UserFirstName, UserNames, UserReference
-from analytics_core.models.related import RelatedItem, RelatedResponse
 from analytics_core.ports import BulkUserDirectory, UserDirectory
 
 _MOST_OWNERS = 1_000

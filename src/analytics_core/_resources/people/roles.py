@@ -18,9 +18,9 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
+from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import GrantGet, RoleGet, RolePost, RolePut
-from analytics_core.models.related import RelatedResponse
 
 RoleKey = int | str | RoleGet
 On = DatabaseGet | DatabaseListItem | DatasetGet | DatasetListItem | tuple[str, int] | tuple[str, int, str]

@@ -19,10 +19,10 @@ from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Act as PolicyAct
 from analytics_core.errors import PayloadSchemaError
+from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
-from analytics_core.models.related import RelatedResponse
 
 LISTING = Listing(
     shape="user",
