@@ -9,8 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from analytics_core._error_texts import short_repr
-from analytics_core._error_types import AnalyticsError, ErrorLevel, ErrorType, Problem, same_error
+from analytics_core._error_types import AnalyticsError, ErrorLevel, ErrorType, Problem, same_error, short_repr
 from analytics_core._typed_json import Readers, from_typed_json, typed_json
 from analytics_core.errors import JobError
 

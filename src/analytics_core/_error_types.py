@@ -1,4 +1,4 @@
-"""What all errors are made of: their base, the contract's types, levels and items (section Errors), names in messages.
+"""What all errors are made of: base, the contract's types, levels and items (section Errors), and words of messages.
 
 `analytics_core.errors` is where users find them.
 """
@@ -203,3 +203,23 @@ def known_list(known: Sequence[str], *, most: int = 20) -> str:
     """Return names as one text; beyond `most` only how many more there are."""
     shown = ", ".join(known[:most])
     return f"{shown} and {len(known) - most} more" if len(known) > most else shown
+
+
+_LONGEST_KEY = 300
+
+
+def short_repr(key: object) -> str:
+    """Return a key as a message repeats it: of a long one the beginning."""
+    try:
+        text = repr(key)
+    except RecursionError:  # nested too deeply to be written
+        text = f"{type(key).__name__} of many levels"
+    except ValueError:  # integers of more than 4,300 digits are not written
+        text = f"{type(key).__name__} of many digits"
+    return text if len(text) <= _LONGEST_KEY else f"{text[:_LONGEST_KEY]}..."
+
+
+def joined(texts: Sequence[str], *, of: int) -> str:
+    """Return the texts in a row, and how many more of them there are."""
+    more = [f"and {of - len(texts)} more"] if of > len(texts) else []
+    return "; ".join([*texts, *more])

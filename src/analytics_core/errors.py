@@ -48,13 +48,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
-from analytics_core._error_texts import joined, short_repr
 from analytics_core._error_types import AnalyticsError as AnalyticsError
 from analytics_core._error_types import ErrorItem as ErrorItem
 from analytics_core._error_types import ErrorLevel as ErrorLevel
 from analytics_core._error_types import ErrorType as ErrorType
 from analytics_core._error_types import Problem as Problem
-from analytics_core._error_types import known_list
+from analytics_core._error_types import joined, known_list, short_repr
 from analytics_core._error_types import nearest as nearest
 
 

@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from analytics_core._adapters.guarded_cache import GuardedCache
-from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.caches import GuardedCache, MemoryCache
 from analytics_core.ports import Cache
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance

@@ -20,7 +20,7 @@ from zoneinfo import ZoneInfo
 import pytest
 from tests.support.stores import open_store
 
-from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope

@@ -15,7 +15,7 @@ from analytics_core import AnalyticsCore
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.answer_bytes import decode_answer, encode_answer
 from analytics_core._records.secret import Secret
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 
 SEAL = EntrySeal(Secret("k3y-of-the-jobs-0123456789"))

@@ -13,8 +13,8 @@ from tests.support.many_records import statements_of
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.dataset import Dataset

@@ -12,9 +12,9 @@ import pytest
 from tests.support.guests import NOW
 from tests.support.small_core import KEY, SmallCore, small_core
 
-from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._records.secret import Secret
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import DatabaseAccessError, DatabaseError, PayloadSchemaError
 from analytics_core.testing.clock import FixedClock
 

@@ -33,8 +33,8 @@ from tests.support.shop import (
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.job_runners import InlineJobRunner
-from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._engines.registry import EngineRegistry, default_registry
 from analytics_core._records.database import Database

@@ -23,9 +23,9 @@ from tests.support.execution import LIMITS, REGISTRY, database, make_sqlite_file
 from tests.support.shop import add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.memory_cache import MemoryCache
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import Statement
 from analytics_core._compile.templates import TemplateRenderer
@@ -44,7 +44,7 @@ from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import RuleBook, TableName
 from analytics_core.testing.sample_data import make_shop

@@ -11,7 +11,7 @@ from itertools import count
 import pytest
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._adapters.guarded_cache import GuardedCache
+from analytics_core._adapters.caches import GuardedCache
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core.errors import JobError, ThreadLimitError

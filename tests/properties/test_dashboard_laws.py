@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboards.content import charts_in, checked_content
+from analytics_core._resources.dashboards.copies import remapped_layout, remapped_metadata
 from analytics_core._resources.dashboards.filters import with_changed_filters
-from analytics_core._resources.dashboards.remap import remapped_layout, remapped_metadata
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadError, PayloadSchemaError
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate

@@ -27,7 +27,7 @@ from analytics_core._querying.cache_entry import decode_entry
 from analytics_core._querying.client_processing import client_processed
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.secret import Secret
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import AnalyticsError, QueryError, ResultTooLargeError, UnknownColumnError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 

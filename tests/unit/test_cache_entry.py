@@ -23,7 +23,7 @@ from analytics_core._querying.cache_entry import decode_entry, encode_entry
 from analytics_core._querying.client_processing import client_processed
 from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.secret import Secret
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import QueryError, StoredDataError
 from analytics_core.models.enums import ResultType
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from analytics_core._adapters.guarded_cache import GuardedCache
+from analytics_core._adapters.caches import GuardedCache
 
 SECRET = "redis://:hunter2@cache:6379"
 WAIT_S = 0.05

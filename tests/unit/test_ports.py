@@ -13,11 +13,11 @@ import pytest
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, ports
+from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
-from analytics_core._adapters.log_observer import LogObserver
-from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.observers import LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._engines.registry import default_registry

@@ -19,9 +19,7 @@ from tests.support.guests import KEY, NOW, QUERY, GuestWorld, claims, context, f
 from analytics_core import errors
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._records.secret import Secret
-from analytics_core._security.derived_keys import Purpose, derived_key
-from analytics_core._security.entry_seal import EntrySeal
-from analytics_core._security.permalink_keys import permalink_keys
+from analytics_core._security.keys import EntrySeal, Purpose, derived_key, permalink_keys
 
 DOORS = ("guest", "secret", "chart permalink", "dashboard permalink", "form data", "cache", "job")
 

@@ -12,7 +12,7 @@ import pytest
 from tests.support.pages import add_chart, add_dashboard, layout, metadata_of, two_datasets
 from tests.support.small_core import SmallCore, small_core
 
-from analytics_core._resources.dashboards.remap import remapped_layout, remapped_metadata
+from analytics_core._resources.dashboards.copies import remapped_layout, remapped_metadata
 from analytics_core.errors import DashboardAccessError, OwnershipError, PayloadSchemaError
 
 

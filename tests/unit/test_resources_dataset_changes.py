@@ -11,13 +11,13 @@ import pytest
 from analytics_core._engines.types import ValueKind
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._resources.datasets.changes import changed_dataset, reads_elsewhere
 from analytics_core._resources.datasets.columns import (
     count_metric,
     first_temporal,
     reflected_columns,
     refreshed_columns,
 )
+from analytics_core._resources.datasets.records import changed_dataset, reads_elsewhere
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatasetPut
 from analytics_core.models.parsing import parse

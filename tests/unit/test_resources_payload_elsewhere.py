@@ -11,7 +11,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core._resources.dashboards.content import without_places_of_others
-from analytics_core._resources.dashboards.remap import remapped_metadata
+from analytics_core._resources.dashboards.copies import remapped_metadata
 from analytics_core.errors import ChartAccessError, DashboardAccessError, DatasetAccessError, PayloadSchemaError
 
 

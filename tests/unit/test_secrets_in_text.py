@@ -25,8 +25,8 @@ from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._execution.connection_uri import masked, parse_uri
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._resources.stored_json import without_secrets
-from analytics_core._security.entry_seal import EntrySeal
 from analytics_core._security.guest_tokens import GuestTokens
+from analytics_core._security.keys import EntrySeal
 from analytics_core._storage.store_engine import make_store_engine
 from analytics_core.models import SHAPES
 from analytics_core.models.base import HiddenText

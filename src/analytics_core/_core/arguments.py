@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from typing import Any, TypedDict
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._records.people import User
 from analytics_core._settings import Settings
 from analytics_core.errors import ActorRequiredError, PayloadSchemaError, Problem, SettingsError, nearest

@@ -8,13 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from analytics_core._adapters.caches import GuardedCache, MemoryCache
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._adapters.guarded_cache import GuardedCache
-from analytics_core._adapters.guarded_observer import GuardedObserver
 from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._adapters.log_observer import LogObserver
-from analytics_core._adapters.memory_cache import MemoryCache
+from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._adapters.user_directory import StoredUserDirectory

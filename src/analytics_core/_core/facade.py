@@ -16,7 +16,7 @@ from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operating import Health, Pruned, health, prune
 from analytics_core._core.wiring import build_runtime
 from analytics_core._engines.registry import EngineRegistry
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
@@ -46,7 +46,7 @@ from analytics_core._resources.tags import Tags
 from analytics_core._resources.warm_up_jobs import WarmUpJobs
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError

@@ -12,7 +12,7 @@ from typing import Final
 from analytics_core._querying.guests import CUT_OFF_KIND
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
-from analytics_core._resources.pruning import oldest_kept
+from analytics_core._resources.logs import oldest_kept
 from analytics_core._runtime import Runtime
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import AnalyticsError

@@ -40,7 +40,7 @@ from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._runtime import Runtime
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core.ports import (

@@ -9,7 +9,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from analytics_core._engines.spec import ParamStyle
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Connections

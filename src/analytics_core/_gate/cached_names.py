@@ -11,7 +11,7 @@ from analytics_core._execution.admission import Admission
 from analytics_core._execution.connection_uri import masked
 from analytics_core._execution.reflection import ReflectedTable, Reflector
 from analytics_core._records.database import Database
-from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
+from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core.errors import Problem
 from analytics_core.ports import Cache
 

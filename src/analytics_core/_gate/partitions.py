@@ -16,7 +16,7 @@ from analytics_core._compile.render import render
 from analytics_core._engines.partitions import Partition, PartitionReader, in_order
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import FetchLimits

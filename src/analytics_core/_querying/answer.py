@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import to_pandas

@@ -24,7 +24,7 @@ from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
 from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
-from analytics_core._security.entry_seal import SEAL_BYTES, EntrySeal
+from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core.errors import AnalyticsError, ResultTooLargeError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
 

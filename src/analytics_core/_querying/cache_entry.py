@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics_core._querying.answer import ChartData, QueryResult
 from analytics_core._querying.answer_bytes import MOST_BYTES, decode_answer, encode_answer
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import ResultTooLargeError
 
 

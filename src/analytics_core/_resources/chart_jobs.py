@@ -15,7 +15,7 @@ from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.chart_queries import ChartQueries, JobQuestion
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.entry_seal import EntrySeal
+from analytics_core._security.keys import EntrySeal
 from analytics_core.errors import StoredDataError
 from analytics_core.models.enums import QueryStatus
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._querying.answer import ChartData
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import stored_context

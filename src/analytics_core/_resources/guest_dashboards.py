@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._querying.answer import ChartData
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboards.namespace import LISTING, Dashboards

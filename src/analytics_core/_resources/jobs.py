@@ -16,7 +16,7 @@ from analytics_core._resources.listing import check_page
 from analytics_core._resources.namespace import Namespace
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.derived_keys import Purpose, derived_key
+from analytics_core._security.keys import Purpose, derived_key
 from analytics_core.errors import JobNotFoundError
 from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.results import JobItem, JobPage

@@ -11,7 +11,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.base import Answer

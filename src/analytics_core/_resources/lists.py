@@ -74,6 +74,11 @@ def makers(record: Any) -> tuple[int | None, ...]:
     return (record.audit.created_by, record.audit.changed_by)
 
 
+def makers_and_owners(record: Any) -> tuple[int | None, ...]:
+    """Return who made, changed and owns a record."""
+    return (*makers(record), *record.owner_ids)
+
+
 def all_of_it(_reader: Reader, query: ListQuery) -> ListQuery:
     """Return the query as it is, for a resource that whoever may ask for it sees whole."""
     return query

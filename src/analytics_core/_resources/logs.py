@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import islice
 from typing import Any, Final, TypeVar
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import every_value
@@ -26,7 +26,6 @@ from analytics_core._resources.listing import (
 from analytics_core._resources.lists import ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import PeopleIndex, read_people
-from analytics_core._resources.pruning import oldest_kept
 from analytics_core._resources.readable import Readable, readable_now
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
@@ -361,3 +360,14 @@ def _activity(one: _Done, title: str | None, readable: Readable) -> RecentActivi
         time=moment.timestamp() * 1000,
         time_delta_humanized=readable.delta(moment),
     )
+
+
+_DAYS = range(1, 36_501)
+
+
+def oldest_kept(older_than_days: Any, *, now: datetime, shape: str) -> datetime:
+    """Return the moment before which things are old; PayloadSchemaError unless it is from 1 to 36,500 days ago."""
+    if type(older_than_days) is not int or older_than_days not in _DAYS:
+        message = f"must be a whole number from {_DAYS.start} to {_DAYS.stop - 1}"
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="older_than_days", message=message)])
+    return now - timedelta(days=older_than_days)

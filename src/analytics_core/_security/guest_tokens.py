@@ -11,7 +11,7 @@ import jwt
 from jwt.types import Options
 
 from analytics_core._records.people import GuestGrant, GuestRule, GuestValue
-from analytics_core._security.derived_keys import Purpose, derived_key
+from analytics_core._security.keys import Purpose, derived_key
 from analytics_core._settings import Settings
 from analytics_core.errors import GuestTokenError, LimitError, PayloadError
 from analytics_core.models.embedded import GuestClaims, GuestRowRule, GuestTokenCreate, GuestUser

@@ -14,7 +14,7 @@ from enum import Enum
 from typing import Any, Final
 from uuid import UUID
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core.errors import PayloadFormatError
 
 _LONGEST_PLACE: Final = 200

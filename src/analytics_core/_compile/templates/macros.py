@@ -21,7 +21,7 @@ from analytics_core._compile.templates.text import (
 )
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator
 

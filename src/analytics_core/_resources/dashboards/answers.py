@@ -57,11 +57,6 @@ def dashboard_item(
     )
 
 
-def people_of(dashboard: Dashboard) -> tuple[int | None, ...]:
-    """Return the ids of the people whom an answer names."""
-    return (dashboard.audit.created_by, dashboard.audit.changed_by, *dashboard.owner_ids)
-
-
 def _stored(dashboard: Dashboard) -> dict[str, Any]:
     return {
         "id": dashboard.id,

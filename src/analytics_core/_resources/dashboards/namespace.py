@@ -16,7 +16,7 @@ from analytics_core._resources.batches import by_ids, uuid_in
 from analytics_core._resources.chart_answers import chart_entity
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.css_templates import check_css
-from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item, people_of
+from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
@@ -34,7 +34,7 @@ from analytics_core._resources.dashboards.records import (
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody
+from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
@@ -88,7 +88,7 @@ LISTS = ResourceLists(
     ),
     permission=anybody,
     around=around_dashboards,
-    people_of=people_of,
+    people_of=makers_and_owners,
     visibility=DASHBOARDS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"charts": CHARTS, "roles": ROLES, "tags": TAGS},
@@ -365,7 +365,7 @@ class Dashboards(Namespace):
         return around_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
 
     def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
-        people = read_people(self._runtime.people, people_of(dashboard))
+        people = read_people(self._runtime.people, makers_and_owners(dashboard))
         return dashboard_get(
             dashboard, charts=charts, around=around, people=people, readable=readable_now(self._runtime)
         )

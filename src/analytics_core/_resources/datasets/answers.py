@@ -61,11 +61,6 @@ def dataset_get(
     )
 
 
-def people_of(dataset: Dataset) -> tuple[int | None, ...]:
-    """Return the ids of the people whom an answer names."""
-    return (dataset.audit.created_by, dataset.audit.changed_by, *dataset.owner_ids)
-
-
 def dataset_item(
     dataset: Dataset, *, database: DatabaseName, people: PeopleIndex, readable: Readable
 ) -> DatasetListItem:

@@ -16,14 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
-from analytics_core._resources.datasets.answers import dataset_get, dataset_item, people_of
-from analytics_core._resources.datasets.changes import (
-    changed_dataset,
-    changes_sql,
-    has_row_rules,
-    moves_its_rules,
-    reads_elsewhere,
-)
+from analytics_core._resources.datasets.answers import dataset_get, dataset_item
 from analytics_core._resources.datasets.columns import (
     changed_metrics,
     count_metric,
@@ -36,9 +29,14 @@ from analytics_core._resources.datasets.columns import (
     with_metric,
     with_new_columns,
 )
-from analytics_core._resources.datasets.copies import (
+from analytics_core._resources.datasets.records import (
+    changed_dataset,
+    changes_sql,
     copied_dataset,
     dataset_payload_elsewhere,
+    has_row_rules,
+    moves_its_rules,
+    reads_elsewhere,
     without_column,
     without_metric,
 )
@@ -46,7 +44,7 @@ from analytics_core._resources.datasets.sources import dataset_called
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody
+from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
@@ -97,7 +95,7 @@ LISTS = ResourceLists(
     ),
     permission=anybody,
     around=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
-    people_of=people_of,
+    people_of=makers_and_owners,
     visibility=DATASETS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
     records={"database": DATABASES},
@@ -437,7 +435,7 @@ class Datasets(Namespace):
 
     def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
         spec = self._runtime.registry.get(database.engine)
-        people = read_people(self._runtime.people, people_of(dataset))
+        people = read_people(self._runtime.people, makers_and_owners(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
     def _writable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:

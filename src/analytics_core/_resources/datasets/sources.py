@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from analytics_core._error_texts import short_repr
+from analytics_core._error_types import short_repr
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset

@@ -1,4 +1,4 @@
-"""A host's observer behind a guard: what raises or hangs there costs no answer anything."""
+"""The default `Observer`, a log record for each question, and the guard before an observer of a host."""
 
 from __future__ import annotations
 
@@ -14,6 +14,33 @@ from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._records.audit import Observation
 from analytics_core.errors import ThreadLimitError
 from analytics_core.ports import Observer
+
+_QUESTIONS: Final = logging.getLogger("analytics_core.questions")
+
+
+class LogObserver:
+    """Logs each question at level INFO of `analytics_core.questions`; the record's `observation` has it whole."""
+
+    def observe(self, observation: Observation) -> None:
+        """Log one line, where somebody wants it."""
+        if not _QUESTIONS.isEnabledFor(logging.INFO):
+            return
+        steps = ", ".join(f"{step} {ms:.1f} ms" for step, ms in observation.steps_ms.items())
+        _QUESTIONS.info(
+            "%s of dataset %s (%s) for %s: %s; %s; fingerprint %s",
+            observation.result_type,
+            observation.dataset_id,
+            observation.engine,
+            "a guest" if observation.actor_id is None else f"user {observation.actor_id}",
+            observation.error_type or f"{observation.rows} rows{', cached' if observation.is_cached else ''}",
+            steps or "no step taken",
+            observation.fingerprint,
+            extra={"observation": observation},
+        )
+
+    def close(self) -> None:
+        """Do nothing: nothing is left to tell."""
+
 
 _LOG = logging.getLogger(__name__)
 

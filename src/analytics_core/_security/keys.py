@@ -1,10 +1,16 @@
-"""A seal on what is written to a cache: who cannot know the secret key cannot make an entry (SECURITY.md 3.14)."""
+"""Keys of each purpose, derived from a secret key: what one made fails for every other (SECURITY.md 3.9, 3.14).
+
+The secret box derives the keys of stored secrets itself, in the same way and under names of its own.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
+import hmac
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from enum import Enum
 from typing import Final, NoReturn
 
 from cryptography.exceptions import InvalidTag
@@ -12,9 +18,36 @@ from cryptography.hazmat.primitives.ciphers import Cipher
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 from cryptography.hazmat.primitives.ciphers.algorithms import AES
 from cryptography.hazmat.primitives.ciphers.modes import GCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from analytics_core._records.secret import Secret
-from analytics_core._security.derived_keys import Purpose, derived_key
+
+
+class Purpose(Enum):
+    """What a key is for; another version of a format gets another name."""
+
+    GUEST_TOKEN = "analytics_core/guest-token/v1"  # noqa: S105 - a name, not a secret
+    PERMALINK = "analytics_core/permalink/v1"
+    JOB_CHANNEL = "analytics_core/job-channel/v1"
+    CACHE_ENTRY = "analytics_core/cache-entry/v3"
+
+
+def derived_key(secret: Secret, purpose: Purpose) -> bytes:
+    """Return the 32 bytes of a purpose; neither the secret nor the key of another purpose follows from them."""
+    info = purpose.value.encode("ascii")
+    return HKDF(algorithm=SHA256(), length=32, salt=None, info=info).derive(secret.reveal().encode("utf-8"))
+
+
+def permalink_keys(secrets: Sequence[Secret], content: str) -> tuple[str, ...]:
+    """Return the key of a content under each of the settings' keys; only the first one is given to new permalinks."""
+    return tuple(_key(secret, content.encode()) for secret in secrets)
+
+
+def _key(secret: Secret, content: bytes) -> str:
+    digest = hmac.digest(derived_key(secret, Purpose.PERMALINK), content, "sha256")
+    return base64.urlsafe_b64encode(digest[:24]).decode("ascii")
+
 
 Chunk = bytes | memoryview
 _NONCE_BYTES: Final = 12
