@@ -15,6 +15,7 @@ from analytics_core import AnalyticsCore, errors
 from analytics_core._records.people import User
 from analytics_core.models.enums import QueryStatus
 from analytics_core.models.parsing import parse_query_context
+from analytics_core.models.query import ChartDataQueryContext
 from analytics_core.testing.sample_data import make_shop
 
 FAST: dict[str, Any] = {"metrics": ["count"]}
@@ -149,8 +150,9 @@ ROWS_OF_ONE = {
 }
 
 
-def test_values_of_python_mean_the_same_in_the_background(core: Any) -> None:
-    asked = context(ROWS_OF_ONE)
+@pytest.mark.parametrize("read", [dict, ChartDataQueryContext.model_validate])
+def test_values_of_python_mean_the_same_in_models_and_in_the_background(core: Any, read: Any) -> None:
+    asked = read(context(ROWS_OF_ONE))
     answer = core.charts.data(asked).raise_for_error()
     assert answer.results[0].data == [{"id": 1}, {"id": 2}]
     assert core.charts.submit(asked).result(timeout_s=HARD_STOP_S).results[0].data == answer.results[0].data

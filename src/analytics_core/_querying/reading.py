@@ -16,7 +16,7 @@ from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
 from analytics_core.models.parsing import Payload, check_text, parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
-from analytics_core.models.strict_json import json_text, plain_values
+from analytics_core.models.strict_json import holds_numpy, json_text, plain_values
 
 _SHAPE = "ChartDataQueryContextSchema"
 _LISTS = (
@@ -174,7 +174,10 @@ def context_text(payload: ChartDataQueryContext | Payload, context: ChartDataQue
 def _parsed(payload: ChartDataQueryContext | Payload) -> ChartDataQueryContext:
     """Return the context of a payload that holds more than JSON knows, or is a model."""
     if isinstance(payload, ChartDataQueryContext):
-        return parse_query_context(payload)
+        content = payload.model_dump(by_alias=True, exclude_unset=True, warnings=False)
+        if not holds_numpy(content):
+            return parse_query_context(payload)
+        payload = content
     check_text(payload, shape=_SHAPE)  # bounds how deep it nests, too
     return parse_query_context(plain_values(payload, shape=_SHAPE))
 

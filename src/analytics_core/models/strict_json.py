@@ -139,6 +139,20 @@ def plain_values(value: Any, *, shape: str, place: str = "") -> Any:
     )
 
 
+def holds_numpy(value: Any) -> bool:
+    """Tell whether a payload holds a number or an array of NumPy's, at any depth."""
+    waiting = [value]
+    while waiting:
+        held = waiting.pop()
+        if hasattr(held, "dtype"):
+            return True
+        if isinstance(held, Mapping):
+            waiting.extend(held.values())
+        elif isinstance(held, list | tuple | set | frozenset):
+            waiting.extend(held)
+    return False
+
+
 def json_text(value: Any, *, shape: str) -> str:
     """Return a payload as JSON text, dates and decimals as texts; errors as in `plain_values`."""
     return json.dumps(plain_values(value, shape=shape), default=_text)
