@@ -281,7 +281,7 @@ class BusyClock(SystemClock):
 
 def test_a_rule_that_comes_at_any_moment_of_a_question_counts_for_the_next_one(tmp_path: Path) -> None:
     clock = BusyClock()
-    with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path, clock=clock) as world:
+    with tenant_world("sqlite", f"sqlite:///{tmp_path}/shop.db", tmp_path, clock=clock, freshness_s=3_600) as world:
         made = world.virtual("over sales", "SELECT id, tenant FROM sales")
         core, rules = world.user("acme"), world.admin.row_level_security
         own = len([row for row in ROWS if row[1] == "acme"])

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import inspect
+from contextlib import contextmanager
 
 import pytest
-from tests.support.many_records import fill_many, statements_of
+from sqlalchemy import event
+from tests.support.many_records import engine_of, fill_many, statements_of
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._records.people import User
@@ -52,6 +54,13 @@ def reader(admin):
 def guest_of_a_host(admin):
     """Somebody whom only the host knows, with a role of the store."""
     return admin.as_user(User(id=501, username="guest", role_ids=(2,)))
+
+
+@contextmanager
+def listened(engine, name, note):
+    event.listen(engine, name, note)
+    yield
+    event.remove(engine, name, note)
 
 
 def cost(core, name, **arguments):
@@ -217,3 +226,13 @@ def test_who_acts_is_read_again_after_a_change_of_people_not_after_one_of_charts
     assert read_for_a_list() == []
     admin.users.update(3, {"first_name": "Other"})
     assert len(read_for_a_list()) == 1
+
+
+def test_who_acts_is_read_with_their_roles_in_one_transaction(admin):
+    begun = []
+    admin.roles.create({"name": "makes people change again"})
+    with listened(engine_of(admin), "begin", begun.append):
+        admin.charts.list(page_size=1)
+        anew = len(begun)
+        admin.charts.list(page_size=1)
+    assert anew == (len(begun) - anew) + 1

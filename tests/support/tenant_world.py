@@ -105,7 +105,9 @@ def url_on(request: pytest.FixtureRequest, folder: Path) -> str:
 
 
 @contextmanager
-def tenant_world(engine: str, url: str, folder: Path, *, clock: Clock | None = None) -> Iterator[TenantWorld]:
+def tenant_world(
+    engine: str, url: str, folder: Path, *, clock: Clock | None = None, freshness_s: float = 0
+) -> Iterator[TenantWorld]:
     """Fill the database of `url` and give the world over it; no rule is stored yet."""
     owner = sa.create_engine(url, poolclass=sa.NullPool)
     with owner.begin() as connection:
@@ -114,7 +116,7 @@ def tenant_world(engine: str, url: str, folder: Path, *, clock: Clock | None = N
         connection.exec_driver_sql("INSERT INTO targets VALUES (1, 'acme', 7), (4, 'bolt', 8), (9, 'bolt', 9)")
     owner.dispose()
     metadata_url = f"sqlite:///{folder}/metadata.sqlite3"
-    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=0, statement_timeout_s=5.0)
+    settings = Settings(secret_key=KEY, data_roots=(folder,), metadata_freshness_s=freshness_s, statement_timeout_s=5.0)
     with AnalyticsCore(settings, metadata_url=metadata_url, clock=clock) as host:
         admin = host.as_user(host.create_first_administrator("admin").id)
         admin.databases.create({"database_name": "shop", "orm_uri": url})

@@ -15,7 +15,11 @@ from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
+from analytics_core._storage.kept_statements import KeptStatements
+from analytics_core._storage.listing import page_statement
+from analytics_core._storage.record_kinds import DATASET_KIND
 from analytics_core.errors import (
+    FilterValueError,
     NotFoundError,
     PayloadSchemaError,
     StoredDataError,
@@ -115,6 +119,38 @@ def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):
         total, found = unit.datasets.list(ListQuery(page_size=30))
     assert (total, len(found)) == (30, 30)
     assert len([text for text in statements if text.startswith("SELECT")]) == 4
+
+
+def test_lists_that_differ_in_values_alone_share_a_statement():
+    kept = KeptStatements()
+
+    def of_tables(*names, page=0):
+        among = (ListFilter(col="table_name", op="in", val=names), ListFilter(col="database_id", op="eq", val=7))
+        return page_statement(DATASET_KIND, ListQuery(filters=among, page=page), kept)
+
+    first, values = of_tables("a", "b")
+    second, others = of_tables("c", page=3)
+    assert first is second
+    assert values["value_0"] == ["a", "b"]
+    assert others["value_0"] == ["c"]
+    assert of_tables("c", None)[0] is not first
+
+
+@pytest.mark.parametrize("value", [True, 1.0, "1"])
+def test_a_kept_statement_takes_no_value_that_only_equals_a_good_one(store, value):
+    with store.unit_of_work() as unit:
+        for wanted in (1, 2):
+            unit.datasets.list(ListQuery(filters=(ListFilter(col="database_id", op="eq", val=wanted),)))
+        with pytest.raises(FilterValueError):
+            unit.datasets.list(ListQuery(filters=(ListFilter(col="database_id", op="eq", val=value),)))
+
+
+def test_moments_are_aware_in_records_their_parts_and_what_lists_tell_of_them(store):
+    with store.unit_of_work() as unit:
+        database = unit.databases.add(a_database(), actor_id=None)
+        dataset = unit.datasets.add(a_dataset(database.id), actor_id=None)
+        _, [moment] = unit.datasets.distinct("changed_on", ListQuery())
+    assert {moment, dataset.audit.created_on, dataset.columns[0].created_on} == {START}
 
 
 def test_a_look_at_the_version_takes_one_statement(store):

@@ -96,16 +96,19 @@ def _utf8(text: str) -> bytes | None:
         return None
 
 
+def _broken() -> StoredDataError:
+    return StoredDataError("a stored secret does not have the form that this version of the library writes")
+
+
 def _parsed(sealed: str) -> _Parts:
-    broken = StoredDataError("a stored secret does not have the form that this version of the library writes")
     version, _, rest = sealed.partition(".")
     key_id, _, encoded = rest.partition(".")
     if version != _FORMAT:
-        raise broken
+        raise _broken()
     try:
         box = base64.b64decode(encoded.encode("ascii"), altchars=b"-_", validate=True)
     except (UnicodeEncodeError, binascii.Error):
-        raise broken from None
+        raise _broken() from None
     if len(box) < _SHORTEST_BOX or base64.urlsafe_b64encode(box).decode("ascii") != encoded:
-        raise broken
+        raise _broken()
     return _Parts(key_id, box[:_NONCE_BYTES], box[_NONCE_BYTES:])

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock
+from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import PersonNames, check_user_key, moment_of
 from analytics_core._core.defaults import IN_MEMORY, parts_of
 from analytics_core._core.guest_core import GuestCore
@@ -23,7 +25,6 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.annotations.layers import AnnotationLayers
 from analytics_core._resources.annotations.namespace import Annotations
-from analytics_core._resources.batches import by_ids
 from analytics_core._resources.cache import CacheControl
 from analytics_core._resources.chart_jobs import ChartDataJobs
 from analytics_core._resources.chart_queries import ChartQueries
@@ -248,7 +249,7 @@ class AnalyticsCore:
         if key is None:
             raise ActorRequiredError
         if isinstance(key, _HostUser):
-            return self._runtime.actors.get(key, lambda: self._read_host_user(key))
+            return self._runtime.actors.get(key, partial(self._read_host_user, key))
         return self._actor_of(key)
 
     def _questions(self) -> ChartQueries:
@@ -257,16 +258,25 @@ class AnalyticsCore:
 
     def _actor_of(self, key: UserKey) -> Actor:
         check_user_key(key)
-        return self._runtime.actors.get(key, lambda: self._read_actor(key))
+        return self._runtime.actors.get(key, partial(self._read_actor, key))
 
     def _read_actor(self, key: UserKey) -> Actor:
-        user = key if isinstance(key, User) else self._runtime.people.find(key)
+        people = self._runtime.people
+        if isinstance(key, str | int) and isinstance(people, StoredUserDirectory):
+            with self._runtime.store.unit_of_work() as unit:  # our own people and their roles are of one moment
+                return self._checked_actor(key, people.find_in(unit, key), unit)
+        user = key if isinstance(key, User) else people.find(key)
+        with self._runtime.store.unit_of_work() as unit:
+            return self._checked_actor(key, user, unit)
+
+    @staticmethod
+    def _checked_actor(key: UserKey, user: User | None, unit: UnitOfWork) -> Actor:
         if user is None or not user.active:
             named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
             raise ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
         if user.id < 1:  # people without an id would own each other's jobs and records
             raise ActorRequiredError(f"user {user.username!r} has no id; this call")
-        return Actor(user=user, roles=self._roles_of(user))
+        return Actor(user=user, roles=_roles_of(unit, user))
 
     def _read_host_user(self, key: _HostUser) -> Actor:
         if key.is_known:
@@ -274,18 +284,6 @@ class AnalyticsCore:
             if known is None or not known.active:
                 raise ActorRequiredError(f"nobody active answers to {short_repr(key.user.username)}; this call")
         return self._read_actor(key.user)
-
-    def _roles_of(self, user: User) -> tuple[Role, ...]:
-        """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
-        if not user.role_ids and not user.role_names:
-            return ()
-        with self._runtime.store.unit_of_work() as unit:
-            held = by_ids(unit.roles, user.role_ids)
-            for name in user.role_names:
-                role = unit.roles.find(name=name)
-                if role is not None and role.name == name:  # some servers find names in any case
-                    held[role.id] = role
-        return tuple(held.values())
 
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
@@ -463,6 +461,16 @@ class AnalyticsCore:
         key = self._acting_as.user if isinstance(self._acting_as, _HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"
+
+
+def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:
+    """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
+    held = [*unit.roles.get_many(user.role_ids)] if user.role_ids else []
+    for name in user.role_names:
+        role = unit.roles.find(name=name)
+        if role is not None and role.name == name and role not in held:  # some servers find names in any case
+            held.append(role)
+    return tuple(held)
 
 
 def _refuse_second_start(unit: UnitOfWork) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._gate.loaded_dataset import LoadedDataset
@@ -50,7 +51,7 @@ class DatasetLoader:
             raise NotFoundError("stored query", datasource.id)
         if datasource.type not in DATASET_TYPES:
             raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
-        return self._loaded.get(datasource.id, lambda: self._read(datasource.id))
+        return self._loaded.get(datasource.id, partial(self._read, datasource.id))
 
     def database(self, database_id: int) -> Database:
         """Return a database; NotFoundError when there is none."""
@@ -83,7 +84,7 @@ class ChartLoader:
 
     def load(self, chart_id: int) -> LoadedChart:
         """Return the chart with its dataset; NotFoundError when there is no such chart."""
-        return self._loaded.get(chart_id, lambda: self._read(chart_id))
+        return self._loaded.get(chart_id, partial(self._read, chart_id))
 
     def _read(self, chart_id: int) -> LoadedChart:
         with self._store.unit_of_work() as unit:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain, count
 from operator import attrgetter
 from typing import TypeVar
@@ -49,11 +50,11 @@ class StoredRuleBooks:
         `role_ids` None: the rules for everybody. An error of the store stops whatever asks.
         """
         key = (database_id, dataset_id, tables, role_ids)
-        return self._books.get(key, lambda: self._read(*key))
+        return self._books.get(key, partial(self._read, *key))
 
     def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the physical datasets of a database that may stand over a table."""
-        return self._tables.get((database_id, table), lambda: self._read_tables(database_id, table))
+        return self._tables.get((database_id, table), partial(self._read_tables, database_id, table))
 
     def _read(
         self,

@@ -19,9 +19,8 @@ class DeferredInterrupts:
     threads are never interrupted, and blocks inside a block are parts of it.
     """
 
-    def __init__(self) -> None:
-        self._handler: Handler | None = None
-        self._noted: tuple[int, FrameType | None] | None = None
+    _handler: Handler | None = None
+    _noted: tuple[int, FrameType | None] | None = None
 
     def __enter__(self) -> None:
         if threading.current_thread() is not threading.main_thread():

@@ -146,10 +146,14 @@ def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> lis
 
 
 def _column(kind: RecordKind[Any], name: str, *, also: Iterable[str] = ()) -> ColumnElement[Any]:
-    columns = kind.listed_columns
-    if name not in columns:
-        raise UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*columns, *also))
-    return columns[name]
+    column = kind.listed_columns.get(name)
+    if column is None:
+        raise _unknown_column(kind, name, also=also)
+    return column
+
+
+def _unknown_column(kind: RecordKind[Any], name: str, *, also: Iterable[str]) -> UnknownListColumnError:
+    return UnknownListColumnError(name, place=f"a list of {kind.noun}s", known=(*kind.listed_columns, *also))
 
 
 def _listed(
@@ -182,9 +186,10 @@ def _bound(
 
 def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
     """Return the operator of a condition, and the value as its column holds it."""
-    name, operator, value = item.col, item.op, item.val
-    link = kind.links.get(name)
-    column = link.value_column if link else _column(kind, name, also=kind.links)
+    name, operator, value, link = item.col, item.op, item.val, kind.links.get(item.col)
+    column = link.value_column if link else kind.listed_columns.get(name)
+    if column is None:
+        raise _unknown_column(kind, name, also=kind.links)
     known = _OF_LINKS if link else _KNOWN
     if operator not in known:
         raise UnknownOperatorError(operator, place=f"the filter on {name!r}", known=known)
@@ -193,25 +198,19 @@ def _operand(kind: RecordKind[Any], item: ListFilter) -> tuple[str, Any]:
         if value is not None and not isinstance(value, bool):
             raise FilterValueError(f"the filter 'is_null' on {name!r} needs true or false")
         return "neq" if value is False else "eq", absent
-    if operator != "in" and link is None:
-        return operator, _single_value(column, item, absent)
-    members = value if operator == "in" else [value]
-    if not isinstance(members, list | tuple | set | frozenset):
+    if operator == "in" and not isinstance(value, list | tuple | set | frozenset):
         raise FilterValueError(f"the filter 'in' on {name!r} needs a list of values")
+    if operator in _OF_VALUES and value is None:
+        raise FilterValueError(f"the filter {operator!r} on {name!r} needs a value")
     stored = []
-    for member in members:
-        is_absent = member is None and link is None
-        stored.append(absent if is_absent else _checked_value(column, name, member))
-    return "in", stored
-
-
-def _single_value(column: ColumnElement[Any], item: ListFilter, absent: str | None) -> Any:
-    if item.val is None:
-        if item.op not in {"eq", "neq"}:
-            raise FilterValueError(f"the filter {item.op!r} on {item.col!r} needs a value")
-        return absent
-    value = _checked_value(column, item.col, item.val)
-    return _pattern(item.col, item.op, value) if item.op in _SEARCHES else value
+    for member in value if operator == "in" else (value,):
+        if member is None and link is None:
+            stored.append(absent)
+        else:
+            stored.append(_checked_value(column, name, member))
+    if operator in _SEARCHES:
+        return operator, _pattern(name, operator, stored[0])
+    return ("in", stored) if link or operator == "in" else (operator, stored[0])
 
 
 def _checked_value(column: ColumnElement[Any], name: str, value: object) -> Any:
@@ -281,3 +280,4 @@ _OPERATORS: Final[Mapping[str, Callable[[ColumnElement[Any], BindParameter[Any],
 _KNOWN: Final = (*_OPERATORS, "is_null")
 _OF_LINKS: Final = ("eq", "in")
 _SEARCHES: Final = frozenset({"contains", "starts_with"})
+_OF_VALUES: Final = _SEARCHES | {"gt", "lt"}

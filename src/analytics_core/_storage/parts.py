@@ -6,11 +6,13 @@ import uuid
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from operator import itemgetter
 from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Select, Table
 
+from analytics_core._records.not_read import NotRead
 from analytics_core._storage.row_checks import check_row
 from analytics_core._storage.row_reader import RowReader
 from analytics_core.errors import AlreadyExistsError
@@ -184,19 +186,26 @@ class ValueParts:
             connection.execute(sa.insert(self.table), added)
 
 
-def load_parts(
-    connection: Connection, parts: Collection[Parts], parent_ids: Collection[int], *, links: CompoundSelect[Any] | None
-) -> list[tuple[Parts, Mapping[int, Any]]]:
-    """Return each part with what it is of each record; `links` is the `links_statement` of these parts."""
-    loaded: list[tuple[Parts, Mapping[int, Any]]] = []
-    linked = () if links is None else _links_of(parts)
-    if links is not None:
-        found = _found_links(connection, links, parent_ids)
-        loaded += [(link, found.get(number, {})) for number, link in enumerate(linked)]
+def add_parts(
+    connection: Connection,
+    parts: Collection[Parts],
+    rows: Sequence[dict[str, Any]],
+    *,
+    links: CompoundSelect[Any] | None,
+    without: frozenset[str],
+) -> None:
+    """Give each row what other tables hold of its record; `links` is the `links_statement` of these parts.
+
+    Those named by `without` are left unread.
+    """
+    ids = sorted(map(itemgetter("id"), rows))
+    found = {} if links is None or without else _found_links(connection, links, parts, ids)
     for part in parts:
-        if part not in linked:
-            loaded.append((part, part.load(connection, parent_ids)))
-    return loaded
+        name = part.attribute
+        if name not in without and name not in found:
+            found[name] = part.load(connection, ids)
+        for row in rows:
+            row[name] = NotRead() if name in without else part.collection(found[name].get(row["id"], ()))
 
 
 def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
@@ -215,13 +224,13 @@ def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
 
 
 def _found_links(
-    connection: Connection, links: CompoundSelect[Any], parent_ids: Collection[int]
-) -> dict[int, dict[int, list[int]]]:
-    """Return the values by number of the part and by record, sorted."""
-    found: dict[int, dict[int, list[int]]] = {}
+    connection: Connection, links: CompoundSelect[Any], parts: Collection[Parts], parent_ids: Collection[int]
+) -> dict[str, Mapping[int, Sequence[int]]]:
+    """Return the ids by the part's attribute and by record, sorted."""
+    found: list[dict[int, list[int]]] = [{} for _ in _links_of(parts)]
     for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
-        found.setdefault(number, {}).setdefault(parent_id, []).append(value)
-    return found
+        found[number].setdefault(parent_id, []).append(value)
+    return {link.attribute: values for link, values in zip(_links_of(parts), found, strict=True)}
 
 
 def _parent_ids() -> BindParameter[Any]:

@@ -6,14 +6,12 @@ from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from functools import partial
-from operator import itemgetter
 from typing import Any, Generic, NoReturn, cast
 
 import sqlalchemy as sa
 from sqlalchemy import ColumnElement, Row
 from sqlalchemy.exc import DBAPIError
 
-from analytics_core._records.not_read import NotRead
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.failures import Failure, failure_of, violated_key
 from analytics_core._storage.listing import (
@@ -24,7 +22,7 @@ from analytics_core._storage.listing import (
     newest_statement,
     page_statement,
 )
-from analytics_core._storage.parts import among, load_parts
+from analytics_core._storage.parts import add_parts, among
 from analytics_core._storage.record_codec import to_record, to_row
 from analytics_core._storage.record_kinds import Record, RecordKind
 from analytics_core._storage.row_checks import fits_integer
@@ -63,8 +61,8 @@ class SqlRepository(Generic[Record]):
             filters.append(ListFilter(col=name, op="eq", val=value))
         query = ListQuery(filters=tuple(filters), page_size=1)
         statement, values = page_statement(self._kind, query, self._session.kept, with_total=False)
-        records = self._records(self._kind.reader.rows(self._connection, statement, values))
-        return records[0] if records else None
+        rows = self._kind.reader.rows(self._connection, statement, values)
+        return self._records(rows)[0] if rows else None
 
     def get_many(self, record_ids: Collection[int], *, without: frozenset[str] = frozenset()) -> Sequence[Record]:
         """Return the records of these ids that exist, in the order of their ids; `without` is as in `ListQuery`."""
@@ -181,21 +179,8 @@ class SqlRepository(Generic[Record]):
         """Return the records of rows with their parts, but for those that are left unread."""
         kind = self._kind
         if kind.parts and rows:
-            self._add_parts(rows, without)
+            add_parts(self._connection, kind.parts, rows, links=kind.links_statement, without=without)
         return tuple(map(partial(to_record, kind, box=self._session.secret_box), rows))
-
-    def _add_parts(self, rows: Sequence[dict[str, Any]], without: frozenset[str]) -> None:
-        """Give each row what is kept of its record in other tables."""
-        kind, ids = self._kind, sorted(map(itemgetter("id"), rows))
-        wanted, links = kind.parts, kind.links_statement
-        if without:
-            unread = {part.attribute: NotRead() for part in wanted if part.attribute in without}
-            wanted, links = tuple(part for part in wanted if part.attribute not in unread), None
-            for row in rows:
-                row.update(unread)
-        for part, found in load_parts(self._connection, wanted, ids, links=links) if wanted else ():
-            for row in rows:
-                row[part.attribute] = part.collection(found.get(row["id"], ()))
 
     @contextmanager
     def _writing(self, record: Record) -> Iterator[None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -41,11 +42,11 @@ from analytics_core._storage.session import StoreSession
 _NOW: Final = sa.select(StoreMoment())
 
 
+@dataclass(frozen=True, slots=True)
 class SqlUnitOfWork:
     """The repositories of one transaction (protocol `UnitOfWork`)."""
 
-    def __init__(self, session: StoreSession) -> None:
-        self._session = session
+    _session: StoreSession
 
     def now(self) -> datetime:
         """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""
