@@ -41,6 +41,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
+from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.sample_data import make_shop
 
@@ -276,6 +277,32 @@ def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url:
     ):
         with pytest.raises(errors.StoreUnavailableError, match="closed"):
             road()
+
+
+class BrokenRunner(InlineJobRunner):
+    """A runner of a host that fails where a core is wired, when its store is open already."""
+
+    store: MetadataStore
+
+    def start(self, run_job: Any) -> None:
+        self.store = run_job.__self__._store
+        raise RuntimeError("no queue")
+
+
+def test_a_core_that_cannot_be_made_leaves_its_store_closed(tmp_path: Path) -> None:
+    runner = BrokenRunner()
+    with pytest.raises(RuntimeError, match="no queue"):
+        AnalyticsCore(Settings(secret_key=KEY), metadata_url=f"sqlite:///{tmp_path}/meta.db", jobs=runner)
+    with pytest.raises(errors.StoreUnavailableError, match="closed"):
+        runner.store.revision()
+
+
+def test_a_core_that_cannot_be_made_leaves_the_store_of_its_host_open(tmp_path: Path) -> None:
+    with AnalyticsCore(Settings(secret_key=KEY), metadata_url=f"sqlite:///{tmp_path}/meta.db") as other:
+        store = other._runtime.store
+        with pytest.raises(RuntimeError, match="no queue"):
+            AnalyticsCore(Settings(secret_key=KEY), store=store, jobs=BrokenRunner())
+        assert store.revision() == 0
 
 
 # ------------------------------------------------------------------------------------------------- no secret in texts

@@ -63,17 +63,19 @@ def parts_of(
     added = added_by_packages()
     registry = installed_engines(added[ENGINES]) if engines is None else engines
     box = _secret_box_of(secret_box, settings)
-    store = _store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
     if connector is None:
         connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
+    cache, runner = _cache_of(cache, settings, clock), _runner_of(jobs, settings)
+    # The last: what fails before it leaves no store open.
+    store = _store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
     return Parts(
         settings=settings,
         clock=clock,
         store=store,
-        cache=_cache_of(cache, settings, clock),
+        cache=cache,
         lock=StoreLock(store) if lock is None else lock,
         observer=LogObserver() if observer is None else GuardedObserver(observer),
-        jobs=_runner_of(jobs, settings),
+        jobs=runner,
         connector=connector,
         registry=registry,
         policy=Policy() if policy is None else policy,

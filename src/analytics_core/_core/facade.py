@@ -101,7 +101,7 @@ class AnalyticsCore:
         engines: the engines that databases may have; the default are those of the library and of installed packages.
         allowed_files: database files that may be opened although no data root holds them.
 
-    What a host hands over is the core's from then on: `close` closes it.
+    What a host hands over is the core's from then on: `close` closes it. Where the constructor fails, it is left alone.
 
     Raises:
         SettingsError: settings that must not start.
@@ -144,11 +144,16 @@ class AnalyticsCore:
             engines=engines,
             allowed_files=allowed_files,
         )
-        self._bind(build_runtime(parts), acting_as)
-        self._runtime.job_book.start(self._job_handlers())
-        if isinstance(acting_as, User):
-            check_user_key(acting_as)
-            self._bind(self._runtime, self._lasting_key(acting_as))
+        try:
+            self._bind(build_runtime(parts), acting_as)
+            self._runtime.job_book.start(self._job_handlers())
+            if isinstance(acting_as, User):
+                check_user_key(acting_as)
+                self._bind(self._runtime, self._lasting_key(acting_as))
+        except BaseException:  # whatever it is goes on upwards; a store of our own must not stay open
+            if store is None:
+                parts.store.close()
+            raise
 
     def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | None) -> None:
         self._runtime = runtime
