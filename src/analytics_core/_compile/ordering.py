@@ -22,6 +22,7 @@ from analytics_core._compile.plan import (
     PlanExpr,
 )
 from analytics_core._compile.scope import Scope
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.types import TimeEncoding
 from analytics_core.errors import QueryError, UnknownColumnError, UnsupportedByEngineError
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
@@ -87,7 +88,7 @@ def _as_time(expr: PlanExpr, scope: Scope) -> PlanExpr:
     if expr.time.encoding is TimeEncoding.ISO_TEXT and not scope.view.spec.compares_moments_as_text:
         return expr  # to read a text as a moment may fail
     try:
-        scope.view.spec.moment(exp.Column(this=exp.Identifier(this="c", quoted=True)), expr.time)
+        scope.view.spec.moment(exp.Column(this=quoted("c")), expr.time)
     except UnsupportedByEngineError:
         return expr
     return BucketExpr(expr, None)

@@ -34,6 +34,7 @@ from analytics_core._compile.plan import (
     Predicate,
     Within,
 )
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
 from analytics_core._engines.types import TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
@@ -176,7 +177,7 @@ def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, safety: Safe
     """Tell whether a moment is compared with the stored column itself, or with what cannot fail for any value of it."""
     if left.time is None:
         return False
-    column = exp.Column(this=exp.Identifier(this=left.name, quoted=True))
+    column = exp.Column(this=quoted(left.name))
     try:
         bound = bound_of(column, left.time, moment)
     except UnsupportedByEngineError:

@@ -132,6 +132,11 @@ def collate(node: exp.Expr, name: str, *, quoted: bool = False) -> exp.Expr:
     return exp.Collate(this=operand(node), expression=collation)
 
 
+def quoted(name: str) -> exp.Identifier:
+    """Return a name in quotes."""
+    return exp.Identifier(this=name, quoted=True)
+
+
 def grain_function(spec: EngineSpec, grain: TimeGrain) -> str:
     """Return the engine's SQL of a grain, with `{col}` where the column stands (contract, result type timegrains)."""
     return spec.bucket(exp.Var(this="{col}"), grain).sql(spec.dialect)

@@ -75,8 +75,3 @@ def _number(text: str) -> Decimal | None:
     except InvalidOperation:
         return None
     return number if number.is_finite() else None
-
-
-def quoted(name: str) -> exp.Identifier:
-    """Return a name in quotes."""
-    return exp.Identifier(this=name, quoted=True)

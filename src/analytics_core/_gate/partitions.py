@@ -13,6 +13,7 @@ from analytics_core._compile.lowering.predicates import conjunction
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, Statement
 from analytics_core._compile.render import render
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.partitions import Partition, PartitionReader, in_order
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
@@ -71,7 +72,7 @@ class Partitions:
         ruled = self._row_security.ruled(actor, dataset, spec)
         rules = self._row_security.on_table(ruled, TableRef(table=table, schema=schema or None))
         run = partial(self._run, admission, budget)
-        node = exp.Table(this=_quoted(table), db=_quoted(schema) if schema else None)
+        node = exp.Table(this=quoted(table), db=quoted(schema) if schema else None)
         partitions = in_order(reader.read(node, run(_listing(reader, spec, table, schema))))
         if not partitions:
             raise QueryError(f"latest_partition: {short_repr(name)} has no partitions by range or list")
@@ -100,13 +101,13 @@ def _first_with_rows(partitions: Sequence[Partition], rules: Sequence[Clause], s
     """Return the statement for the place of the first partition with rows; the engine looks into none after it."""
     low = Lowering(spec=spec, binds=Binds(), alias=RELATION_ALIAS)
     arms = [exp.If(this=_has_rows(item.table, rules, low), true=_number(i)) for i, item in enumerate(partitions)]
-    chosen = exp.Select(expressions=[exp.Alias(this=exp.Case(ifs=arms), alias=_quoted("a"))])
+    chosen = exp.Select(expressions=[exp.Alias(this=exp.Case(ifs=arms), alias=quoted("a"))])
     return render(chosen, low.binds, spec, labels=("a",), kinds=(ValueKind.INTEGER,))
 
 
 def _has_rows(table: exp.Table, rules: Sequence[Clause], low: Lowering) -> exp.Exists:
     read = table.copy()
-    read.set("alias", exp.TableAlias(this=_quoted(RELATION_ALIAS)))
+    read.set("alias", exp.TableAlias(this=quoted(RELATION_ALIAS)))
     select = exp.Select(expressions=[_number(1)], from_=exp.From(this=read))
     where = conjunction([clause.predicate for clause in rules], low)
     if where is not None:
@@ -116,7 +117,3 @@ def _has_rows(table: exp.Table, rules: Sequence[Clause], low: Lowering) -> exp.E
 
 def _number(value: int) -> exp.Literal:
     return exp.Literal(this=str(value), is_string=False)
-
-
-def _quoted(name: str) -> exp.Identifier:
-    return exp.Identifier(this=name, quoted=True)

@@ -1,6 +1,6 @@
 """Shapes of annotation layers and their annotations (contract, sections Annotation layer and Annotation).
 
-The layers inside a chart query are `models.annotation_layer.AnnotationLayer`.
+The layers inside a chart query are `models.query.AnnotationLayer`.
 """
 
 from __future__ import annotations

@@ -323,7 +323,7 @@ class ChartDataQueryObject(LenientShape):
     """One query of a query context; every field may be left out or null (contract, `ChartDataQueryObject`).
 
     `metrics` None asks for raw rows, an empty list for the distinct rows of `columns`. `row_limit` None is the
-    configured limit and 0 only the cap. `models.modernise` moves the deprecated fields to their successors.
+    configured limit and 0 only the cap. `models.parsing` moves the deprecated fields to their successors.
     """
 
     annotation_layers: Listed[AnnotationLayer] = ()

@@ -14,6 +14,7 @@ from analytics_core._compile.plan import (
     OthersExpr,
     PlanExpr,
 )
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
 
@@ -150,7 +151,5 @@ def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:
 
 
 def _is_hit(low: Lowering) -> exp.Expr:
-    hit = exp.Column(
-        this=exp.Identifier(this="hit", quoted=True), table=exp.Identifier(this=low.series_alias, quoted=True)
-    )
+    hit = exp.Column(this=quoted("hit"), table=quoted(low.series_alias))
     return exp.Not(this=exp.Is(this=hit, expression=exp.Null()))

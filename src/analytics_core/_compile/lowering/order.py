@@ -22,6 +22,7 @@ from analytics_core._compile.plan import (
     QueryPlan,
     TableSource,
 )
+from analytics_core._engines.nodes import quoted
 from analytics_core._engines.types import Collation, ValueKind
 
 MOST_SPLIT_ROWS = 10_000
@@ -94,7 +95,7 @@ def split_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
         rest = _without_first(rest, _not_skipped(plan, low, select))
     parts = exp.Union(this=_all_of(_table(name)), expression=exp.Subquery(this=rest), distinct=False)
     whole = _page_of(parts, plan, low, rows=rows, offset=0)
-    whole.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=_quoted(name)))]))
+    whole.set("with_", exp.With(expressions=[exp.CTE(this=full, alias=exp.TableAlias(this=quoted(name)))]))
     return whole
 
 
@@ -110,12 +111,12 @@ def _not_skipped(plan: QueryPlan, low: Lowering, select: Select) -> exp.Expr:
 def _without_first(rows: exp.Select, count: exp.Expr) -> exp.Select:
     """Return ordered rows without the first so many; a further column has the number of each."""
     numbered = exp.Window(this=exp.RowNumber(), order=rows.args["order"].copy())
-    rows.append("expressions", exp.Alias(this=numbered, alias=_quoted("n")))
+    rows.append("expressions", exp.Alias(this=numbered, alias=quoted("n")))
     names = [column.alias for column in rows.expressions[:-1]]
     kept = exp.Select(
-        expressions=[exp.Column(this=_quoted(name)) for name in names], from_=exp.From(this=_derived(rows, "rest"))
+        expressions=[exp.Column(this=quoted(name)) for name in names], from_=exp.From(this=_derived(rows, "rest"))
     )
-    kept.set("where", exp.Where(this=exp.GT(this=exp.Column(this=_quoted("n")), expression=count)))
+    kept.set("where", exp.Where(this=exp.GT(this=exp.Column(this=quoted("n")), expression=count)))
     return kept
 
 
@@ -141,7 +142,7 @@ def _page_of(relation: exp.Query, plan: QueryPlan, low: Lowering, *, rows: int, 
     names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
     page = exp.Select(
         expressions=[
-            exp.Alias(this=_column(f"c{position}"), alias=_quoted(alias)) for position, alias in enumerate(names)
+            exp.Alias(this=_column(f"c{position}"), alias=quoted(alias)) for position, alias in enumerate(names)
         ],
         from_=exp.From(this=_derived(relation, _PAGE)),
         order=exp.Order(expressions=_order_of_page(plan, low)),
@@ -168,10 +169,10 @@ def _part(
 def _with_keys(select: exp.Select, plan: QueryPlan, low: Lowering) -> exp.Select:
     """Return a SELECT with short aliases and, as further columns, the sort keys of the plan that are not selected."""
     for position, column in enumerate(select.expressions):
-        column.set("alias", _quoted(f"c{position}"))
+        column.set("alias", quoted(f"c{position}"))
     for key, name in _named_keys(plan, low):
         if name.startswith("k"):
-            select.append("expressions", exp.Alias(this=key.this, alias=_quoted(name)))
+            select.append("expressions", exp.Alias(this=key.this, alias=quoted(name)))
     return select
 
 
@@ -212,19 +213,15 @@ def _all_of(relation: exp.Expr) -> exp.Select:
 
 
 def _derived(query: exp.Query, name: str) -> exp.Subquery:
-    return exp.Subquery(this=query, alias=exp.TableAlias(this=_quoted(name)))
+    return exp.Subquery(this=query, alias=exp.TableAlias(this=quoted(name)))
 
 
 def _table(name: str) -> exp.Table:
-    return exp.Table(this=_quoted(name))
+    return exp.Table(this=quoted(name))
 
 
 def _column(name: str) -> exp.Column:
-    return exp.Column(this=_quoted(name), table=_quoted(_PAGE))
-
-
-def _quoted(name: str) -> exp.Identifier:
-    return exp.Identifier(this=name, quoted=True)
+    return exp.Column(this=quoted(name), table=quoted(_PAGE))
 
 
 def _number(value: int) -> exp.Literal:

@@ -46,16 +46,11 @@ from analytics_core._compile.plan import (
     SqlSource,
     TableSource,
 )
-from analytics_core._engines.nodes import collate
+from analytics_core._engines.nodes import collate, quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import Collation, ValueKind
 
 ROWCOUNT_ALIAS = "rowcount_qry"
-
-
-def quoted(name: str) -> exp.Identifier:
-    """Return the name as a quoted identifier."""
-    return exp.Identifier(this=name, quoted=True)
 
 
 def source_alias(source: TableSource | SqlSource) -> str:

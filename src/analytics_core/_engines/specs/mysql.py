@@ -29,7 +29,6 @@ from analytics_core._engines.partitions import (
     PartitionRow,
     first_literal,
     largest_literal,
-    quoted,
 )
 from analytics_core._engines.spec import Bind, EngineSpec, Refuse, Syntax
 from analytics_core._engines.tokens import STR_TO_DATE, write_tokens
@@ -299,7 +298,7 @@ def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partiti
         value = begins if kind == "RANGE" else largest_literal(description or "") if kind == "LIST" else None
         if value is not None:
             selected = table.copy()
-            selected.set("partition", exp.Partition(expressions=[quoted(name or "")]))
+            selected.set("partition", exp.Partition(expressions=[nodes.quoted(name or "")]))
             found.append(Partition(table=selected, value=value))
         begins = first_literal(description or "")
     return tuple(found)

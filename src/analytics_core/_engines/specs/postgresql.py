@@ -32,7 +32,6 @@ from analytics_core._engines.partitions import (
     PartitionRow,
     first_literal,
     largest_literal,
-    quoted,
 )
 from analytics_core._engines.spec import Bind, Refuse, Syntax, nulls_are_large
 from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
@@ -120,7 +119,9 @@ def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partiti
     """Return the partitions of (schema, name, bounds); one of a range is found by where it begins."""
     found = []
     for schema, name, bounds in rows:
-        relation = exp.Table(this=quoted(name or ""), db=quoted(schema or ""), catalog=table.args.get("catalog"))
+        relation = exp.Table(
+            this=nodes.quoted(name or ""), db=nodes.quoted(schema or ""), catalog=table.args.get("catalog")
+        )
         if (value := _partition_value(bounds or "")) is not None:
             found.append(Partition(table=relation, value=value))
     return tuple(found)
