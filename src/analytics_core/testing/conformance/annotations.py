@@ -13,8 +13,7 @@ from analytics_core._records.dashboard import CssTemplate
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_user
+from analytics_core.testing.conformance.records import START, OnAStore, a_user
 
 _AWKWARD = "Größe — 価格 😀 'quoted' \"and\" \\ %_ \n"
 _HOUR = timedelta(hours=1)

@@ -17,8 +17,7 @@ from analytics_core.errors import (
     StaleVersionError,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import a_chart, a_dashboard, a_user
+from analytics_core.testing.conformance.records import OnAStore, a_chart, a_dashboard, a_user
 
 
 class DashboardConformance(OnAStore):

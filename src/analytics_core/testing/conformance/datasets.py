@@ -14,8 +14,7 @@ from analytics_core._security.row_rules import TableName, table_key
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, OnAStore, a_database, a_dataset
 
 
 class DatasetConformance(OnAStore):

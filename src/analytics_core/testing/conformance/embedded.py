@@ -12,8 +12,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import a_dashboard
+from analytics_core.testing.conformance.records import OnAStore, a_dashboard
 
 _DOMAINS = ("https://shop.example", "http://localhost:8080")
 

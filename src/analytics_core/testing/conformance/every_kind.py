@@ -2,16 +2,165 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
-from typing import Any
+import dataclasses
+import types
+import typing
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, Final
 
 import pytest
 
+from analytics_core._records.audit import LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.secret import Secret
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.filled import BARE, JOURNALS, Named, filled, store_named
-from analytics_core.testing.conformance.on_a_store import OnAStore
+from analytics_core.testing.conformance.records import (
+    START,
+    OnAStore,
+    a_chart,
+    a_dashboard,
+    a_database,
+    a_dataset,
+    a_job,
+)
+
+_MADE: Final[Mapping[type, Callable[[str], Any]]] = {
+    bytes: lambda name: bytes(range(256)) + name.encode(),
+    str: lambda name: f"{name[:12]} Ä😀",
+    int: lambda name: 7 + len(name),
+    bool: lambda _: True,
+    datetime: lambda name: START + timedelta(microseconds=len(name)),
+    Secret: lambda name: Secret(f"{name} hunter2"),
+}
+_NOBODY: Final = 1_000_000
+"""A user id that no suite gives: the job that others name must not go with a deleted user."""
+
+_NOT_STORED: Final = frozenset({"id", "audit", "role_names"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Named:
+    """The ids of stored records that other records name."""
+
+    database: int
+    dataset: int
+    chart: int
+    dashboard: int
+    role: int
+    tag: int
+    layer: int
+    job: int
+
+
+def store_named(unit: UnitOfWork) -> Named:
+    """Store one record of each kind that others name."""
+    database = unit.databases.add(a_database("named"), actor_id=None).id
+    return Named(
+        database=database,
+        dataset=unit.datasets.add(a_dataset(database, "named"), actor_id=None).id,
+        chart=unit.charts.add(a_chart("named"), actor_id=None).id,
+        dashboard=unit.dashboards.add(a_dashboard("named"), actor_id=None).id,
+        role=unit.roles.add(Role(name="named"), actor_id=None).id,
+        tag=unit.tags.add(Tag(name="named"), actor_id=None).id,
+        layer=unit.annotation_layers.add(AnnotationLayer(name="named"), actor_id=None).id,
+        job=unit.jobs.add(a_job("named", user_id=_NOBODY), actor_id=None).id,
+    )
+
+
+JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks"})
+"""The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
+
+BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
+    "users": lambda _: User(username="u"),
+    "roles": lambda _: Role(name="r"),
+    "databases": lambda _: Database(uuid=str(uuid.uuid4()), database_name="d", uri=Secret("s"), engine="sqlite"),
+    "datasets": lambda t: Dataset(uuid=str(uuid.uuid4()), database_id=t.database, table_name="t"),
+    "charts": lambda _: Chart(uuid=str(uuid.uuid4()), slice_name="c"),
+    "dashboards": lambda _: Dashboard(uuid=str(uuid.uuid4())),
+    "annotation_layers": lambda _: AnnotationLayer(name="l"),
+    "annotations": lambda t: Annotation(layer_id=t.layer, start_dttm=START, end_dttm=START, short_descr="a"),
+    "css_templates": lambda _: CssTemplate(),
+    "tags": lambda _: Tag(name="g"),
+    "favourites": lambda _: Favourite(user_id=1, target="chart", target_id=1),
+    "embedded": lambda t: EmbeddedDashboard(uuid=str(uuid.uuid4()), dashboard_id=t.dashboard),
+    "row_rules": lambda _: RowRule(name="w", clause="1 = 0"),
+    "logs": lambda _: LogEntry(action="view"),
+    "key_values": lambda _: KeyValue(kind="k", key="k", value="{}"),
+    "jobs": lambda _: JobRecord(job_id="j", kind="k", payload="{}", user_id=1),
+    "job_results": lambda t: JobResultPart(job_record_id=t.job, position=0, data=b""),
+    "job_workers": lambda _: JobWorker(token="w", lease_until=START),
+    "locks": lambda _: LockRecord(name="k", owner="o", ends_on=START),
+}
+"""What every repository of a unit of work can hold, by its name, with as little in it as possible."""
+
+_GIVEN: Final[Mapping[str, Callable[[Named], Mapping[str, Any]]]] = {
+    "users": lambda t: {"active": False, "role_ids": (t.role,), "attributes": (("a", "1"), ("a", "2"), ("b", ""))},
+    "roles": lambda t: {"grants": _grants(t)},
+    "datasets": lambda t: {
+        "database_id": t.database,
+        "primary_key": ("id", "Ä😀"),
+        "columns": (),
+        "metrics": (),
+        "owner_ids": (3, 5),
+    },
+    "charts": lambda t: {"owner_ids": (3, 5), "tag_ids": (t.tag,)},
+    "dashboards": lambda t: {
+        "owner_ids": (3, 5),
+        "role_ids": (t.role,),
+        "chart_ids": (t.chart,),
+        "tag_ids": (t.tag,),
+    },
+    "annotations": lambda t: {"layer_id": t.layer},
+    "embedded": lambda t: {"dashboard_id": t.dashboard, "allowed_domains": ("https://a.example", "http://b:1")},
+    "row_rules": lambda t: {
+        "filter_type": RowRuleType.BASE,
+        "role_ids": (t.role,),
+        "dataset_ids": (t.dataset,),
+    },
+    "jobs": lambda _: {"state": JobState.RUNNING},
+    "job_results": lambda t: {"job_record_id": t.job},
+}
+"""What is not made by its type: what names other records, and flags that are true when nobody gives them."""
+
+
+def _grants(named: Named) -> frozenset[Grant]:
+    return frozenset(
+        {
+            Grant(target=GrantTarget.DATASET, target_id=named.dataset),
+            Grant(target=GrantTarget.DATABASE, target_id=named.database),
+            Grant(target=GrantTarget.SCHEMA, target_id=named.database, schema="Ä"),
+        }
+    )
+
+
+def filled(kind: str, named: Named) -> Any:
+    """Return a record of this kind with every field given, and none as it is in `BARE`."""
+    bare = BARE[kind](named)
+    give = _GIVEN.get(kind)
+    given = give(named) if give else {}
+    hints = typing.get_type_hints(type(bare))
+    wanted = [one.name for one in dataclasses.fields(bare) if one.name not in _NOT_STORED | set(given)]
+    return replace(bare, **given, **{name: _made(hints[name], name, getattr(bare, name)) for name in wanted})
+
+
+def _made(hint: Any, name: str, bare: Any) -> Any:
+    """Return a value for a field; a flag is the contrary of what it is by itself."""
+    if isinstance(bare, bool):
+        return not bare
+    members = [one for one in typing.get_args(hint) if one is not types.NoneType]
+    return _MADE[members[0] if members else hint](name)
+
 
 _OWNED = ("datasets", "charts", "dashboards")
 

@@ -25,8 +25,7 @@ from analytics_core._records.repositories import (
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_chart, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.records import START, OnAStore, a_chart, a_database, a_dataset, a_user
 
 _CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Alpha", {"cache_timeout": 10, "viz_type": "bar", "owner_ids": (1,)}),

@@ -29,8 +29,15 @@ from analytics_core.errors import (
 )
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.records import (
+    START,
+    OnAStore,
+    a_chart,
+    a_dashboard,
+    a_database,
+    a_dataset,
+    a_user,
+)
 
 _KINDS: dict[str, Callable[[], Any]] = {
     "users": a_user,

@@ -6,6 +6,8 @@ import uuid
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.database import Database
@@ -13,6 +15,8 @@ from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetri
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord
+from analytics_core.ports import MetadataStore
+from analytics_core.testing.clock import FixedClock
 
 START = datetime(2026, 3, 1, 12, 30, 15, 123456, tzinfo=UTC)
 """The moment at which the clock of every suite starts."""
@@ -55,3 +59,17 @@ def a_user(username: str = "ada", **fields: Any) -> User:
 def a_job(job_id: str = "first", **fields: Any) -> JobRecord:
     """Return a job that is not stored yet."""
     return JobRecord(job_id=job_id, **{"kind": "chart-data", "payload": "{}", "user_id": 1, **fields})
+
+
+class OnAStore:
+    """Override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
+
+    @pytest.fixture
+    def clock(self) -> FixedClock:
+        """Return the clock that the store must use."""
+        return FixedClock(START)
+
+    @pytest.fixture
+    def store(self, clock: FixedClock) -> MetadataStore:
+        """Return the store under test."""
+        raise NotImplementedError("override the fixture `store`")

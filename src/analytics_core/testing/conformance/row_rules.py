@@ -11,8 +11,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core.errors import AlreadyExistsError, InUseError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, OnAStore, a_database, a_dataset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -21,8 +21,7 @@ from analytics_core._records.repositories import (
     UnitOfWork,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.on_a_store import OnAStore
-from analytics_core.testing.conformance.records import START, a_chart, a_dashboard, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, OnAStore, a_chart, a_dashboard, a_database, a_dataset
 
 _ANY = Scope(everything=True)
 
