@@ -18,9 +18,10 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleBook, TableName
+from analytics_core._security.row_rules import RuleBook, TableName, make_book
 from analytics_core.errors import AccessError, DatabaseAccessError
 
 SHOP = database("sqlite://")
@@ -42,13 +43,32 @@ class Books:
         return (ORDERS,) if table == ON_ORDERS else ()
 
 
-@pytest.fixture(scope="module")
-def gate() -> Gate:
+class ChangingBooks(Books):
+    """Knows a rule that binds whoever has the role, once it is stored."""
+
+    def __init__(self) -> None:
+        self.clauses: list[str] = []
+
+    def book(self, *_where: object, **_who: object) -> RuleBook:
+        """Return the rules that are stored now."""
+        rules = [
+            RowRule(id=i, name="r", clause=clause, role_ids=(1,), dataset_ids=(ORDERS.id,))
+            for i, clause in enumerate(self.clauses, start=1)
+        ]
+        return make_book(rules, [ORDERS])
+
+
+def gate_with(books: Books) -> Gate:
     connector = SqlAlchemyConnector(settings=settings(), specs=REGISTRY.get)
     parser = FragmentParser(max_length=100)
-    row_security = RowSecurity(books=Books(), sources=(), renderer=TemplateRenderer(), parser=parser)
+    row_security = RowSecurity(books=books, sources=(), renderer=TemplateRenderer(), parser=parser)
     runner = StatementRunner(connector)
-    return Gate(policy=Policy(), registry=REGISTRY, runner=runner, row_security=row_security, books=Books())
+    return Gate(policy=Policy(), registry=REGISTRY, runner=runner, row_security=row_security, books=books)
+
+
+@pytest.fixture(scope="module")
+def gate() -> Gate:
+    return gate_with(Books())
 
 
 def actor(*grants: Grant, is_admin: bool = False) -> Actor:
@@ -94,6 +114,21 @@ def test_the_admission_to_a_dataset_tells_what_binds_its_actor(gate: Gate) -> No
     assert isinstance(admission, DatasetAdmission)
     assert (admission.loaded, admission.row_filters, admission.writes_sql) == (LOADED, (), False)
     assert gate.admit(OF_DATABASE, SHOP, on=LOADED).writes_sql
+
+
+def test_an_admission_is_remembered_only_for_the_same_actor_rules_and_state_of_the_dataset() -> None:
+    books = ChangingBooks()
+    gate = gate_with(books)
+    first = gate.admit(OF_DATASET, SHOP, on=LOADED)
+    assert gate.admit(OF_DATASET, SHOP, on=replace(LOADED)) is first
+    books.clauses = ["id = 1"]
+    bound = gate.admit(OF_DATASET, SHOP, on=LOADED)
+    assert [item.clause for item in bound.row_filters] == ["id = 1"]
+    assert bound.recall_key != first.recall_key
+    with pytest.raises(AccessError):
+        gate.admit(NOBODY, SHOP, on=LOADED)
+    changed = replace(ORDERS, table_name="other", audit=replace(ORDERS.audit, version=ORDERS.audit.version + 1))
+    assert gate.admit(OF_DATASET, SHOP, on=replace(LOADED, dataset=changed)).loaded.dataset == changed
 
 
 @pytest.mark.parametrize("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])

@@ -180,7 +180,7 @@ def frame_to_bytes(frame: Frame) -> memoryview:
 def _array_to_write(column: FrameColumn) -> tuple[Any, bytes]:
     import pyarrow as pa
 
-    if is_arrow(column.values):
+    if not isinstance(column.values, list) and is_arrow(column.values):
         return column.values, _ARROW
     values = column.to_list()
     array = list_as_arrow(values)

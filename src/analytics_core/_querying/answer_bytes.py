@@ -132,7 +132,7 @@ def _facts_bytes(answer: ChartData) -> bytes:
     facts = {
         "result_type": answer.result_type.value,
         "result_format": answer.result_format.value,
-        "results": [_facts(result) for result in answer.results],
+        "results": list(map(_facts, answer.results)),
     }
     return orjson.dumps(facts, default=_as_json)
 
@@ -142,7 +142,7 @@ def _facts(result: QueryResult) -> dict[str, Any]:
     facts["status"] = result.status.value
     facts["result_type"] = result.result_type.value
     facts["label_map"] = result.label_map
-    facts["limits"] = [limit.to_payload() for limit in result.limits]
+    facts["limits"] = list(map(LimitEntry.to_payload, result.limits))
     facts["annotations"] = result.annotations
     facts["failure"] = result.failure
     return facts

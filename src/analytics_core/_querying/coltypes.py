@@ -42,7 +42,9 @@ def coltypes(
 def _code(column: FrameColumn, declared: Mapping[str, ValueKind], temporal: Collection[str]) -> GenericType:
     if column.name in temporal:
         return GenericType.TEMPORAL
-    found = _arrow_code(column.values) if is_arrow(column.values) else _list_code(column.to_list())
+    values = column.values
+    is_list = isinstance(values, list) or not is_arrow(values)
+    found = _list_code(column.to_list()) if is_list else _arrow_code(values)
     if found is None:
         found = declared.get(column.name, ValueKind.UNKNOWN).generic
     return GenericType.STRING if found is None else found

@@ -68,17 +68,17 @@ class QueryRunner:
             NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
         """
         request = self.begun(request)
-        queries = request.queries
-        admissions = [self._admit(request, asked, is_observed=True) for asked in queries]
+        admissions = [self._admit(request, asked, is_observed=True) for asked in request.queries]
         results: dict[int, QueryResult] = {}
-        first = totals_source(queries) if len(queries) > 1 else None
+        first = totals_source(request.queries) if len(request.queries) > 1 else None
         if first is not None:
-            results[first] = self._answer(request, queries[first], admissions[first])
-            queries = tuple([with_totals(asked, totals_of(results[first])) for asked in queries])
-        for position, (asked, admission) in enumerate(zip(queries, admissions, strict=True)):
+            results[first] = self._answer(request, first, admissions[first])
+            queries = [with_totals(asked, totals_of(results[first])) for asked in request.queries]
+            request = replace(request, queries=tuple(queries))
+        for position, admission in enumerate(admissions):
             if position not in results:
-                results[position] = self._answer(request, asked, admission)
-        answers = tuple(map(results.__getitem__, range(len(queries))))
+                results[position] = self._answer(request, position, admission)
+        answers = tuple(map(results.__getitem__, range(len(admissions))))
         context = request.context
         return ChartData(results=answers, result_type=context.result_type, result_format=context.result_format)
 
@@ -141,21 +141,21 @@ class QueryRunner:
         except AnalyticsError as error:
             return (*own, type(error), error.message)
 
-    def _answer(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> QueryResult:
-        watch = Stopwatch(request.budget)
+    def _answer(self, request: ChartRequest, position: int, admission: DatasetAdmission) -> QueryResult:
+        asked, watch = request.queries[position], Stopwatch(request.budget)
         try:
-            result = self._result(request, asked, admission, watch)
+            result = self._result(request, position, admission, watch)
         except AnalyticsError as error:
             result = failed_result(error, result_type=asked.result_type, query=watch.statement)
         self._observer.observe(observed(result, asked.result_type, admission.loaded, request, watch))
         return result
 
     def _result(
-        self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission, watch: Stopwatch
+        self, request: ChartRequest, position: int, admission: DatasetAdmission, watch: Stopwatch
     ) -> QueryResult:
         if request.budget:
             request.budget.check_time()
-        loaded = admission.loaded
+        asked, loaded = request.queries[position], admission.loaded
         if asked.result_type in _LISTED:
             return listed(asked.result_type, loaded.dataset, loaded.spec)
         ready = self._ready.get(request, asked, admission)

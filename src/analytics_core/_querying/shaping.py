@@ -18,7 +18,6 @@ from analytics_core._compile.plan import (
     OutputRole,
     QueryPlan,
     RowLimit,
-    SeriesLimit,
 )
 from analytics_core._engines.grains import grain_name
 from analytics_core._engines.nodes import grain_function
@@ -46,7 +45,7 @@ class ResultLayout:
 
     Attributes:
         outline: the result without rows.
-        row_limit, series_limit: the limits of the plan.
+        limits: those of the plan, the row limit first.
         kinds: the kind of each label as the plan and the dataset declare it.
         temporal: the labels that hold moments.
         names: what the labels of the query stand for.
@@ -54,8 +53,7 @@ class ResultLayout:
     """
 
     outline: QueryResult
-    row_limit: RowLimit
-    series_limit: SeriesLimit | None
+    limits: tuple[LimitEntry, ...]
     kinds: Mapping[str, ValueKind]
     temporal: frozenset[str]
     names: Mapping[str, tuple[str, ...]]
@@ -78,8 +76,7 @@ def result_layout(request: ChartRequest, asked: AskedQuery, prepared: PreparedQu
     form_data = request.context.form_data
     return ResultLayout(
         outline=outline,
-        row_limit=plan.limit,
-        series_limit=plan.series_limit,
+        limits=_limits_of(plan),
         kinds=declared_kinds(plan, view),
         temporal=temporal_labels(plan, view),
         names=_names_of_labels(prepared.query, view),
@@ -211,17 +208,23 @@ def _text(item: str | AdhocColumn | AdhocMetric) -> str:
     return metric_label(item)
 
 
+def _limits_of(plan: QueryPlan) -> tuple[LimitEntry, ...]:
+    """Return the limits that bound every result of a plan; nobody knows yet whether they cut."""
+    rows = _row_limit("row_limit", plan.limit, cut=None)
+    if not plan.series_limit:
+        return (rows,)
+    origin = str(plan.series_limit.origin)
+    return rows, LimitEntry(limit="series_limit", rows=plan.series_limit.limit, set_by=origin, cut=None)
+
+
 def ledger(
     layout: ResultLayout, was_cut: bool | None, cut_offsets: Sequence[tuple[str, RowLimit]]
 ) -> tuple[LimitEntry, ...]:
     """Return the limits that bound the result; those of comparisons only where they cut."""
-    entries = [_row_limit("row_limit", layout.row_limit, cut=was_cut)]
-    if layout.series_limit:
-        origin = str(layout.series_limit.origin)
-        entries.append(LimitEntry(limit="series_limit", rows=layout.series_limit.limit, set_by=origin, cut=None))
+    rows, *others = layout.limits
     for text, limit in cut_offsets:
-        entries.append(_row_limit(f"row_limit of {text!r}", limit, cut=True))
-    return tuple(entries)
+        others.append(_row_limit(f"row_limit of {text!r}", limit, cut=True))
+    return replace(rows, cut=was_cut), *others
 
 
 def _row_limit(name: str, limit: RowLimit, *, cut: bool | None) -> LimitEntry:
