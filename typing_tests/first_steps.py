@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, assert_type
 
 import analytics_core
-from analytics_core import AnalyticsCore, ChartData, Explanation, QueryResult, Settings, errors, models
+from analytics_core import AnalyticsCore, BatchStream, ChartData, Explanation, QueryResult, Settings, errors, models
 from analytics_core.models import TimeGrain
 from analytics_core.testing.sample_data import make_shop
 
@@ -23,6 +23,9 @@ def first_chart(folder: Path) -> bytes:
         assert_type(answer.results[0].rowcount, int)
         assert_type(answer.raise_for_error(), ChartData)
         assert_type(core.charts.explain(1), Explanation)
+        with core.charts.batches(7) as batches:
+            assert_type(batches, BatchStream)
+        assert_type(core.datasets.batches(orders.id or 1, columns=["category"]).rows, int)
         core.charts.data('{"queries": [{"metrics": ["count"]}]}')
         core.charts.data(b'{"queries": [{"metrics": ["count"]}]}')
         core.charts.data(7, force=True)

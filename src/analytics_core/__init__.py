@@ -22,12 +22,14 @@ if TYPE_CHECKING:
     from analytics_core._querying.answer import ChartData, QueryResult
     from analytics_core._querying.explain import Explanation
     from analytics_core._resources.listing import Page
+    from analytics_core._results.batch_stream import BatchStream
     from analytics_core._settings import Settings
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AnalyticsCore",
+    "BatchStream",
     "ChartData",
     "Explanation",
     "GuestCore",
@@ -56,6 +58,7 @@ _HOMES = {
     "Explanation": "analytics_core._querying.explain",
     "Job": "analytics_core._jobs.job",
     "Page": "analytics_core._resources.listing",
+    "BatchStream": "analytics_core._results.batch_stream",
     "Settings": "analytics_core._settings",
     "TimeRange": "analytics_core._compile.time_range",
     "resolve_time_range": "analytics_core._compile.time_range",

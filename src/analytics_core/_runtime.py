@@ -12,6 +12,7 @@ from analytics_core._execution.uri_policy import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
+from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.loading import ChartLoader
@@ -70,6 +71,7 @@ class Runtime:
     stored_fragments: StoredFragments
     contexts: ContextReader
     queries: QueryRunner
+    batches: BatchQueries
     charts: ChartLoader
     job_book: JobBook
     secret_box: SecretBox

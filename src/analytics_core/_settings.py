@@ -92,6 +92,8 @@ class Settings:
         default_row_limit: rows of a query that names none (`row_limit` null).
         max_row_limit: the cap that no query passes, also with `row_limit` 0.
         samples_row_limit: rows of `samples` when none is named (`drill_detail` has the default of every query).
+        stream_row_limit: the cap of a stream of batches (`charts.batches`), whose rows are not held in memory; None:
+            `max_row_limit`.
         max_result_bytes: bytes a result may take while it is fetched; crossing it stops the statement.
         statement_timeout_s: seconds a statement may take on a user's database, connecting included; whoever asks is
             answered at most two seconds later, even where the database says nothing.
@@ -151,6 +153,7 @@ class Settings:
     default_row_limit: int = 50_000
     max_row_limit: int = 100_000
     samples_row_limit: int = 1_000
+    stream_row_limit: int | None = None
     max_result_bytes: int = 1_000_000_000
     statement_timeout_s: float = 60.0
     request_timeout_s: float = 300.0
@@ -208,6 +211,8 @@ class Settings:
         for name in positive:
             if getattr(self, name) < 1:
                 raise SettingsError(f"Settings.{name} must be at least 1")
+        if self.stream_row_limit is not None and self.stream_row_limit < 1:
+            raise SettingsError("Settings.stream_row_limit must be at least 1, or None")
         longer_than_nothing = (
             *("statement_timeout_s", "request_timeout_s", "store_timeout_s"),
             *("job_lease_s", "job_wait_s", "job_expiry_s"),

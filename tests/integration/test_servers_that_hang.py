@@ -100,6 +100,36 @@ def test_a_server_that_hangs_while_a_statement_runs_is_given_up(behind: Behind) 
     assert isinstance(failure_of(run(behind, behind.endless)), StatementTimeoutError)
 
 
+def test_a_server_that_hangs_while_rows_come_is_given_up(behind: Behind) -> None:
+    rows = "generate_series(1, 9000000)" if behind.name == "postgresql" else "seq_1_to_9000000"
+    most = limits(timeout_s=LIMIT_S, max_rows=10**7, max_bytes=10**10)
+    threading.Timer(0.3, behind.proxy.stall).start()
+    failure = failure_of(lambda: behind.shop.run(f"SELECT repeat('x', 500) FROM {rows} AS n", limits=most))
+    assert isinstance(failure, DatabaseError)
+
+
+@pytest.mark.parametrize("many", ["before the first rows", "between two parts"])
+def test_a_stream_is_given_up_too(behind: Behind, many: str) -> None:
+    rows = "generate_series(1, 20000)" if behind.name == "postgresql" else "seq_1_to_20000"
+    stream = behind.shop.stream(f"SELECT repeat('x', 20000) FROM {rows} AS n", wait_s=LIMIT_S)
+    if many == "between two parts":
+        next(stream)
+    behind.proxy.stall()
+    failure = failure_of(lambda: list(stream))  # what the network holds may still come
+    assert isinstance(failure, DatabaseError)
+
+
+def test_a_stream_that_is_closed_is_not_waited_for_long(behind: Behind) -> None:
+    rows = "generate_series(1, 20000)" if behind.name == "postgresql" else "seq_1_to_20000"
+    stream = behind.shop.stream(f"SELECT repeat('x', 20000) FROM {rows} AS n", wait_s=LIMIT_S)
+    next(stream)
+    behind.proxy.stall()
+    started = time.monotonic()
+    stream.close()
+    assert time.monotonic() - started < BEYOND_S
+    assert behind.shop.is_returned(LIMIT_S + 3 * BEYOND_S)
+
+
 def test_cancelling_is_answered_although_the_server_hangs(behind: Behind) -> None:
     token = CancelToken()
     threading.Timer(0.2, behind.proxy.stall).start()

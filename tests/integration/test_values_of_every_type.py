@@ -259,6 +259,30 @@ def test_what_is_shown_is_what_the_engine_holds(world: tuple[Any, str]) -> None:
 
 
 @pytest.mark.server
+def test_a_stream_shows_what_the_answer_shows(world: tuple[Any, str]) -> None:
+    core, engine = world
+    found = []
+    for number, name in enumerate(TYPES[engine]):
+        made = core.datasets.list(filters=[{"col": "table_name", "op": "eq", "val": f"t{number}"}]).result
+        dataset = made[0].id if made else core.datasets.create({"database": 1, "table_name": f"t{number}"}).id
+        query = {"columns": ["id", "c"], "metrics": None, "row_limit": 0}
+        result = ask(core, dataset, query).results[0]
+        with core.charts.batches({"datasource": {"id": dataset, "type": "table"}, "queries": [query]}) as stream:
+            batches = list(stream)
+        shown = [value for batch in batches for value in batch["c"].to_pylist()]
+        expected = result.arrow()["c"].to_pylist()
+        if list(map(_typed, shown)) != list(map(_typed, expected)):
+            found.append(f"{name}: {shown!r} for {expected!r}")
+        if set(stream.notes) != set(result.notes):
+            found.append(f"{name}: {stream.notes} for {result.notes}")
+    assert found == []
+
+
+def _typed(value: Any) -> tuple[type, Any]:
+    return type(value), value
+
+
+@pytest.mark.server
 def test_one_infinite_cell_costs_no_other(world: tuple[Any, str]) -> None:
     core, engine = world
     names = list(TYPES[engine])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
@@ -15,8 +16,9 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.admission import Admission
+from analytics_core._execution.frame_streams import FrameStream
 from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, StatementRunner
-from analytics_core._records.database import Database
+from analytics_core._records.database import Access, Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor
@@ -80,16 +82,47 @@ class Target:
         cancel: CancelToken | None = None,
     ) -> FetchedResult:
         """Run a statement; `columns` are the planned labels and kinds, None: taken from the result."""
+        statement = self._statement(sql, parameters, columns)
+        return self.runner.run(self.admission.to_run(statement), limits=limits, cancel=cancel)
+
+    def stream(
+        self,
+        sql: str,
+        *,
+        limits: FetchLimits = LIMITS,
+        wait_s: float = 10.0,
+        columns: Mapping[str, ValueKind] | None = None,
+        cancel: CancelToken | None = None,
+    ) -> FrameStream:
+        """Begin a statement whose rows are read in parts."""
+        admitted = self.admission.to_run(self._statement(sql, (), columns))
+        return self.runner.stream(admitted, limits=limits, wait_s=wait_s, cancel=cancel)
+
+    @property
+    def lent(self) -> int:
+        """How many connections somebody holds."""
+        engine = self.connector.engine(self.record, identity=None, access=Access.READ)
+        return int(engine.pool.checkedout())
+
+    def is_returned(self, within_s: float = 3.0) -> bool:
+        """Tell whether nobody holds a connection, at the latest after so many seconds."""
+        latest = time.monotonic() + within_s
+        while self.lent and time.monotonic() < latest:
+            time.sleep(0.01)
+        return self.lent == 0
+
+    def _statement(
+        self, sql: str, parameters: tuple[Any, ...] | Mapping[str, Any], columns: Mapping[str, ValueKind] | None
+    ) -> Statement:
         spec = REGISTRY.get(self.record.engine)
         given = parameters if isinstance(parameters, tuple) and parameters else dict(parameters or {})
-        statement = Statement(
+        return Statement(
             sql=sql,
             parameters=given if given or spec.name != "sqlite" else (),
             display_sql=sql,
             labels=tuple(columns or ()),
             kinds=tuple((columns or {}).values()),
         )
-        return self.runner.run(self.admission.to_run(statement), limits=limits, cancel=cancel)
 
     def rows(self, sql: str, parameters: tuple[Any, ...] | Mapping[str, Any] = (), **options: Any) -> list[Any]:
         """Return the rows of a statement."""

@@ -95,6 +95,7 @@ class PlanRequest:
     `range_override` replaces the query's own range (time comparison); `series_limit` is then that of the main query, so
     that both results hold the same series. `axis` is the x-axis of a query whose columns
     gave way to others (drill detail): its range is bounded as the chart's is. `writes_sql`: who asks may write SQL.
+    `streams`: the rows are read in batches.
     """
 
     row_filters: Sequence[RowFilter] = ()
@@ -103,6 +104,7 @@ class PlanRequest:
     samples: bool = False
     axis: AdhocColumn | None = None
     writes_sql: bool = False
+    streams: bool = False
 
     @property
     def is_comparison(self) -> bool:
@@ -145,7 +147,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
         where=where,
         having=having,
         order=order,
-        limit=plan_limit(query, scope.limits, samples=request.samples),
+        limit=plan_limit(query, scope.limits, samples=request.samples, streams=request.streams),
         series_limit=series_limit,
         count_rows=bool(query.is_rowcount),
         since=naive(reported.since),
@@ -283,8 +285,10 @@ def _has_time_axis(query: ChartDataQueryObject, columns: Sequence[Output]) -> bo
     return any(output.is_temporal for output in axes)
 
 
-def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool) -> RowLimit:
+def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool, streams: bool = False) -> RowLimit:
     """Return how many rows may come back: the payload's limit under the cap; 0 means the cap, null the default."""
+    cap = limits.stream_row_limit if streams else None
+    most, cap_name = (limits.max_row_limit, "max_row_limit") if cap is None else (cap, "stream_row_limit")
     offset = query.row_offset
     check_count(offset, field="row_offset")
     asked = query.row_limit
@@ -293,10 +297,10 @@ def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool
         rows = limits.samples_row_limit if samples else limits.default_row_limit
         origin = Origin(OriginKind.SETTING, name)
     else:
-        rows = asked or limits.max_row_limit
-        origin = Origin(OriginKind.PAYLOAD, "row_limit") if asked else Origin(OriginKind.SETTING, "max_row_limit")
-    if rows > limits.max_row_limit:
-        rows, origin = limits.max_row_limit, Origin(OriginKind.SETTING, "max_row_limit")
+        rows = asked or most
+        origin = Origin(OriginKind.PAYLOAD, "row_limit") if asked else Origin(OriginKind.SETTING, cap_name)
+    if rows > most:
+        rows, origin = most, Origin(OriginKind.SETTING, cap_name)
     return RowLimit(rows=rows, origin=origin, offset=offset)
 
 

@@ -27,6 +27,7 @@ class PlanLimits:
     default_row_limit: int = 50_000
     max_row_limit: int = 100_000
     samples_row_limit: int = 1_000
+    stream_row_limit: int | None = None
     max_in_values: int = 50_000
     relative_start: RelativeTime = RelativeTime.TODAY
     relative_end: RelativeTime = RelativeTime.TODAY

@@ -25,6 +25,7 @@ class SettingsFields(TypedDict, total=False):
     default_row_limit: int
     max_row_limit: int
     samples_row_limit: int
+    stream_row_limit: int | None
     max_result_bytes: int
     statement_timeout_s: float
     request_timeout_s: float

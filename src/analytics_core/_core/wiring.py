@@ -26,6 +26,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
 from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.annotations import Annotator
+from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.loading import ChartLoader, DatasetLoader
@@ -97,6 +98,7 @@ def build_runtime(parts: Parts) -> Runtime:
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
+    queries, batches = _queries(parts, loader=loader, gate=gate, preparer=planning, templates=templates)
     return Runtime(
         settings=settings,
         clock=clock,
@@ -119,7 +121,8 @@ def build_runtime(parts: Parts) -> Runtime:
         known_users=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
-        queries=_queries(parts, loader=loader, gate=gate, preparer=planning, templates=templates),
+        queries=queries,
+        batches=batches,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_book=JobBook(store=store, runner=parts.jobs, settings=settings),
         secret_box=parts.secret_box,
@@ -130,23 +133,25 @@ def build_runtime(parts: Parts) -> Runtime:
 
 def _queries(
     parts: Parts, *, loader: DatasetLoader, gate: Gate, preparer: Preparer, templates: QueryTemplates
-) -> QueryRunner:
+) -> tuple[QueryRunner, BatchQueries]:
     settings = parts.settings
-    return QueryRunner(
+    ready = ReadyQueries(
+        gate=gate,
+        preparer=preparer,
+        templates=templates,
+        settings=settings,
+        operations=installed_operations(parts.added[OPERATIONS]),
+    )
+    runner = QueryRunner(
         loader=loader,
         gate=gate,
-        ready=ReadyQueries(
-            gate=gate,
-            preparer=preparer,
-            templates=templates,
-            settings=settings,
-            operations=installed_operations(parts.added[OPERATIONS]),
-        ),
+        ready=ready,
         results=StoredResults(parts.cache, parts.clock, secret=settings.key, most_bytes=settings.cache_max_bytes),
         settings=settings,
         annotator=_annotator(parts),
         observer=parts.observer,
     )
+    return runner, BatchQueries(runner=runner, ready=ready, gate=gate, settings=settings, observer=parts.observer)
 
 
 def _contexts(settings: Settings) -> ContextReader:
@@ -200,6 +205,7 @@ def _limits(settings: Settings) -> PlanLimits:
         default_row_limit=settings.default_row_limit,
         max_row_limit=settings.max_row_limit,
         samples_row_limit=settings.samples_row_limit,
+        stream_row_limit=settings.stream_row_limit,
         max_in_values=settings.max_in_values,
         relative_start=settings.relative_start,
         relative_end=settings.relative_end,

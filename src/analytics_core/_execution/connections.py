@@ -12,7 +12,6 @@ import sqlalchemy as sa
 from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
-from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
 from analytics_core._execution.diagnosis import Sent, diagnose
@@ -25,7 +24,7 @@ Result = TypeVar("Result")
 
 _LOG = logging.getLogger(__name__)
 
-_LATEST_S: Final = 1.5
+LATEST_S: Final = 1.5
 """How long after its time limit, or after it was cancelled, work is waited for; whoever asked is answered then."""
 
 
@@ -65,10 +64,7 @@ class Connections:
             DatabaseError: the database refused it or could not be reached; diagnosed, without the driver's text.
             AnalyticsError: what `work` raises of its own.
         """
-        database, spec = admission.database, admission.spec
-        engine: sa.Engine = self._connector.engine(database, identity=admission.identity, access=admission.access)
-        sent = Sent(sql=sql, names=tuple(names), url=engine.url)
-        loan = _Loan(engine=engine, spec=spec, work=work, timeout_s=timeout_s, sent=sent)
+        loan = self.loan(admission, work, timeout_s=timeout_s, sql=sql, names=names)
         token = CancelToken() if cancel is None else cancel
         pending = self._calls.start(loan.outcome)
         token.attach(loan.stopper)
@@ -76,73 +72,103 @@ class Connections:
             outcome = loan.wait(pending)
         finally:
             token.detach(loan.stopper)
-        if isinstance(outcome, _Failure):
-            if outcome.lost:
-                _LOG.warning("a connection to database %s was lost (%s)", database.id, outcome.error.error_type)
-            raise outcome.error
+        if isinstance(outcome, Failure):
+            raise loan.told(outcome)
         return outcome
+
+    def loan(
+        self,
+        admission: Admission,
+        work: Work[Result],
+        *,
+        timeout_s: float,
+        sql: str = "",
+        names: Sequence[str] = (),
+    ) -> Loan[Result]:
+        """Return the loan of a connection for `work`, whose time begins now; `start` does it."""
+        engine: sa.Engine = self._connector.engine(
+            admission.database, identity=admission.identity, access=admission.access
+        )
+        sent = Sent(sql=sql, names=tuple(names), url=engine.url)
+        return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent)
+
+    def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
+        """Start work in a thread of its own; ThreadLimitError when there is none."""
+        return self._calls.start(work)
 
 
 @dataclass(frozen=True, slots=True)
-class _Failure:
+class Failure:
     """What went wrong, as the caller hears of it; `lost` says that a connection did not survive it."""
 
     error: AnalyticsError
     lost: bool = False
 
 
-class _Loan(Generic[Result]):
+class Loan(Generic[Result]):
     """One connection on loan."""
 
     def __init__(
         self,
         *,
         engine: sa.Engine,
-        spec: EngineSpec,
+        admission: Admission,
         work: Work[Result],
         timeout_s: float,
         sent: Sent,
     ) -> None:
         self.stopper = Stopper()
         self._engine = engine
-        self._spec = spec
+        self._spec = admission.spec
+        self._database_id = admission.database.id
         self._work = work
         self._timeout_s = timeout_s
         self._sent = sent
         self._deadline = time.monotonic() + timeout_s
         self._is_connected = False
 
-    def wait(self, pending: PendingCall[Result | _Failure]) -> Result | _Failure:
+    @property
+    def left_s(self) -> float:
+        """The seconds that are left; none or fewer when the time is over."""
+        return self._deadline - time.monotonic()
+
+    def wait(self, pending: PendingCall[Result | Failure]) -> Result | Failure:
         """Return the outcome, or give up what is late: its thread ends when its driver lets it."""
         self.stopper.on_stop(pending.wake)
-        latest = self._deadline + _LATEST_S
+        latest = self._deadline + LATEST_S
         try:
             while not pending.wait(latest - time.monotonic()):
                 now = time.monotonic()
                 if now >= latest:
-                    return self._given_up(pending)
-                latest = min(latest, now + _LATEST_S)  # cancelled
+                    return self.given_up(pending)
+                latest = min(latest, now + LATEST_S)  # cancelled
         except BaseException:  # Ctrl-C: goes on upwards
             self.stopper.stop(StopReason.CANCELLED)
             pending.abandon(lambda _late: None)
             raise
         return pending.result()
 
-    def outcome(self) -> Result | _Failure:
+    def outcome(self) -> Result | Failure:
         """Border to the drivers: do the work; return failures diagnosed, so that no exception of theirs is chained."""
         driver_errors = (SQLAlchemyError, self._engine.dialect.loaded_dbapi.Error, *VALUE_FAILURES)
         try:
             result = self._on_connection()
         except AnalyticsError as error:
-            return _Failure(error)
+            return Failure(error)
         except driver_errors as error:
             lost = isinstance(error, DBAPIError) and error.connection_invalidated
             found = diagnose(error, self._spec, sent=self._sent, is_connected=self._is_connected)
-            return _Failure(self._stop_error() or self._named_limit(found), lost)
+            return Failure(self._stop_error() or self._named_limit(found), lost)
         finally:
             self.stopper.finish()
         stopped = self._stop_error()
-        return _Failure(stopped) if stopped else result
+        return Failure(stopped) if stopped else result
+
+    def told(self, failure: Failure) -> AnalyticsError:
+        """Return the error to raise for a failure; a connection that was lost is logged."""
+        if failure.lost:
+            _LOG.warning("a connection to database %s was lost (%s)", self._database_id, failure.error.error_type)
+        return failure.error
 
     def _on_connection(self) -> Result:
         with self._engine.connect() as connection:
@@ -156,27 +182,29 @@ class _Loan(Generic[Result]):
                 # Before the connection goes back: no interrupt may reach whoever gets it next.
                 self.stopper.finish()
 
-    def _given_up(self, pending: PendingCall[Result | _Failure]) -> _Failure:
+    def given_up(self, pending: PendingCall[Result | Failure]) -> Failure:
+        """Stop the work and wait for it no longer; return what to tell whoever asked."""
         self.stopper.stop(StopReason.TIMED_OUT)
         pending.abandon(lambda _late: None)
         error = self._stop_error()
         assert error is not None  # noqa: S101 - stopped above, at the latest
-        return _Failure(error, lost=True)
+        return Failure(error, lost=True)
 
     def _stop_error(self) -> DatabaseError | None:
         if self.stopper.reason is StopReason.CANCELLED:
             return StatementStoppedError("the statement was cancelled and has been stopped", engine=self._spec.name)
-        return self._timeout_error() if self.stopper.reason is StopReason.TIMED_OUT else None
+        return self.timeout_error(self._timeout_s) if self.stopper.reason is StopReason.TIMED_OUT else None
 
-    def _timeout_error(self) -> StatementTimeoutError:
+    def timeout_error(self, timeout_s: float, *, what: str = "ran longer than") -> StatementTimeoutError:
+        """Return the error for work that was stopped after so many seconds; `what` it did meanwhile."""
         message = (
-            f"the statement ran longer than {self._timeout_s:g} seconds and was stopped; "
+            f"the statement {what} {timeout_s:g} seconds and was stopped; "
             "ask for less, such as a shorter time range, or raise the limit"
             if self._is_connected
-            else f"the database did not answer within {self._timeout_s:g} seconds; check that its server runs"
+            else f"the database did not answer within {timeout_s:g} seconds; check that its server runs"
         )
-        return StatementTimeoutError(message, engine=self._spec.name, extra={"timeout_s": self._timeout_s})
+        return StatementTimeoutError(message, engine=self._spec.name, extra={"timeout_s": timeout_s})
 
     def _named_limit(self, error: DatabaseError) -> DatabaseError:
         """Return the error; one for the server's own time limit says how many seconds that was."""
-        return self._timeout_error() if isinstance(error, StatementTimeoutError) else error
+        return self.timeout_error(self._timeout_s) if isinstance(error, StatementTimeoutError) else error

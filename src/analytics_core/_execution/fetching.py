@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain, islice
 from operator import attrgetter
@@ -28,22 +28,30 @@ _BATCH_BYTES: Final = 8 * 1024 * 1024
 _PLACE_BYTES: Final = 8
 """What a value takes in a list, beyond itself."""
 
+_PART_ROWS: Final = 16_384
+"""A part of a result that is given away has so many rows, fewer where `_BATCH_BYTES` hold fewer."""
+
+Give = Callable[[Frame], bool]
+"""Takes a part of a result that is read in parts; False says that nobody wants more."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchLimits:
     """How much one statement may give: rows, bytes while fetching, and seconds.
 
-    One row more than `max_rows` is fetched, to know that the result was cut.
+    One row more than `max_rows` is fetched, to know that the result was cut. Where a result is given away in parts,
+    the bytes are those of one part, and `answer_s` is the longest wait for the server meanwhile (None: `timeout_s`).
     """
 
     max_rows: int
     max_bytes: int
     timeout_s: float
+    answer_s: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedResult:
-    """The outcome of a statement.
+    """The outcome of a statement; of one whose rows were given away in parts, what came after the last of them.
 
     Attributes:
         has_more: whether rows beyond the limit existed.
@@ -75,6 +83,7 @@ def fetch_rows(
     kinds: Sequence[ValueKind],
     limits: FetchLimits,
     check: Callable[[], None],
+    give: Give | None = None,
 ) -> FetchedResult:
     """Read tuples until there are no more, or one more than the limit; they are weighed eight at a time.
 
@@ -84,17 +93,17 @@ def fetch_rows(
         kinds: what the plan says about each column.
         limits: rows and bytes.
         check: called after each batch; raises to stop the reading.
+        give: takes what was read, part by part; columns keep the kinds that they have in the first part.
 
     Raises:
         ResultTooLargeError: the byte budget is crossed.
     """
     columns = [_ColumnCollector(label, kind) for label, kind in zip(labels, kinds, strict=True)]
     source, nested = iter(rows), [place for place, kind in enumerate(kinds) if kind in _MAY_NEST]
-    read, held, size = 0, 0, _FIRST_BATCH_ROWS
-    has_more = False
+    read, held, size = 0, 0, _FIRST_BATCH_ROWS if give is None else _LARGEST_BATCH_ROWS
+    has_more, given, lost = False, 0, dict[str, int]()
     while not has_more:
-        most = min(size, limits.max_rows + 1 - read)
-        room = limits.max_bytes - held
+        most, room = min(size, limits.max_rows + 1 - read), limits.max_bytes - held
         batch, weight = read_within(islice(source, most), most_bytes=min(room, _BATCH_BYTES), nested=nested)
         if not batch:
             break
@@ -111,9 +120,23 @@ def fetch_rows(
             raise too_large(limits, read)
         size = min(size * 8, _LARGEST_BATCH_ROWS)
         check()
-    frame = Frame(columns=tuple([column.finish() for column in columns]))
-    notes = notes_of_nulls(frame, [column.nulls for column in columns])
+        if give is not None and not has_more and is_full(read - given, held):
+            part, given, held = _finished(columns, lost), read, 0
+            columns = [_ColumnCollector(column.name, column.kind) for column in part.columns]
+            has_more = not give(part)
+    frame, notes = _finished(columns, lost), notes_of_lost(lost)
     return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=held, notes=notes)
+
+
+def _finished(columns: Sequence[_ColumnCollector], lost: dict[str, int]) -> Frame:
+    frame = Frame(columns=tuple([column.finish() for column in columns]))
+    count_lost(lost, frame, [column.nulls for column in columns])
+    return frame
+
+
+def is_full(rows: int, held_bytes: int) -> bool:
+    """Tell whether so much is enough for a part of a result."""
+    return rows >= _PART_ROWS or held_bytes >= _BATCH_BYTES
 
 
 def read_within(
@@ -131,15 +154,20 @@ def read_within(
     return batch, weight
 
 
-def notes_of_nulls(frame: Frame, before: Sequence[int]) -> tuple[str, ...]:
-    """Return a note on each column that has more nulls than came: for values that no answer can show."""
-    notes = []
+def count_lost(lost: dict[str, int], frame: Frame, before: Sequence[int]) -> None:
+    """Add to `lost`, by column, the nulls of a frame that were none before: values that no answer can show."""
     for column, nulls in zip(frame.columns, before, strict=True):
-        if (lost := column.null_count - nulls) > 0:
-            notes.append(
-                f"column {column.name!r}: {lost} values cannot be shown and are null here: they are infinite or not a "
-                "number, or no day of the years 1 to 9999"
-            )
+        if (more := column.null_count - nulls) > 0:
+            lost[column.name] = lost.get(column.name, 0) + more
+
+
+def notes_of_lost(lost: Mapping[str, int]) -> tuple[str, ...]:
+    """Return a note on each column with values that no answer can show."""
+    notes = [
+        f"column {name!r}: {count} values cannot be shown and are null here: they are infinite or not a number, "
+        "or no day of the years 1 to 9999"
+        for name, count in lost.items()
+    ]
     return tuple(notes)
 
 
@@ -151,36 +179,64 @@ def fetch_arrow(
     kinds: Sequence[ValueKind],
     limits: FetchLimits,
     check: Callable[[], None],
+    give: Give | None = None,
 ) -> FetchedResult:
     """Read Arrow record batches; like `fetch_rows`, but the columns stay in Arrow.
 
     Raises:
         ResultTooLargeError: the byte budget is crossed.
     """
-    import pyarrow as pa
-
-    from analytics_core._execution.arrow_columns import column_of_arrow, notes_of_cut_moments
-
-    batches: list[Any] = []
-    rows, spent, has_more = 0, 0, False
+    part = _ArrowPart(schema, labels, kinds)
+    rows, has_more = 0, False
     while not has_more and (batch := next_batch()) is not None:
         has_more = rows + batch.num_rows > limits.max_rows
         if has_more:
             batch = batch.slice(0, limits.max_rows - rows)
         rows += batch.num_rows
-        spent += batch.nbytes
-        if spent > limits.max_bytes:
+        part.add(batch)
+        if part.held_bytes > limits.max_bytes:
             raise too_large(limits, rows)
-        batches.append(batch)
         check()
-    table = pa.Table.from_batches(batches, schema)
-    columns = (column_of_arrow(*item) for item in zip(labels, kinds, table.columns, strict=True))
-    frame = Frame(columns=tuple(columns))
-    notes = (
-        *notes_of_nulls(frame, [data.null_count for data in table.columns]),
-        *notes_of_cut_moments(labels, table.columns),
-    )
+        if give is not None and not has_more and is_full(part.rows, part.held_bytes):
+            has_more = not give(part.finish())
+    spent = part.held_bytes
+    frame = part.finish()
+    notes = (*notes_of_lost(part.lost), *part.cut)
     return FetchedResult(frame=frame, has_more=has_more, fetched_bytes=spent, notes=notes)
+
+
+class _ArrowPart:
+    """Gathers Arrow batches until they make a frame; `cut` are notes on moments that lost digits."""
+
+    def __init__(self, schema: Any, labels: Sequence[str], kinds: Sequence[ValueKind]) -> None:
+        self._schema, self._labels, self._kinds = schema, labels, kinds
+        self.lost: dict[str, int] = {}
+        self.cut: dict[str, None] = {}
+        self._begin()
+
+    def _begin(self) -> None:
+        self._batches: list[Any] = []
+        self.rows, self.held_bytes = 0, 0
+
+    def add(self, batch: Any) -> None:
+        """Take a batch."""
+        self._batches.append(batch)
+        self.rows += batch.num_rows
+        self.held_bytes += batch.nbytes
+
+    def finish(self) -> Frame:
+        """Return the frame, and begin with the next one."""
+        import pyarrow as pa
+
+        from analytics_core._execution.arrow_columns import column_of_arrow, notes_of_cut_moments
+
+        table = pa.Table.from_batches(self._batches, self._schema)
+        columns = (column_of_arrow(*item) for item in zip(self._labels, self._kinds, table.columns, strict=True))
+        frame = Frame(columns=tuple(columns))
+        count_lost(self.lost, frame, [data.null_count for data in table.columns])
+        self.cut |= dict.fromkeys(notes_of_cut_moments(self._labels, table.columns))
+        self._begin()
+        return frame
 
 
 _HELD_BYTES: Final = attrgetter("held_bytes")

@@ -11,6 +11,7 @@ from analytics_core._execution.admission import AdmittedStatement
 from analytics_core._execution.cancel import CancelToken, Stopper
 from analytics_core._execution.connections import Connections
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
+from analytics_core._execution.frame_streams import FrameStream, Handover
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core.errors import StatementTimeoutError
@@ -70,3 +71,30 @@ class StatementRunner:
         if budget:
             budget.take_cells(fetched.frame)
         return replace(fetched, duration_s=time.perf_counter() - started)
+
+    def stream(
+        self,
+        admitted: AdmittedStatement,
+        *,
+        limits: FetchLimits,
+        wait_s: float,
+        cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
+    ) -> FrameStream:
+        """Begin to run a statement and return its rows in parts; arguments and errors are those of `run`.
+
+        The bytes of `limits` are those of one part. Its seconds are those of the whole, the consumer's own among them:
+        the statement and its connection wait for the consumer. `wait_s` are those that each part may take.
+        """
+        statement, handover = admitted.statement, Handover()
+        timeout_s = budget.begin_statement(limits.timeout_s) if budget else limits.timeout_s
+
+        def run(connection: sa.Connection, session: Session, stopper: Stopper, left_s: float) -> FetchedResult:
+            left, give = replace(limits, timeout_s=left_s, answer_s=wait_s), handover.giving(stopper, left_s)
+            return session.run(
+                RunRequest(connection=connection, statement=statement, limits=left, stopper=stopper, give=give)
+            )
+
+        loan = self._connections.loan(admitted.admission, run, timeout_s=timeout_s, sql=statement.sql)
+        token = CancelToken() if cancel is None else cancel
+        return FrameStream(loan, handover, start=self._connections.start, cancel=token, budget=budget, wait_s=wait_s)

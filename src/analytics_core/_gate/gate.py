@@ -11,6 +11,7 @@ from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
+from analytics_core._execution.frame_streams import FrameStream
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, StatementRunner
 from analytics_core._gate.guard import check_select
@@ -235,3 +236,17 @@ class Gate:
     ) -> FetchedResult:
         """Run a statement that was compiled for this admission, within the limits and what is left of the request."""
         return self._runner.run(admission.to_run(statement), limits=limits, cancel=cancel, budget=budget)
+
+    def stream(
+        self,
+        admission: Admission,
+        statement: Statement,
+        *,
+        limits: FetchLimits,
+        wait_s: float,
+        cancel: CancelToken | None = None,
+        budget: RequestBudget | None = None,
+    ) -> FrameStream:
+        """Begin to run a statement, as `run` does, and return its rows in parts (`StatementRunner.stream`)."""
+        admitted = admission.to_run(statement)
+        return self._runner.stream(admitted, limits=limits, wait_s=wait_s, cancel=cancel, budget=budget)

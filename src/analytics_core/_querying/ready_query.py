@@ -89,8 +89,10 @@ class ReadyQueries:
                 self._ready.put(key, ready)
         return ready
 
-    def make(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ReadyQuery:
-        """Return a query ready to run.
+    def make(
+        self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission, *, streams: bool = False
+    ) -> ReadyQuery:
+        """Return a query ready to run; `streams`: its rows will be read in batches.
 
         Raises:
             QueryError: it cannot be planned or compiled as it is.
@@ -103,6 +105,7 @@ class ReadyQueries:
             samples=asked.result_type is ResultType.SAMPLES,
             writes_sql=admission.writes_sql,
             axis=axis_column(asked.query.columns) if asked.result_type is ResultType.DRILL_DETAIL else None,
+            streams=streams,
         )
         view, main = self._main(query, request, admission, plan_request)
         shifted = tuple(

@@ -68,7 +68,7 @@ class QueryRunner:
             NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
         """
         request = self.begun(request)
-        admissions = [self._admit(request, asked, is_observed=True) for asked in request.queries]
+        admissions = [self.admit(request, asked, is_observed=True) for asked in request.queries]
         results: dict[int, QueryResult] = {}
         first = totals_source(request.queries) if len(request.queries) > 1 else None
         if first is not None:
@@ -85,7 +85,7 @@ class QueryRunner:
     def explain(self, request: ChartRequest) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
         request = self.begun(request)
-        admissions = [self._admit(request, asked) for asked in request.queries]
+        admissions = [self.admit(request, asked) for asked in request.queries]
         parts = zip(request.queries, admissions, strict=True)
         return Explanation(queries=tuple([self._explain(request, asked, admission) for asked, admission in parts]))
 
@@ -115,7 +115,8 @@ class QueryRunner:
             return ""
 
     # -------------------------------------------------------------------------------------------------------- steps
-    def _admit(self, request: ChartRequest, asked: AskedQuery, *, is_observed: bool = False) -> DatasetAdmission:
+    def admit(self, request: ChartRequest, asked: AskedQuery, *, is_observed: bool = False) -> DatasetAdmission:
+        """Return the actor's admission to what a query asks; the observer hears of one that is refused, if it is to."""
         datasource = asked.query.datasource or request.context.datasource
         try:
             if datasource is None:
@@ -130,7 +131,7 @@ class QueryRunner:
             raise
 
     def _bound(self, request: ChartRequest, asked: AskedQuery) -> Hashable:
-        admission = self._admit(request, asked)
+        admission = self.admit(request, asked)
         own = (admission.loaded.dataset.id, admission.row_filters, _inside(admission))
         if asked.result_type in _LISTED:
             return own

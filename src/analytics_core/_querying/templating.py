@@ -274,7 +274,7 @@ class QueryTemplates:
             request=asked,
             ranges=ranges,
             axis=axis,
-            row_limit=plan_limit(query, self._limits, samples=request.samples).rows,
+            row_limit=plan_limit(query, self._limits, samples=request.samples, streams=request.streams).rows,
             lookups=self._lookups(self, asked) if self._lookups else None,
         ).values
         return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=asked.taken_in)

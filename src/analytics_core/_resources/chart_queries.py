@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.fingerprint import digest_of
@@ -12,9 +12,11 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._resources.batches import is_stored_id
+from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError
+from analytics_core.models.enums import ResultType
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
 
@@ -61,6 +63,17 @@ class ChartQueries:
         request = self._read(payload, strict=self._runtime.settings.strict_queries)
         filling = replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel)
         return self._runtime.queries.run(filling)
+
+    def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
+        """Return the rows of a question in batches."""
+        return self._runtime.batches.stream(self.request(question, strict=strict))
+
+    def rows_of(self, dataset_id: int, columns: Sequence[str] | None) -> BatchStream:
+        """Return all rows of a dataset in batches; None: with all of its columns."""
+        query = {"row_limit": 0} if columns is None else {"row_limit": 0, "columns": list(columns), "metrics": None}
+        result_type = ResultType.SAMPLES if columns is None else ResultType.FULL
+        datasource = {"id": dataset_id, "type": "table"}
+        return self.batches({"datasource": datasource, "queries": [query], "result_type": result_type.value})
 
     def for_job(
         self, question: Question, *, force: bool = False, strict: bool | None = None

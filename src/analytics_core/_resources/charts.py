@@ -34,6 +34,7 @@ from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.surroundings import Around, around_charts
+from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import JobNotFoundError, NotFoundError
 from analytics_core.models.chart import (
     ChartDatasource,
@@ -141,6 +142,25 @@ class Charts(Namespace):
         """
         request = ChartQueries(self._runtime, self._actor).request(question, strict=strict)
         return self._runtime.queries.explain(request)
+
+    def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
+        """Return the rows of a chart (by id) or of a query context with one query as Arrow record batches.
+
+        A result of any size passes through a few megabytes of memory: the rows are read from the database as they are
+        asked for, and no cache is read or filled. The row limit is that of `data`, with `Settings.stream_row_limit` as
+        its cap where the host sets one. The rights that count are those of this call. Use it in a `with` block; the
+        time of the whole is `Settings.request_timeout_s`, the consumer's own included.
+
+        Args:
+            question: the id of a chart, or a query context; annotation layers give no rows and count for nothing.
+            strict: that of `data`.
+
+        Raises:
+            QueryError: the context has several queries, asks for no rows of a statement, or has post-processing, time
+                comparisons or a group of all other series, which need all rows at once.
+            AnalyticsError: what the query fails with, here or from the batches.
+        """
+        return ChartQueries(self._runtime, self._actor).batches(question, strict=strict)
 
     def submit(self, question: Question, *, force: bool = False, strict: bool | None = None) -> Job[ChartData]:
         """Start the answer in the background and return its job; `force` and `strict` are those of `data`.

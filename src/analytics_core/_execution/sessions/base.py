@@ -17,7 +17,8 @@ import sqlalchemy as sa
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
-from analytics_core._execution.fetching import FetchedResult, FetchLimits, fetch_rows
+from analytics_core._execution.driver_limits import allow_answer
+from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give, fetch_rows
 from analytics_core._records.database import Access
 from analytics_core.errors import (
     ConnectionUriError,
@@ -79,12 +80,13 @@ class OpenRequest:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunRequest:
-    """One statement on one connection."""
+    """One statement on one connection; `give` takes its rows in parts while they are read."""
 
     connection: sa.Connection
     statement: Statement
     limits: FetchLimits
     stopper: Stopper
+    give: Give | None = None
 
 
 class Session:
@@ -199,8 +201,19 @@ def read_result(
     labels, kinds = columns_of(request.statement, [item[0] for item in cursor.description])
     rows = cursor if isinstance(cursor, Iterator) else iter(cursor.fetchone, None)
     return fetch_rows(
-        rows, labels=labels, kinds=list(map(kept_as.get, kinds, kinds)), limits=request.limits, check=checker(request)
+        rows,
+        labels=labels,
+        kinds=list(map(kept_as.get, kinds, kinds)),
+        limits=request.limits,
+        check=checker(request),
+        give=request.give,
     )
+
+
+def expect_answers(request: RunRequest) -> None:
+    """Let the server take no longer for each answer than the request says, where it says that."""
+    if request.limits.answer_s is not None:
+        allow_answer(request.connection.connection.driver_connection, request.limits.answer_s + ANSWER_GRACE_S)
 
 
 def columns_of(statement: Statement, names: Sequence[str]) -> tuple[Sequence[str], Sequence[ValueKind]]:

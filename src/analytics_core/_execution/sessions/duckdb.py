@@ -202,6 +202,7 @@ def _read(native: Any, request: RunRequest) -> FetchedResult:
             kinds=kinds,
             limits=request.limits,
             check=checker(request),
+            give=request.give,
         )
     finally:
         reader.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -28,6 +28,7 @@ from analytics_core._execution.sessions.base import (
     Session,
     checker,
     columns_of,
+    expect_answers,
     no_rows,
     read_result,
     refuse_unless_reading,
@@ -87,6 +88,7 @@ class MysqlSession(Session):
         refuse_file_writing(request.statement.sql)
         timeout_s = request.limits.timeout_s
         with self.limited(request.connection, request.stopper, timeout_s=timeout_s):
+            expect_answers(request)
             started = time.monotonic()
             fetched = _read_stream(request)
         if time.monotonic() - started > timeout_s:
@@ -198,7 +200,9 @@ def _read(cursor: Any, request: RunRequest) -> FetchedResult:
     if cursor.description is None:
         raise no_rows()
     labels, kinds = columns_of(statement, [item[0] for item in cursor.description])
-    fetched = fetch_rows(_rows(cursor), labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = fetch_rows(
+        _rows(cursor), labels=labels, kinds=kinds, limits=request.limits, check=checker(request), give=request.give
+    )
     fetched = replace(fetched, notes=(*fetched.notes, *_notes_of_types(labels, kinds, cursor.description)))
     if fetched.has_more and sum(1 for _ in islice(cursor, _FEW_ROWS)) == _FEW_ROWS:
         _stop_on_server(request.connection)
@@ -246,5 +250,18 @@ def _close(cursor: Any) -> None:
     """Close a stream: the rows that were on their way are read off, a killed statement ends them with its error."""
     from pymysql import MySQLError
 
-    with suppress(MySQLError):
-        cursor.close()
+    raw = cursor.connection
+    try:
+        if raw.open:
+            cursor.close()
+    except MySQLError:
+        pass  # what is lost is forgotten below
+    if cursor.connection is not None:
+        _forget(cursor)
+
+
+def _forget(cursor: Any) -> None:
+    """Let go of rows that a lost connection held: the driver would read on when Python deletes them."""
+    if cursor._result is not None:
+        cursor._result.unbuffered_active = False
+    cursor.connection = None

@@ -25,6 +25,7 @@ from analytics_core._execution.sessions.base import (
     Session,
     checker,
     columns_of,
+    expect_answers,
     refuse_unless_reading,
 )
 from analytics_core._records.database import Access
@@ -92,6 +93,7 @@ class PostgresqlSession(Session):
             # `stream` uses the extended protocol, which takes one statement only. Closing it cancels on the server.
             closing(cursor.stream(statement.sql, statement.parameters or {}, size=_rows_per_chunk(statement))) as rows,
         ):
+            expect_answers(request)
             return _read(cursor, rows, request)
 
     @contextmanager
@@ -134,7 +136,9 @@ def _read(cursor: Any, rows: Iterator[tuple[Any, ...]], request: RunRequest) -> 
     labels, kinds = columns_of(statement, [column.name for column in cursor.description or ()])
     kinds = [*map(_known_kind, kinds, cursor.description or ())] or kinds
     all_rows = chain(first, rows)
-    fetched = fetch_rows(all_rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request))
+    fetched = fetch_rows(
+        all_rows, labels=labels, kinds=kinds, limits=request.limits, check=checker(request), give=request.give
+    )
     # A stream that is closed before its end is cancelled through a second connection; few rows are cheaper to read.
     deque(islice(rows, _FEW_ROWS), maxlen=0)
     return fetched

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -15,6 +15,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
+from analytics_core._resources.chart_queries import ChartQueries
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.datasets.answers import dataset_get, dataset_item
 from analytics_core._resources.datasets.columns import (
@@ -49,6 +50,7 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.surroundings import charts_drawn_from, related_objects
+from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
 from analytics_core.models.dataset import (
     ColumnPut,
@@ -300,6 +302,13 @@ class Datasets(Namespace):
         act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
         details = {"dataset_id": dataset_id, "metric_id": metric_id}
         return self._changed(dataset_id, lambda dataset: without_metric(dataset, metric_id), act, details)
+
+    def batches(self, dataset_id: int, *, columns: Sequence[str] | None = None) -> BatchStream:
+        """Return all rows of a dataset as Arrow record batches, in no order (`charts.batches` says what holds).
+
+        With `columns` those alone, in this order; UnknownColumnError, when one of them is not there.
+        """
+        return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
 
     def payload_elsewhere(self, dataset_id: int) -> dict[str, Any]:
         """Return the payload that makes a dataset of another store like this one, for `update` there.

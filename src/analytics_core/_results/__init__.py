@@ -1,0 +1,1 @@
+"""What results look like to those who take them away."""

@@ -1,0 +1,38 @@
+"""Streams a large result and tells how the process grew: `python streaming_process.py URL WARM-UP-SQL SQL`.
+
+Prints rows, batches, and by how many bytes the highest memory of the process rose above that of the warm-up.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+
+import analytics_core
+
+
+def highest_bytes() -> int:
+    """Return the most memory that this process has had."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def main(url: str, *statements: str) -> None:
+    """Stream each statement as a virtual dataset."""
+    told = {}
+    with analytics_core.connect(url, stream_row_limit=10**9) as core:
+        for number, sql in enumerate(statements):
+            dataset = core.datasets.create({"database": 1, "table_name": f"many{number}", "sql": sql})
+            before, rows, batches = highest_bytes(), 0, 0
+            with core.datasets.batches(dataset.id) as stream:
+                for batch in stream:
+                    rows, batches = rows + batch.num_rows, batches + 1
+            told = {"rows": rows, "batches": batches, "grown": highest_bytes() - before}
+    print(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])
