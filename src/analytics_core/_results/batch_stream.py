@@ -57,7 +57,8 @@ class BatchStream:
         notes: tuple[str, ...],
         ended: Ended,
     ) -> None:
-        self.row_limit, self.rows = row_limit, 0
+        self.row_limit = row_limit
+        self.rows: int = 0
         self._frames, self._shape, self._told, self._ended = frames, shape, told, ended
         self._notes = dict.fromkeys(notes)
         self._is_over = False
@@ -99,7 +100,7 @@ class BatchStream:
         except BaseException:  # the last row was read, or Ctrl-C: goes on upwards
             self._end(None)
             raise
-        self.rows += batch.num_rows
+        self.rows += int(batch.num_rows)
         return batch
 
     def _next(self) -> pa.RecordBatch:
