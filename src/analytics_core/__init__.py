@@ -19,9 +19,9 @@ if TYPE_CHECKING:
     from analytics_core._compile.time_range import TimeRange, resolve_time_range
     from analytics_core._core import AnalyticsCore, GuestCore, connect
     from analytics_core._jobs.job import Job
-    from analytics_core._querying.answer import ChartData, QueryResult
     from analytics_core._querying.explain import Explanation
     from analytics_core._resources.listing import Page
+    from analytics_core._results.answer import ChartData, QueryResult
     from analytics_core._results.batch_stream import BatchStream
     from analytics_core._settings import Settings
 
@@ -53,8 +53,8 @@ _HOMES = {
     "AnalyticsCore": "analytics_core._core",
     "connect": "analytics_core._core",
     "GuestCore": "analytics_core._core",
-    "ChartData": "analytics_core._querying.answer",
-    "QueryResult": "analytics_core._querying.answer",
+    "ChartData": "analytics_core._results.answer",
+    "QueryResult": "analytics_core._results.answer",
     "Explanation": "analytics_core._querying.explain",
     "Job": "analytics_core._jobs.job",
     "Page": "analytics_core._resources.listing",

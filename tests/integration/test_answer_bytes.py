@@ -12,9 +12,9 @@ from tests.support.answers import seen
 from tests.support.shop import AMOUNT, axis, context, orders_core, shop_url
 
 from analytics_core import AnalyticsCore
-from analytics_core._querying.answer import ChartData
-from analytics_core._querying.answer_bytes import decode_answer, encode_answer
 from analytics_core._records.secret import Secret
+from analytics_core._results.answer import ChartData
+from analytics_core._results.answer_bytes import decode_answer, encode_answer
 from analytics_core._security.keys import EntrySeal
 from analytics_core.models.enums import QueryStatus, ResultType
 

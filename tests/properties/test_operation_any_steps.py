@@ -18,7 +18,7 @@ from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import read_steps, run_steps
 from analytics_core._frames.registry import Operations
-from analytics_core._querying.json_records import record_chunks, records
+from analytics_core._results.rows import record_chunks, records
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()

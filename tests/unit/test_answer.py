@@ -18,8 +18,8 @@ from tests.support.frames import frame_of
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._querying.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
-from analytics_core._querying.result_rows import ResultRows
+from analytics_core._results.answer import ChartData, LimitEntry, QueryResult, failed_result, listed_result
+from analytics_core._results.rows import ResultRows
 from analytics_core.errors import (
     QueryError,
     StatementStoppedError,

@@ -12,10 +12,10 @@ import pytest
 from python_calamine import CalamineWorkbook
 from tests.support.frames import frame_of
 
-from analytics_core._querying.answer import ChartData, QueryResult
-from analytics_core._querying.client_processing import client_processed
-from analytics_core._querying.formulas import begins_like_formula
-from analytics_core._querying.result_rows import ResultRows
+from analytics_core._results.answer import ChartData, QueryResult
+from analytics_core._results.client_processing import client_processed
+from analytics_core._results.rows import ResultRows
+from analytics_core._results.spreadsheets import begins_like_formula
 from analytics_core.errors import QueryError, ResultTooLargeError, UnknownNameError
 
 SALES = frame_of(

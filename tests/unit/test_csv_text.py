@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from tests.support.formulas import HARMLESS, HOSTILE
 from tests.support.frames import frame_of
 
-from analytics_core._querying.csv_text import BYTE_ORDER_MARK, csv_bytes
-from analytics_core._querying.formulas import begins_like_formula, neutral_text
+from analytics_core._results.spreadsheets import BYTE_ORDER_MARK, begins_like_formula, csv_bytes, neutral_text
 
 
 def lines(frame: Any, **options: Any) -> list[list[str]]:

@@ -22,8 +22,8 @@ from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import json_value
-from analytics_core._querying.json_records import record_chunks
 from analytics_core._querying.shaping import notes_of_rounding
+from analytics_core._results.rows import record_chunks
 
 HELD = (2**53 + 1, 2**53, 2**53 - 1, 2, 1, 0, -1, -(2**53) - 1, 2**63 - 1, -(2**63))
 ASKED = (

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from tests.support.frames import frame_of
 
-from analytics_core._querying.answer import QueryResult
-from analytics_core._querying.client_processing import client_processed
-from analytics_core._querying.result_rows import ResultRows
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.client_processing import client_processed
+from analytics_core._results.rows import ResultRows
 
 Row = tuple[str, str, str, int | None]
 

@@ -13,7 +13,7 @@ from python_calamine import CalamineWorkbook
 from tests.support.formulas import HOSTILE
 from tests.support.frames import frame_of
 
-from analytics_core._querying.xlsx_book import MOST_CHARACTERS, Sheet, xlsx_bytes
+from analytics_core._results.spreadsheets import MOST_CHARACTERS, Sheet, xlsx_bytes
 from analytics_core.errors import ResultTooLargeError
 
 

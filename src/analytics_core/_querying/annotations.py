@@ -15,16 +15,15 @@ from typing import Any, Final
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._querying.annotation_columns import shown_columns
-from analytics_core._querying.annotation_data import AnnotationData
 from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override
 from analytics_core._querying.annotation_reader import AnnotationReader
-from analytics_core._querying.answer import LimitEntry, QueryResult
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.json_records import records
 from analytics_core._querying.payloads import asked_queries
 from analytics_core._querying.reading import stored_context
 from analytics_core._querying.totals import totals_source
 from analytics_core._records.chart import Annotation, Chart
+from analytics_core._results.answer import LimitEntry, QueryResult
+from analytics_core._results.rows import AnnotationData, records
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (
     AccessError,

@@ -9,9 +9,9 @@ from time import perf_counter
 from analytics_core._compile.plan import Statement
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._gate.loaded_dataset import LoadedDataset
-from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.audit import Observation
+from analytics_core._results.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 from analytics_core.models.enums import ResultType
 

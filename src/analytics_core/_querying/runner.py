@@ -13,7 +13,6 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
-from analytics_core._querying.answer import ChartData, QueryResult, failed_result
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.loading import DatasetLoader
@@ -28,6 +27,7 @@ from analytics_core._querying.shared_runs import SharedRuns
 from analytics_core._querying.stored_moments import naming_formats, notes_of_order, with_moments
 from analytics_core._querying.stored_results import StoredResults
 from analytics_core._querying.totals import totals_of, totals_source, with_totals
+from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem
 from analytics_core.models.enums import ResultType

@@ -27,14 +27,14 @@ from analytics_core._frames.arrow_frames import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import Processed
 from analytics_core._frames.values import is_rounded
-from analytics_core._querying.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.client_processing import client_processed
-from analytics_core._querying.coltypes import coltypes
 from analytics_core._querying.payloads import AskedQuery
 from analytics_core._querying.preparing import PreparedQuery
-from analytics_core._querying.result_rows import ResultRows
 from analytics_core._records.dataset import Dataset
+from analytics_core._results.answer import LimitEntry, QueryResult, listed_result
+from analytics_core._results.client_processing import client_processed
+from analytics_core._results.coltypes import coltypes
+from analytics_core._results.rows import ResultRows
 from analytics_core.models.enums import ExpressionType, ResultType, TimeGrain
 from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQueryObject
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from analytics_core._querying.answer import QueryResult
-from analytics_core._querying.cache_entry import decode_entry, encode_entry
 from analytics_core._querying.cache_rules import CacheKey, CacheTimeout
 from analytics_core._records.secret import Secret
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.answer_bytes import decode_entry, encode_entry
 from analytics_core._security.keys import EntrySeal
 from analytics_core.ports import Cache, Clock
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from analytics_core._querying.answer import QueryResult
 from analytics_core._querying.payloads import AskedQuery
+from analytics_core._results.answer import QueryResult
 from analytics_core.models.postprocessing import Orientation
 from analytics_core.models.query import ChartDataQueryObject, PostProcessingOperation
 

@@ -9,7 +9,6 @@ from typing import Any
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._querying.answer import ChartData
 from analytics_core._querying.generations import next_generation
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
@@ -31,6 +30,7 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.question_filters import GivenFilters, given_filters, plain_filters
 from analytics_core._resources.questions import Questions
 from analytics_core._resources.surroundings import charts_drawn_from
+from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem

@@ -9,10 +9,10 @@ from typing import Final
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobOutcome
-from analytics_core._querying.answer import ChartData
-from analytics_core._querying.answer_bytes import decode_answer, encode_answer
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.chart_queries import ChartQueries, JobQuestion
+from analytics_core._results.answer import ChartData
+from analytics_core._results.answer_bytes import decode_answer, encode_answer
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal

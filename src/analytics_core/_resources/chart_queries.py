@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.statements import CancelToken
-from analytics_core._querying.answer import ChartData
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._resources.batches import is_stored_id
+from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -10,7 +10,6 @@ from uuid import uuid4
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._querying.answer import ChartData
 from analytics_core._querying.explain import Explanation
 from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
@@ -34,6 +33,7 @@ from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.surroundings import Around, around_charts
+from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import JobNotFoundError, NotFoundError
 from analytics_core.models.chart import (

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final, TypeVar
 
-from analytics_core._querying.answer import ChartData
 from analytics_core._resources.listing import Page
+from analytics_core._results.answer import ChartData
 from analytics_core.models.base import Answer
 
 Shown = TypeVar("Shown", bound=Answer)

@@ -9,7 +9,6 @@ from functools import partial
 from typing import Any
 
 from analytics_core._error_types import short_repr
-from analytics_core._querying.answer import ChartData
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Chart
@@ -25,6 +24,7 @@ from analytics_core._resources.guest_door import GuestDoor, refuse
 from analytics_core._resources.guest_lists import without_people
 from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
 from analytics_core._resources.listing import Columns, Filters, Order, Page
+from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from analytics_core._error_types import short_repr
-from analytics_core._querying.answer import ChartData
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboards.namespace import LISTING, Dashboards
 from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
 from analytics_core._resources.guest_door import GuestDoor
 from analytics_core._resources.guest_lists import without_people
 from analytics_core._resources.listing import Columns, Filters, Order, Page
+from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import DashboardAccessError, NotFoundError

@@ -8,12 +8,12 @@ from typing import Any
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._querying.answer import ChartData
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.job_claims import claims_of
 from analytics_core._resources.listing import check_page
 from analytics_core._resources.namespace import Namespace
+from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import Purpose, derived_key

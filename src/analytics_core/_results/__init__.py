@@ -1,1 +1,1 @@
-"""What results look like to those who take them away."""
+"""What answers look like: rows, formats, pivot tables, and the bytes that caches and stores keep."""

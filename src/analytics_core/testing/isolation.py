@@ -9,7 +9,7 @@ from itertools import combinations
 from typing import Any, Final
 
 from analytics_core._core import AnalyticsCore, GuestCore
-from analytics_core._querying.answer import QueryResult
+from analytics_core._results.answer import QueryResult
 from analytics_core.errors import AnalyticsError
 
 Row = Mapping[str, Any]

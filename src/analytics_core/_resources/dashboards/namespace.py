@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any
 from uuid import uuid4
 
-from analytics_core._querying.answer import ChartData
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
@@ -40,6 +39,7 @@ from analytics_core._resources.people.directory import checked_owners, read_peop
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.stored_json import json_object
 from analytics_core._resources.surroundings import Around, around_dashboards
+from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError

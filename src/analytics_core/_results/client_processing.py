@@ -17,11 +17,10 @@ from typing import Any, Final
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import json_value
-from analytics_core._querying.answer import QueryResult
-from analytics_core._querying.coltypes import coltypes
-from analytics_core._querying.pivot_aggregates import pivot_aggregate
-from analytics_core._querying.pivot_table import Grid, PivotLayout, pivot
-from analytics_core._querying.result_rows import PlainRows
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.coltypes import coltypes
+from analytics_core._results.pivot_table import Grid, PivotLayout, pivot, pivot_aggregate
+from analytics_core._results.rows import PlainRows
 
 TABLE: Final = "table"
 PIVOT_TABLE: Final = "pivot_table_v2"

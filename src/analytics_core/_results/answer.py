@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from html import escape
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal, NoReturn, overload
 
@@ -13,11 +15,9 @@ from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import to_pandas
-from analytics_core._querying.annotation_data import AnnotationData
-from analytics_core._querying.csv_text import csv_bytes
-from analytics_core._querying.html_table import results_html
-from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
-from analytics_core._querying.xlsx_book import Sheet, xlsx_bytes
+from analytics_core._frames.values import text_value
+from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
+from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
 from analytics_core.errors import (
     AnalyticsError,
     MissingExtraError,
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
     import pyarrow as pa
+
 
 EMPTY_FRAME: Final = Frame(columns=())
 _DECIMALS: Final = ("float", "exact")
@@ -319,7 +320,7 @@ class ChartData:
     @overload
     def to_csv(self, path: str | os.PathLike[str], *, query: int = 0) -> None: ...
     def to_csv(self, path: str | os.PathLike[str] | None = None, *, query: int = 0) -> bytes | None:
-        """Return the rows of one query as CSV, or write them to a file (`_querying/csv_text.py` has the rules).
+        """Return the rows of one query as CSV, or write them to a file (`_results/spreadsheets.py` has the rules).
 
         Args:
             path: the file to write; what is there is replaced. None returns the bytes.
@@ -338,7 +339,7 @@ class ChartData:
     @overload
     def to_xlsx(self, path: str | os.PathLike[str]) -> None: ...
     def to_xlsx(self, path: str | os.PathLike[str] | None = None) -> bytes | None:
-        """Return a workbook with a sheet for each query, or write it (`_querying/xlsx_book.py` has the rules).
+        """Return a workbook with a sheet for each query, or write it (`_results/spreadsheets.py` has the rules).
 
         Args:
             path: the file to write; what is there is replaced. None returns the bytes.
@@ -372,3 +373,40 @@ def _written(content: bytes, path: str | os.PathLike[str] | None) -> bytes | Non
         return content
     Path(path).write_bytes(content)
     return None
+
+
+SHOWN_ROWS: Final = 20
+_SHOWN_CHARACTERS: Final = 200
+
+
+def results_html(results: Sequence[QueryResult]) -> str:
+    """Return one table for each result: its first rows, and below how many there are, what cut them, and notes."""
+    return "".join(_result_html(result) for result in results)
+
+
+def _result_html(result: QueryResult) -> str:
+    if result.error is not None:
+        return f"<p><b>{escape(result.status.value)}</b>: {escape(result.error)}</p>"
+    frame = result.held.frame
+    if not frame.columns:
+        return f"<pre>{escape(result.query)}</pre>"
+    head = "".join(f"<th>{_cell(result.verbose_names.get(name) or name)}</th>" for name in frame.names)
+    body = "".join(
+        f"<tr>{''.join(f'<td>{_cell(text_value(value))}</td>' for value in row)}</tr>"
+        for row in islice(frame.rows(), SHOWN_ROWS)
+    )
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    notes = "".join(f"<li>{_cell(note)}</li>" for note in result.notes)
+    return f"{table}<p>{escape(_below(result))}</p>{f'<ul>{notes}</ul>' if notes else ''}"
+
+
+def _cell(text: str) -> str:
+    shown = text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 1] + "…"
+    return escape(shown)
+
+
+def _below(result: QueryResult) -> str:
+    rows = len(result.held.frame)
+    counted = f"{rows} rows" if rows <= SHOWN_ROWS else f"first {SHOWN_ROWS} of {rows} rows"
+    cuts = [f"cut at {limit.rows} rows by {limit.limit} ({limit.set_by})" for limit in result.limits if limit.cut]
+    return "; ".join([counted, *cuts])

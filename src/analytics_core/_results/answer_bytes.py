@@ -21,9 +21,8 @@ from typing import Any, Final
 
 from analytics_core._error_json import error_from_json, error_to_json
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
-from analytics_core._querying.annotation_data import AnnotationData
-from analytics_core._querying.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
-from analytics_core._querying.result_rows import Chunk, PlainRows, ResultRows
+from analytics_core._results.answer import EMPTY_FRAME, ChartData, LimitEntry, QueryResult
+from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core.errors import AnalyticsError, ResultTooLargeError
 from analytics_core.models.enums import QueryStatus, ResultFormat, ResultType
@@ -97,6 +96,27 @@ def decode_answer(data: object, *, key: str, seal: EntrySeal, **known: Any) -> C
         return _answer(parts[0], parts[1::2], parts[2::2], known)
     except (AttributeError, KeyError, TypeError, ValueError):  # facts of another shape: somebody else's bytes
         return None
+
+
+def encode_entry(result: QueryResult, *, key: str, seal: EntrySeal, most_bytes: int = MOST_BYTES) -> bytes | None:
+    """Return the bytes that stand for `result` under `key`, or None when it cannot be kept: it failed, or is too large.
+
+    Its `cached_dttm` and `cache_timeout` are kept with it.
+    """
+    if result.error is not None:
+        return None
+    try:
+        return encode_answer(ChartData(results=(result,)), key=key, seal=seal, most_bytes=most_bytes)
+    except ResultTooLargeError:
+        return None
+
+
+def decode_entry(data: object, *, key: str, seal: EntrySeal) -> QueryResult | None:
+    """Return the result that `encode_entry` wrote under `key`, marked as cached; None when `data` is anything else."""
+    answer = decode_answer(data, key=key, seal=seal, cache_key=key, is_cached=True)
+    if answer is None or len(answer.results) != 1 or answer.results[0].error is not None:
+        return None
+    return answer.results[0]
 
 
 # ------------------------------------------------------------------------------------------------------------ writing
