@@ -36,9 +36,8 @@ from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.metadata import MetadataReader
+from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset

@@ -19,7 +19,7 @@ from analytics_core._compile.render import render_source
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import default_registry
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.revealing import refuse_revealing_table
+from analytics_core._gate.relations import refuse_revealing_table
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core._records.people import Role, User

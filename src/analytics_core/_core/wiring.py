@@ -18,9 +18,8 @@ from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
 from analytics_core._frames.registry import installed_operations
-from analytics_core._gate.cached_names import CachedNames
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.metadata import MetadataReader
+from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook

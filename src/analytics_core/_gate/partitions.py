@@ -22,8 +22,7 @@ from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import FetchLimits
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.relations import TableRef
-from analytics_core._gate.revealing import refuse_revealing
+from analytics_core._gate.relations import TableRef, refuse_revealing
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset

@@ -1,15 +1,20 @@
-"""Which relations a query reads, with the scopes of SQL: a CTE's name hides a table only where it is visible."""
+"""Which relations a query reads, with the scopes of SQL, and which of them nobody may read.
+
+A name of a WITH clause hides a table only where it is visible; in doubt a name is a table: then its row rules count.
+Refused are the engines' own relations and functions that show what other tables hold, what others run, or passwords.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._gate.cte_names import is_cte
-from analytics_core._gate.revealing import refuse_cut_names, refuse_revealing, refuse_revealing_calls
+from analytics_core._records.dataset import Dataset
 from analytics_core.errors import StatementRefusedError
 
 _ROW_MAKERS: Final = frozenset(
@@ -100,3 +105,104 @@ def _refuse_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
 def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
     refuse_cut_names((node.name, node.db, node.catalog), spec)
     return TableRef(table=node.name, schema=node.db or None, catalog=node.catalog or None)
+
+
+def is_cte(table: exp.Table, spec: EngineSpec) -> bool:
+    """Tell whether a WITH clause answers to the relation wherever engines look its name up."""
+    name = table.this
+    if table.db or table.catalog or not isinstance(name, exp.Identifier):
+        return False
+    wanted = _folded(name, spec)
+    return any(_folded(cte, spec) == wanted for cte in _visible(table))
+
+
+def _visible(node: exp.Expr) -> Iterator[exp.Identifier]:
+    """Yield the names of the WITH clauses that are in sight of a node, the nearest query first."""
+    child, parent = node, node.parent
+    while parent is not None:
+        if isinstance(parent, exp.With):
+            yield from _named(_before(parent, child, node))
+        elif isinstance(with_ := parent.args.get("with_"), exp.With) and child is not with_:
+            yield from _named(with_.expressions)
+        child, parent = parent, parent.parent
+
+
+def _before(with_: exp.With, own: exp.Expr, node: exp.Expr) -> list[exp.Expr]:
+    """Return the clauses that the one around `node` may read: those before it, and itself where it recurs."""
+    position = next(i for i, clause in enumerate(with_.expressions) if clause is own)
+    return list(with_.expressions[: position + (1 if _recurs(with_, own, node) else 0)])
+
+
+def _recurs(with_: exp.With, own: exp.Expr, node: exp.Expr) -> bool:
+    """Tell whether `node` is in the recursive term; in the first term engines may look for a table of that name.
+
+    Only a plain UNION recurs: DuckDB looks for a table from INTERSECT, EXCEPT and UNION BY NAME.
+    """
+    body = own.this
+    if not with_.args.get("recursive") or not isinstance(body, exp.Union) or body.args.get("by_name"):
+        return False
+    ancestor: exp.Expr | None = node
+    while ancestor is not None and ancestor.parent is not body:
+        ancestor = ancestor.parent
+    return ancestor is body.expression
+
+
+def _named(clauses: list[exp.Expr]) -> Iterator[exp.Identifier]:
+    """Yield the names of relations; `WITH 1 AS t` of ClickHouse names a value, and hides no table."""
+    for clause in clauses:
+        alias = clause.args.get("alias")
+        if alias is not None and isinstance(alias.this, exp.Identifier) and not clause.args.get("scalar"):
+            yield alias.this
+
+
+def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
+    """Return a name as the engine compares it; outside ASCII engines differ, so only the same spelling is the same."""
+    if not name.name.isascii():
+        return name.name, bool(name.quoted)
+    return Dialect.get_or_raise(spec.dialect).normalize_identifier(name.copy()).name, False
+
+
+def refuse_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
+    """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError."""
+    last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
+    if _is_inside(last, spec, schema=schema, catalog=catalog) or last.lower() in spec.guards.revealing.relations:
+        raise StatementRefusedError(
+            f"the relation {name} is not allowed: it shows rows of other tables, what others run, or passwords"
+        )
+
+
+def _is_inside(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None) -> bool:
+    """Tell whether a relation lies in a schema of that kind."""
+    places, harmless = spec.guards.revealing.schemas, spec.guards.revealing.harmless
+    inside = bool(schema) and (f"{schema}".lower() in places or f"{catalog}.{schema}".lower() in places)
+    return inside and name.lower() not in harmless
+
+
+def refuse_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
+    """Refuse a dataset over such a relation, or by a name that the engine would cut or part; StatementRefusedError."""
+    refuse_revealing(dataset.table_name, spec, schema=dataset.schema, catalog=dataset.catalog)
+    refuse_cut_names((dataset.table_name, dataset.schema, dataset.catalog), spec)
+    if spec.guards.table_names.parted and "." in dataset.table_name:
+        raise StatementRefusedError(
+            f"the table name {dataset.table_name!r} has a dot, by which {spec.label} would read a table of another "
+            "schema; name schema and table apart"
+        )
+
+
+def refuse_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
+    """Refuse the function that stands behind such relations; StatementRefusedError."""
+    for call in tree.find_all(exp.Anonymous):
+        if (name := call.name.lower()) in spec.guards.revealing.functions:
+            raise StatementRefusedError(
+                f"the function {name} is not allowed: it shows values of rows that may be hidden"
+            )
+
+
+def refuse_cut_names(parts: Iterable[str | None], spec: EngineSpec) -> None:
+    """Refuse a table by a name that the engine would cut: no rule stands on that name; StatementRefusedError."""
+    longest = spec.guards.table_names.longest
+    for part in parts:
+        if longest is not None and part and len(part.encode()) > longest:
+            raise StatementRefusedError(
+                f"the name {part[:20]}... has more than {longest} bytes, and the engine would read another table"
+            )
