@@ -8,7 +8,7 @@ from pathlib import Path
 
 from analytics_core._compile.advanced_types.base import AdvancedDataType
 from analytics_core._engines.registry import EngineRegistry
-from analytics_core._execution.uri_policy import CheckedUri, check_uri
+from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from tests.support.execution import REGISTRY, settings
 
-from analytics_core._execution.uri_policy import CheckedUri, check_engine_params, check_uri
+from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, check_uri
 from analytics_core.errors import ConnectionUriError
 
 

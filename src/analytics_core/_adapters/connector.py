@@ -14,11 +14,11 @@ import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._engines.spec import EngineSpec
+from analytics_core._execution.connection_uri import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._execution.diagnosis import Sent, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
-from analytics_core._execution.uri_policy import CheckedUri, SpecLookup, check_engine_params, check_uri
 from analytics_core._forks import forkable_rlock, tell_of_forks
 from analytics_core._records.database import Access, Database, Identity
 from analytics_core._settings import Settings

@@ -1,16 +1,26 @@
-"""Connection URIs: read, masked, and merged with the stored one when a mask comes back (SECURITY.md 3.11, 3.12)."""
+"""Connection URIs: read, masked, merged with the stored one, and held to what a connection may ask for.
+
+That are exact drivers, harmless options, and files inside allowed folders (SECURITY.md 3.11, 3.12).
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
 
+from analytics_core._engines.guards import DatabaseFiles
+from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.secret import MASK, Secret
-from analytics_core.errors import ConnectionUriError
+from analytics_core._settings import Settings
+from analytics_core.errors import ConnectionUriError, UnknownNameError
+from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 LONGEST_URI = 4_096
 _SECRET_NAME = re.compile(
@@ -97,3 +107,150 @@ def merge_masked(new_uri: str, stored: Secret) -> Secret:
 def _server(url: sa.URL) -> tuple[Any, ...]:
     options = frozenset((name, value) for name, value in url.query.items() if not is_secret_name(name))
     return (url.drivername.casefold(), url.username, (url.host or "").casefold(), url.port, options)
+
+
+SpecLookup = Callable[[str], EngineSpec]
+"""Finds the spec of an engine by the backend name of a URI; a typed error when there is none."""
+
+Scalar = str | int | float | bool
+
+_POOL_BOUNDS: Mapping[str, tuple[int, int]] = MappingProxyType(
+    {"pool_size": (1, 100), "max_overflow": (0, 100), "pool_timeout": (1, 600), "pool_recycle": (-1, 86_400)}
+)
+_MEMORY = ":memory:"
+_LARGEST_PORT = 65_535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CheckedUri:
+    """A URI that passed: the driver is written out, `file` is resolved, `memory_name` is "" for a private memory."""
+
+    url: sa.URL
+    spec: EngineSpec
+    file: Path | None = None
+    memory_name: str | None = None
+
+    @property
+    def engine_url(self) -> sa.URL:
+        """The URL that SQLAlchemy finds the dialect by."""
+        driver = self.url.drivername.partition("+")[2]
+        return self.url.set(drivername=self.spec.registered_as.get(driver, self.url.drivername))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EngineOptions:
+    """What `extra.engine_params` may set: options of the pool, and arguments for the driver."""
+
+    pool: Mapping[str, int]
+    connect_args: Mapping[str, Scalar]
+
+
+def check_uri(
+    uri: str | Secret, *, settings: Settings, specs: SpecLookup, allowed_files: Iterable[Path] = ()
+) -> CheckedUri:
+    """Return the checked URI.
+
+    Args:
+        uri: what a user gave.
+        settings: `data_roots` and `allowed_drivers`.
+        specs: the known engines.
+        allowed_files: single files that may be opened although no data root holds them.
+
+    Raises:
+        ConnectionUriError: malformed, or a driver, option or file that is not allowed; the URI is not repeated.
+    """
+    parsed = parse_uri(uri)
+    spec = _known_spec(parsed, specs)
+    url = parsed.set(drivername=_checked_driver(parsed, spec, settings))
+    _check_options(url.query, spec)
+    if url.port is not None and not 1 <= url.port <= _LARGEST_PORT:
+        raise _error(spec, f"needs a port from 1 to {_LARGEST_PORT}")
+    if spec.guards.database_files is DatabaseFiles.NONE:
+        return CheckedUri(url=url, spec=spec)
+    if url.host or url.username or url.password:
+        raise _error(spec, f"needs no host or user; write {spec.name}:///path/to/file")
+    return _checked_file(url, spec, [root.resolve() for root in settings.data_roots], allowed_files)
+
+
+def check_engine_params(extra: str | None, spec: EngineSpec) -> EngineOptions:
+    """Return the allowed part of `extra.engine_params` (contract, Databases).
+
+    Raises:
+        ConnectionUriError: `extra` is no JSON object, or an option is not allowed.
+    """
+    params = _engine_params(extra, spec)
+    connect_args = params.pop("connect_args", {})
+    if not isinstance(connect_args, dict):
+        raise _error(spec, "extra.engine_params.connect_args must be an object")
+    _check_options(connect_args, spec)
+    pool = {}
+    for name, value in params.items():
+        low, high = _POOL_BOUNDS.get(name, (0, -1))
+        if low > high:
+            raise _error(spec, f"engine parameter {name[:60]!r} is not allowed; allowed: {', '.join(_POOL_BOUNDS)}")
+        if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
+            raise _error(spec, f"engine parameter {name!r} must be a whole number from {low} to {high}")
+        pool[name] = value
+    return EngineOptions(pool=pool, connect_args=connect_args)
+
+
+def _engine_params(extra: str | None, spec: EngineSpec) -> dict[str, Any]:
+    try:
+        options = read_json_once(extra) if extra else {}
+    except RepeatedKeyError as error:
+        raise _error(spec, f"extra {error}; save it with one of them") from None
+    except (ValueError, RecursionError):
+        options = None
+    params = options.get("engine_params", {}) if isinstance(options, dict) else None
+    if not isinstance(params, dict):
+        raise _error(spec, "extra and extra.engine_params must be JSON objects")
+    return dict(params)
+
+
+def _known_spec(url: sa.URL, specs: SpecLookup) -> EngineSpec:
+    try:
+        return specs(url.drivername.partition("+")[0].casefold())
+    except UnknownNameError as error:
+        known = ", ".join(error.known)
+    raise ConnectionUriError(f"the connection URI names an engine that is not known; known: {known}")
+
+
+def _checked_driver(url: sa.URL, spec: EngineSpec, settings: Settings) -> str:
+    """Return `backend+driver` with the backend name that SQLAlchemy's dialect has; no driver means the spec's first."""
+    _, _, given = url.drivername.casefold().partition("+")
+    allowed = (*spec.drivers, *settings.allowed_drivers)
+    driver = given or (spec.drivers[0] if spec.drivers else "")
+    if given and not {given, f"{spec.name}+{given}"} & set(allowed):
+        raise _error(spec, f"this driver is not allowed; allowed: {', '.join(spec.drivers) or 'none'}")
+    return f"{spec.name}+{driver}" if driver else spec.name
+
+
+def _check_options(options: Mapping[str, Any], spec: EngineSpec) -> None:
+    allowed = spec.guards.uri_options
+    for name, value in options.items():
+        if name not in allowed:
+            listed = ", ".join(sorted(allowed)) or "none"
+            raise _error(spec, f"connection option {name[:60]!r} is not allowed; allowed: {listed}")
+        if not isinstance(value, str | int | float | bool) or len(str(value)) > 500:
+            raise _error(spec, f"connection option {name!r} must be one short value")
+
+
+def _checked_file(url: sa.URL, spec: EngineSpec, roots: list[Path], allowed_files: Iterable[Path]) -> CheckedUri:
+    database = url.database or _MEMORY
+    takes_file_uris = spec.guards.database_files is DatabaseFiles.PATH_OR_FILE_URI
+    named_memory = takes_file_uris and url.query.get("mode") == "memory"
+    if database == _MEMORY or named_memory:
+        name = database.removeprefix("file:") if named_memory and database != _MEMORY else ""
+        return CheckedUri(url=url, spec=spec, memory_name=name)
+    if takes_file_uris:
+        database = database.removeprefix("file:")
+    elif ":" in database:  # `md:`, `s3://`, `:memory:name` are no files
+        raise _error(spec, "only a file or a database in memory may be opened")
+    file = Path(database).resolve()
+    if file not in {allowed.resolve() for allowed in allowed_files} and not any(map(file.is_relative_to, roots)):
+        raise _error(spec, "this file is not allowed; it must lie inside one of Settings.data_roots")
+    return CheckedUri(url=url, spec=spec, file=file)
+
+
+def _error(spec: EngineSpec, message: str) -> ConnectionUriError:
+    return ConnectionUriError(f"{spec.label}: {message}", engine=spec.name)

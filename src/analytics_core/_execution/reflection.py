@@ -13,10 +13,9 @@ from analytics_core._error_types import short_repr
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.connections import Connections
-from analytics_core._execution.query_columns import BoundQuery
 from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.choice import metadata_of
-from analytics_core._execution.sessions.metadata import EngineMetadata, ReflectedColumn, ReflectedTable
+from analytics_core._execution.sessions.metadata import BoundQuery, EngineMetadata, ReflectedColumn, ReflectedTable
 from analytics_core._records.database import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector

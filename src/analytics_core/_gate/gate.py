@@ -11,9 +11,8 @@ from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
-from analytics_core._execution.frame_streams import FrameStream
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, StatementRunner
+from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, FrameStream, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.relations import refuse_revealing_table, tables_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._execution.frame_streams import FrameStream
+from analytics_core._execution.statements import FrameStream
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import text_value

@@ -10,12 +10,9 @@ import sqlalchemy as sa
 from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.duckdb_metadata import DuckdbMetadata
 from analytics_core._execution.sessions.metadata import EngineMetadata
-from analytics_core._execution.sessions.mysql import MysqlSession
-from analytics_core._execution.sessions.mysql_metadata import MysqlMetadata
-from analytics_core._execution.sessions.postgresql import PostgresqlSession
-from analytics_core._execution.sessions.postgresql_metadata import PostgresqlMetadata
-from analytics_core._execution.sessions.sqlite import SqliteSession
-from analytics_core._execution.sessions.sqlite_metadata import SqliteMetadata
+from analytics_core._execution.sessions.mysql import MysqlMetadata, MysqlSession
+from analytics_core._execution.sessions.postgresql import PostgresqlMetadata, PostgresqlSession
+from analytics_core._execution.sessions.sqlite import SqliteMetadata, SqliteSession
 
 SESSION_OPTION = "analytics_core_session"
 """Execution option of our engines: the session that opened them."""

@@ -4,8 +4,13 @@ from __future__ import annotations
 
 import sqlalchemy as sa
 
-from analytics_core._execution.query_columns import BoundQuery
-from analytics_core._execution.sessions.metadata import EngineMetadata, ReflectedColumn, ReflectedTable, position_in
+from analytics_core._execution.sessions.metadata import (
+    BoundQuery,
+    EngineMetadata,
+    ReflectedColumn,
+    ReflectedTable,
+    position_in,
+)
 
 
 class DuckdbMetadata(EngineMetadata):

@@ -1,4 +1,4 @@
-"""What a database tells of what it holds; this one asks by SQLAlchemy, as suits most engines."""
+"""What a database tells of what it holds: asked by SQLAlchemy, as suits most engines, or read off a few rows."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import date, datetime
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import NoSuchTableError
 
-from analytics_core._execution.query_columns import UNKNOWN, BoundQuery
+from analytics_core._engines.types import ValueKind
+from analytics_core._execution.conversion import values_by_kind
 
 _IS_NAME = re.compile(r"[a-z_][a-z0-9_]*")  # what is not one, such as DuckDB's `+`, is an operator
 
@@ -175,3 +177,53 @@ def _type_text(column_type: Any, dialect: sa.Dialect) -> str:
     if isinstance(column_type, sa.types.NullType):  # a type that SQLAlchemy does not know
         return "OTHER"
     return str(column_type.compile(dialect=dialect))
+
+
+BoundQuery = tuple[str, Any]
+"""A query as a driver takes it, and its bound values; None: it has none."""
+
+UNKNOWN = "UNKNOWN"
+"""The type text of a column whose type nobody tells."""
+
+_KIND_TEXTS = {
+    ValueKind.INTEGER: "INTEGER",
+    ValueKind.FLOAT: "REAL",
+    ValueKind.TEXT: "TEXT",
+    ValueKind.BYTES: "BLOB",
+    ValueKind.UNKNOWN: UNKNOWN,
+    ValueKind.OTHER: UNKNOWN,
+}
+
+
+def columns_of_rows(names: Sequence[str], rows: Sequence[Sequence[Any]]) -> tuple[tuple[str, str], ...]:
+    """Return (name, type text) read off rows; text that is a date or moment in every row counts as one."""
+    columns = zip(*rows, strict=True) if rows else ((),) * len(names)
+    return tuple((name, _text_of_values(values)) for name, values in zip(names, columns, strict=True))
+
+
+def _text_of_values(values: Sequence[Any]) -> str:
+    kind, plain = values_by_kind(ValueKind.UNKNOWN, values)
+    if kind is ValueKind.TEXT:
+        texts = [value for value in plain if value is not None]
+        return "DATE" if all(map(_is_date, texts)) else "TIMESTAMP" if all(map(_is_moment, texts)) else "TEXT"
+    return _KIND_TEXTS.get(kind, UNKNOWN)
+
+
+def _is_date(text: str) -> bool:
+    if len(text) != len("2024-01-31") or text[4] != "-":
+        return False
+    try:
+        date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _is_moment(text: str) -> bool:
+    if len(text) < len("2024-01-31") or text[4] != "-":
+        return False
+    try:
+        datetime.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
