@@ -16,10 +16,10 @@ from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.loading import ChartLoader
+from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.stored_fragments import StoredFragments
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret

@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.payloads import asked_queries, notes_of
+from analytics_core._querying.chart_request import ChartRequest, asked_queries, notes_of
 from analytics_core._querying.reading import ContextReader
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor

@@ -318,7 +318,7 @@ class RowLimit:
 class SeriesLimit:
     """Only the `limit` best series stay; the others vanish, or become 'Others' when `group_others`.
 
-    An `InOthersExpr` among the outputs then tells which rows they are; the answer names them (`_querying/others.py`).
+    An `InOthersExpr` among the outputs then tells which rows they are; the answer names them.
     `columns` are positions in `QueryPlan.outputs`; `source` and `where` are what the inner query reads.
     """
 

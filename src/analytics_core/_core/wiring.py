@@ -29,15 +29,14 @@ from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.fresh import Fresh
 from analytics_core._querying.guests import Guests
 from analytics_core._querying.loading import ChartLoader, DatasetLoader
-from analytics_core._querying.lookups import LookupFactory
-from analytics_core._querying.preparing import Preparer
+from analytics_core._querying.preparing import Preparer, StoredFragments
 from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._querying.ready_query import ReadyQueries
+from analytics_core._querying.result_cache import StoredResults
 from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
-from analytics_core._querying.stored_fragments import StoredFragments
-from analytics_core._querying.stored_results import StoredResults
+from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._runtime import Runtime
 from analytics_core._security.keys import EntrySeal

@@ -14,13 +14,16 @@ from typing import Any, Final
 
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
-from analytics_core._querying.annotation_columns import shown_columns
-from analytics_core._querying.annotation_overrides import View, notes_of_overrides, overridden, range_override
+from analytics_core._querying.annotation_layers import (
+    View,
+    notes_of_overrides,
+    overridden,
+    range_override,
+    shown_columns,
+)
 from analytics_core._querying.annotation_reader import AnnotationReader
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.payloads import asked_queries
+from analytics_core._querying.chart_request import ChartRequest, asked_queries, totals_source
 from analytics_core._querying.reading import stored_context
-from analytics_core._querying.totals import totals_source
 from analytics_core._records.chart import Annotation, Chart
 from analytics_core._results.answer import LimitEntry, QueryResult
 from analytics_core._results.rows import AnnotationData, records

@@ -7,12 +7,11 @@ from typing import Final
 
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._gate.gate import DatasetAdmission, Gate
-from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.chart_request import AskedQuery, ChartRequest, refuse_unused
+from analytics_core._querying.fetched_rows import naming_formats, with_moments
 from analytics_core._querying.observing import Stopwatch, observed
-from analytics_core._querying.payloads import AskedQuery, refuse_unused
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._querying.runner import QueryRunner
-from analytics_core._querying.stored_moments import naming_formats, with_moments
 from analytics_core._results.answer import QueryResult, failed_result
 from analytics_core._results.batch_stream import BatchStream, Ended
 from analytics_core._settings import Settings

@@ -1,16 +1,208 @@
-"""One request to the query engine: what is requested, by whom, when, and how to stop it."""
+"""One request to the query engine: who asks and when, what of each query, and what in its payload nobody reads."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Final
+from decimal import Decimal
+from typing import Any, Final
 
+from pydantic import BaseModel
+
+from analytics_core._compile.plan import QueryPlan
+from analytics_core._compile.time_bounds import names_range
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken
-from analytics_core._querying.payloads import AskedQuery, asked_queries
+from analytics_core._frames.pipeline import Step
+from analytics_core._querying.annotation_layers import READ_OVERRIDES
+from analytics_core._records.dataset import Dataset
+from analytics_core._results.answer import QueryResult
 from analytics_core._security.actor import Actor
-from analytics_core.models.query import ChartDataQueryContext
+from analytics_core.errors import Problem, QueryError, UnknownColumnError, nearest
+from analytics_core.models.enums import ResultType
+from analytics_core.models.postprocessing import Orientation
+from analytics_core.models.problems import unknown_field
+from analytics_core.models.query import (
+    AdhocMetric,
+    AdhocMetricColumn,
+    AnnotationLayer,
+    ChartDataQueryContext,
+    ChartDataQueryObject,
+    PostProcessingOperation,
+)
+
+_MARKS: Final = frozenset({"isNew", "datasourceWarning"})
+"""What editors of charts write beside an ad-hoc metric, for themselves."""
+
+_Key = tuple[BaseModel, str, str]
+"""The object that holds an unread key, the object's place in the payload (with a dot at the end), and the key."""
+
+
+def unread_keys(context: ChartDataQueryContext) -> tuple[Problem, ...]:
+    """Return each key of a context that no shape has, with its place and the name that comes nearest.
+
+    Keys without a value (null, empty text, list or object) ask nothing and do not count; clients send some always.
+    """
+    own = (_problem(key) for key in _keys_of(context, ""))
+    layers = (
+        Problem(path=f"queries.{i}.annotation_layers.{j}.overrides.{name}", message=_unknown_override(name))
+        for i, query in enumerate(context.queries)
+        for j, layer in enumerate(query.annotation_layers)
+        for name in _unread_overrides(layer)
+    )
+    return (*own, *layers)
+
+
+def unread_names(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
+    """Return the unread keys that bear on one query, sorted: its own with their places in it, then the context's."""
+    own = sorted(f"{place}{name}" for _, place, name in _keys_of(query, ""))
+    around = sorted(name for name in _extra(context))
+    return (*own, *(f"{name} (beside queries)" for name in around))
+
+
+def _keys_of(shape: BaseModel, place: str) -> Iterator[_Key]:
+    if isinstance(shape, AdhocMetricColumn):
+        return  # clients send all that they know of the column; its name is what counts
+    for name in _extra(shape):
+        yield shape, place, name
+    for name, field in type(shape).model_fields.items():
+        written = field.serialization_alias or field.alias or name
+        yield from _keys_in(getattr(shape, name), f"{place}{written}.")
+
+
+def _keys_in(value: Any, place: str) -> Iterator[_Key]:
+    if isinstance(value, BaseModel):
+        yield from _keys_of(value, place)
+    elif isinstance(value, tuple):
+        for position, item in enumerate(value):
+            if isinstance(item, BaseModel | tuple):
+                yield from _keys_in(item, f"{place}{position}.")
+
+
+def _extra(shape: BaseModel) -> Sequence[str]:
+    marks = _MARKS if isinstance(shape, AdhocMetric) else frozenset()
+    extra = shape.model_extra or {}
+    return [name for name, value in extra.items() if name not in marks and not _is_empty(value)]
+
+
+def _is_empty(value: Any) -> bool:
+    return value is None or (isinstance(value, str | list | tuple | Mapping) and not value)
+
+
+def _problem(key: _Key) -> Problem:
+    shape, place, name = key
+    return Problem(path=f"{place}{name}", message=unknown_field(name, type(shape)))
+
+
+def _unread_overrides(layer: AnnotationLayer) -> list[str]:
+    return sorted(name for name in layer.overrides or {} if name not in READ_OVERRIDES)
+
+
+def _unknown_override(name: str) -> str:
+    close = nearest(name, READ_OVERRIDES)
+    hint = f"did you mean {close[0]!r}?" if close else f"those are {', '.join(sorted(READ_OVERRIDES))}"
+    return f"is no override that is read; {hint}"
+
+
+_LISTED_KEYS = 20
+_NOT_STRICT = "ask without strict to have it told in the notes of the result"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuery:
+    """One query of a context, by its position, the type of its result, and the totals that another query gave it."""
+
+    position: int
+    query: ChartDataQueryObject
+    result_type: ResultType
+    totals: tuple[tuple[str, float], ...] = ()
+
+
+def asked_queries(context: ChartDataQueryContext) -> tuple[AskedQuery, ...]:
+    """Return the queries of a context; a query's own result type goes before the context's."""
+    return tuple(
+        AskedQuery(position=i, query=query, result_type=query.result_type or context.result_type)
+        for i, query in enumerate(context.queries)
+    )
+
+
+def effective_query(asked: AskedQuery, dataset: Dataset) -> ChartDataQueryObject:
+    """Return the query as it will be planned: samples and drill detail ask for all columns as raw rows."""
+    match asked.result_type:
+        case ResultType.SAMPLES:
+            # What the payload orders by is not honoured, and still asks for rows that can be read by pages.
+            pages = {"row_offset": asked.query.row_offset} if asked.query.orderby else {}
+            return _all_columns(asked.query, dataset, granularity=None, time_range=None, orderby=(), **pages)
+        case ResultType.DRILL_DETAIL:
+            first = dataset.columns[0].column_name if dataset.columns else None
+            return _all_columns(asked.query, dataset, orderby=((first, True),) if first else ())
+    return asked.query
+
+
+def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: object) -> ChartDataQueryObject:
+    return query.model_copy(
+        update={
+            "columns": tuple(column.column_name for column in dataset.columns),
+            "metrics": None,
+            "post_processing": (),
+            "is_timeseries": False,
+            "series_columns": (),
+            "series_limit": 0,
+            "time_offsets": (),
+            **changes,
+        }
+    ).given_as({})
+
+
+def notes_of(context: ChartDataQueryContext, asked: AskedQuery) -> tuple[str, ...]:
+    """Return what a caller should know about parts of the payload that nobody reads."""
+    query = asked.query
+    return (*_unread(unread_names(context, query)), *_parameters_elsewhere(context, query), *_range_of_samples(asked))
+
+
+def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
+    form = context.form_data if isinstance(context.form_data, Mapping) else {}
+    given = form.get("url_params")
+    if not given or given == query.url_params:
+        return ()
+    return ("url_params of form_data are not read; templates read those of the query: queries[i].url_params",)
+
+
+def _range_of_samples(asked: AskedQuery) -> tuple[str, ...]:
+    query = asked.query
+    if asked.result_type is not ResultType.SAMPLES or not names_range(query.time_range):
+        return ()
+    return (f"time_range {query.time_range!r} does not bound samples; a TEMPORAL_RANGE filter does",)
+
+
+def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:
+    """Return what a caller should know about options of post-processing that nobody reads."""
+    return tuple(f"{step.place}: {note}" for step in steps for note in _unread(step.unread))
+
+
+def refuse_unused(asked: AskedQuery, plan: QueryPlan, steps: Sequence[Step], dataset: Dataset) -> None:
+    """Refuse a query with parts that have no effect; what a dashboard added (`isExtra`) may have none.
+
+    Raises:
+        UnknownColumnError: a filter is on a column that the dataset does not have.
+        QueryError: anything else that is not used.
+    """
+    place = f"queries[{asked.position}]"
+    own = {item.col for item in asked.query.filters if isinstance(item.col, str) and not item.is_extra}
+    lost = (item.column for item in plan.rejected_filters if item.reason == "not_in_datasource")
+    for name in lost:
+        if name in own and name not in plan.applied_filters:
+            known = [column.column_name for column in dataset.columns]
+            raise UnknownColumnError(name, dataset=dataset.table_name, known=known, place=f"{place}.filters")
+    unused = (*plan.unused, *notes_of_steps(steps))
+    if unused:
+        raise QueryError(f"{place}: {'; '.join(unused)}; {_NOT_STRICT}")
+
+
+def _unread(keys: Sequence[str]) -> tuple[str, ...]:
+    return (f"kept but not read: {', '.join(keys[:_LISTED_KEYS])}",) if keys else ()
+
 
 _NO_QUERIES: Final = ChartDataQueryContext()
 
@@ -46,3 +238,51 @@ class ChartRequest:
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
         return replace(self, context=context, queries=asked_queries(context), digest=None, force=context.force)
+
+
+CONTRIBUTION = "contribution"
+OPTION = "contribution_totals"
+
+
+def totals_source(asked: Sequence[AskedQuery]) -> int | None:
+    """Return the position of the query that gives totals: the first with metrics alone, when another needs them."""
+    if not any(_needs_totals(step) for item in asked for step in item.query.post_processing):
+        return None
+    return next((place for place, item in enumerate(asked) if _has_metrics_alone(item.query)), None)
+
+
+def _has_metrics_alone(query: ChartDataQueryObject) -> bool:
+    return bool(query.metrics) and not (query.columns or query.post_processing or query.is_rowcount)
+
+
+def _needs_totals(step: PostProcessingOperation) -> bool:
+    return (
+        step.operation == CONTRIBUTION
+        and step.options.get("orientation") in (None, Orientation.COLUMN)
+        and step.options.get(OPTION) is None
+    )
+
+
+def totals_of(result: QueryResult) -> dict[str, float]:
+    """Return the numbers of a result of one row by their labels; of any other result none."""
+    if len(result.held.frame) != 1:
+        return {}
+    values = {column.name: column.to_list()[0] for column in result.held.frame.columns}
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+    }
+
+
+def with_totals(asked: AskedQuery, totals: Mapping[str, float]) -> AskedQuery:
+    """Return the query with these totals in its contributions; totals that it brings itself stay."""
+    steps = asked.query.post_processing
+    if not totals or not any(map(_needs_totals, steps)):
+        return asked
+    given = tuple(
+        step.model_copy(update={"options": {**step.options, OPTION: dict(totals)}}) if _needs_totals(step) else step
+        for step in steps
+    )
+    query = asked.query.model_copy(update={"post_processing": given})
+    return replace(asked, query=query, totals=tuple(totals.items()))

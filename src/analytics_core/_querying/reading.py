@@ -8,9 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._memo import Memo
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.payloads import AskedQuery, asked_queries
-from analytics_core._querying.unread_keys import unread_keys
+from analytics_core._querying.chart_request import AskedQuery, ChartRequest, asked_queries, unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError

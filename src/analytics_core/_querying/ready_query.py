@@ -13,14 +13,13 @@ from analytics_core._frames.pipeline import Step, read_steps
 from analytics_core._frames.registry import Operation
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._memo import Memo
-from analytics_core._querying.cache_rules import CacheKey, CacheTimeout, cache_key, cache_timeout
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.comparison import Comparison, comparisons
+from analytics_core._querying.chart_request import AskedQuery, ChartRequest, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.observing import fingerprint_of
-from analytics_core._querying.payloads import AskedQuery, effective_query, notes_of, notes_of_steps
 from analytics_core._querying.preparing import PreparedQuery, Preparer
+from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
 from analytics_core._querying.templating import QueryTemplates
+from analytics_core._querying.time_comparison import Comparison, comparisons
 from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
 from analytics_core.models.enums import ResultType

@@ -13,20 +13,24 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
-from analytics_core._querying.chart_request import ChartRequest
+from analytics_core._querying.chart_request import (
+    AskedQuery,
+    ChartRequest,
+    refuse_unused,
+    totals_of,
+    totals_source,
+    with_totals,
+)
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
+from analytics_core._querying.fetched_rows import naming_formats, notes_of_order, with_moments, with_others_named
 from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.observing import Stopwatch, observed, observed_refusal
-from analytics_core._querying.offset_join import join_offset
-from analytics_core._querying.others import with_others_named
-from analytics_core._querying.payloads import AskedQuery, refuse_unused
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
+from analytics_core._querying.result_cache import StoredResults
 from analytics_core._querying.shaping import listed, query_text, shaped
 from analytics_core._querying.shared_runs import SharedRuns
-from analytics_core._querying.stored_moments import naming_formats, notes_of_order, with_moments
-from analytics_core._querying.stored_results import StoredResults
-from analytics_core._querying.totals import totals_of, totals_source, with_totals
+from analytics_core._querying.time_comparison import join_offset
 from analytics_core._results.answer import ChartData, QueryResult, failed_result
 from analytics_core._settings import Settings
 from analytics_core.errors import AnalyticsError, DatabaseError, PayloadSchemaError, Problem

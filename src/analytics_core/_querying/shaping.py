@@ -27,8 +27,7 @@ from analytics_core._frames.arrow_frames import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import Processed
 from analytics_core._frames.values import is_rounded
-from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.payloads import AskedQuery
+from analytics_core._querying.chart_request import AskedQuery, ChartRequest
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._records.dataset import Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult, listed_result

@@ -1,24 +1,29 @@
-"""Reads the moments out of columns that store them as numbers or text, and moves moments by the dataset's offset.
+"""What fetched rows need before post-processing: stored moments are read, the rest of a series limit gets a name.
 
-It is done on what was fetched: a value that is no moment spoils its cell alone, never the statement.
+Moments are read out of columns that store them as numbers or text, and moved by the dataset's offset. It is done on
+what was fetched: a value that is no moment spoils its cell alone, never the statement.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal
+from itertools import compress
 from operator import attrgetter
 from types import MappingProxyType
 from typing import Any, Final
 
-from analytics_core._compile.plan import BucketExpr, ColumnExpr, QueryPlan, StoredMoment
+from analytics_core._compile.plan import BucketExpr, ColumnExpr, InOthersExpr, QueryPlan, StoredMoment
+from analytics_core._compile.series_limit import OTHERS
 from analytics_core._engines.formats import parse_format
 from analytics_core._engines.meanings import BAD_TIME, BAD_VALUE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.pipeline import Processed
+from analytics_core._frames.values import text_value
 from analytics_core.errors import DatabaseError, UnsupportedByEngineError
 
 Read = Callable[[Any], datetime]
@@ -157,3 +162,47 @@ def _reader_of_format(source: str) -> Read:
         return moment
 
     return read
+
+
+def with_others_named(frame: Frame, plan: QueryPlan) -> Processed:
+    """Return the frame of a plan with its series as text and the rest as 'Others', without the column that tells them.
+
+    A series that is called so itself keeps its name: the rest then gets another one, and a note tells it.
+    """
+    limit = plan.series_limit
+    if limit is None or not limit.group_others or plan.count_rows:
+        return Processed(frame=frame)
+    place = next(i for i, output in enumerate(plan.outputs) if isinstance(output.expr, InOthersExpr))
+    in_others = frame.columns[place].to_list()
+    texts = {i: list(map(_text, frame.columns[i].to_list())) for i in limit.columns}
+    name = _free_name([set(compress(column, map(_not, in_others))) for column in texts.values()])
+    columns = [
+        _named(column, texts[i], in_others, name) if i in texts else column
+        for i, column in enumerate(frame.columns)
+        if i != place
+    ]
+    told = (f"a series is called {OTHERS!r}, so the rest is called {name!r}",)
+    notes = told if name != OTHERS and any(in_others) else ()
+    return Processed(frame=Frame(columns=tuple(columns)), notes=notes)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    return text_value(value + 0.0 if isinstance(value, float) else value)  # engines differ in the sign of zero
+
+
+def _not(flag: int) -> bool:
+    return not flag
+
+
+def _free_name(taken: Sequence[set[str | None]]) -> str:
+    name = OTHERS
+    while any(name in texts for texts in taken):
+        name += " (rest)"
+    return name
+
+
+def _named(column: FrameColumn, texts: Sequence[str | None], in_others: Sequence[int], name: str) -> FrameColumn:
+    values = [name if other else text for text, other in zip(texts, in_others, strict=True)]
+    return replace(column, kind=ValueKind.TEXT, values=values)

@@ -1,16 +1,17 @@
-"""Time comparison: the queries over shifted ranges that go with a main query (contract, `time_offsets`)."""
+"""Time comparison (contract, `time_offsets`): queries over shifted ranges, joined to the result of the main one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from typing import Any
 
-from analytics_core._compile.plan import OutputRole, QueryPlan
+from analytics_core._compile.plan import BucketExpr, OthersExpr, Output, OutputRole, QueryPlan
 from analytics_core._compile.planner import PlanRequest
 from analytics_core._compile.time_offset import OffsetKind, TimeOffset, parse_time_offset
 from analytics_core._compile.time_range import TimeRange
-from analytics_core._querying.offset_join import offset_label
+from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core.errors import DuplicateLabelError, LimitError, TimeOffsetError
 from analytics_core.models.enums import TimeGrain
 from analytics_core.models.query import ChartDataQueryObject
@@ -107,3 +108,73 @@ def _shifted_query(query: ChartDataQueryObject) -> ChartDataQueryObject:
         "row_offset": 0,
     }
     return query.model_copy(update=dict(changes))
+
+
+ComparedBucket = Callable[[datetime, TimeGrain | None], datetime]
+"""The label of the compared bucket that goes with a main one, both naive UTC."""
+
+SEPARATOR = "__"
+
+
+def offset_label(label: str, offset: str) -> str:
+    """Return the name of a compared metric: `METRIC__1 year ago`."""
+    return f"{label}{SEPARATOR}{offset}"
+
+
+def join_offset(main: Frame, shifted: Frame, plan: QueryPlan, *, offset: str, compared: ComparedBucket) -> Frame:
+    """Return the main frame with the metrics of the shifted one on the right, null where a key has no partner.
+
+    Rows of the main frame stay as they are, in number and order.
+    """
+    keys = [i for i, output in enumerate(plan.outputs) if output.role is OutputRole.COLUMN]
+    metrics = [i for i, output in enumerate(plan.outputs) if output.role is OutputRole.METRIC]
+    partners = {key: place for place, key in enumerate(_row_keys(shifted, keys, [_same] * len(keys)))}
+    back = [_mover(plan.outputs[i], compared) for i in keys]
+    places = [partners.get(key) for key in _row_keys(main, keys, back)]
+    added = tuple(_picked(shifted.columns[i], places, offset) for i in metrics)
+    return Frame(columns=(*main.columns, *added))
+
+
+def _row_keys(frame: Frame, keys: Sequence[int], movers: Sequence[Callable[[Any], Any]]) -> list[tuple[Any, ...]]:
+    if not keys:
+        return [()] * len(frame)
+    columns = [
+        [mover(_plain(value)) for value in frame.columns[i].to_list()] for i, mover in zip(keys, movers, strict=True)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _same(value: Any) -> Any:
+    return value
+
+
+def _plain(value: Any) -> Any:
+    """Return dates and moments as naive UTC datetimes, so that equal moments are equal keys; lists as tuples."""
+    match value:
+        case datetime():
+            return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+        case date():
+            return datetime(value.year, value.month, value.day)  # noqa: DTZ001 - naive UTC
+        case list() | tuple():
+            return tuple(map(_plain, value))
+        case dict():
+            return tuple((_plain(name), _plain(held)) for name, held in value.items())
+    return value
+
+
+def _mover(output: Output, compared: ComparedBucket) -> Callable[[Any], Any]:
+    if not output.is_temporal:
+        return _same
+    grain = _grain(output)
+    return lambda value: compared(value, grain) if isinstance(value, datetime) else value
+
+
+def _grain(output: Output) -> TimeGrain | None:
+    expr = output.expr.source if isinstance(output.expr, OthersExpr) else output.expr
+    return expr.grain if isinstance(expr, BucketExpr) else None
+
+
+def _picked(column: FrameColumn, places: Sequence[int | None], offset: str) -> FrameColumn:
+    values = column.to_list()
+    picked = [None if place is None else values[place] for place in places]
+    return FrameColumn(name=offset_label(column.name, offset), kind=column.kind, values=picked)

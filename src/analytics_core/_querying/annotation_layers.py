@@ -1,21 +1,22 @@
-"""What a layer overrides of the chart that it shows: range, time column, grain and shift; pure.
+"""What an annotation layer shows of a chart, and overrides of it: columns, range, time column, grain and shift; pure.
 
-A text replaces the chart's own value. Null takes the value of the query that shows the layer, as clients mean it when
-they offer "use the time range of this view". `since` and `until` together are a `time_range`.
+An override that is text replaces the chart's own value. Null takes the value of the query that shows the layer, as
+clients mean it when they offer "use the time range of this view". `since` and `until` together are a `time_range`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._compile.columns import parse_grain, time_grain, with_grain
 from analytics_core._compile.time_bounds import NO_FILTER
-from analytics_core.errors import QueryError
+from analytics_core._frames.frame import Frame
+from analytics_core.errors import ErrorType, QueryError, UnknownNameError
 from analytics_core.models.enums import FilterOperator, TimeGrain
-from analytics_core.models.query import ChartDataQueryObject
+from analytics_core.models.query import AnnotationLayer, AnnotationType, ChartDataQueryObject
 
 _RANGE: Final = "time_range"
 _ENDS: Final = ("since", "until")
@@ -106,3 +107,45 @@ def _text(overrides: Mapping[str, Any], name: str) -> str | None:
 def _given(overrides: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, str | None] | None:
     """Return the first of the names that is given with its text; None when none is."""
     return next(((name, _text(overrides, name)) for name in names if name in overrides), None)
+
+
+_MARKS = frozenset({AnnotationType.EVENT, AnnotationType.INTERVAL})
+
+
+class UnknownAnnotationColumnError(UnknownNameError):
+    """An annotation layer names a column that the answer of its chart does not have."""
+
+    noun = "column"
+    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
+
+
+def shown_columns(frame: Frame, layer: AnnotationLayer, *, chart_id: int) -> Frame:
+    """Return the columns that the layer shows, in the order time, end, title, descriptions.
+
+    Series show all columns, and so do events and intervals that name no description columns or no time column.
+
+    Raises:
+        UnknownAnnotationColumnError: the layer names a column that is not there.
+    """
+    if layer.annotation_type not in _MARKS or not len(frame):  # an empty answer may lack columns that steps would add
+        return frame
+    columns = {column.name: column for column in frame.columns}
+    named = list(_named(layer))
+    for place, name in named:
+        if name not in columns:
+            raise UnknownAnnotationColumnError(name, place=f"{place}: the answer of chart {chart_id}", known=columns)
+    if not layer.description_columns or not layer.time_column:
+        return frame
+    return Frame(columns=tuple(columns[name] for name in dict.fromkeys(name for _, name in named)))
+
+
+def _named(layer: AnnotationLayer) -> Iterator[tuple[str, str]]:
+    """Yield the columns that a layer names, each with the field that names it."""
+    if layer.time_column:
+        yield "timeColumn", layer.time_column
+    if layer.interval_end_column and layer.annotation_type is AnnotationType.INTERVAL:
+        yield "intervalEndColumn", layer.interval_end_column
+    if layer.title_column:
+        yield "titleColumn", layer.title_column
+    for name in layer.description_columns or ():
+        yield "descriptionColumns", name

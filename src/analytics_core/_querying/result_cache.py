@@ -1,10 +1,10 @@
-"""How long a result is kept, and under which key (contract, cache_timeout; RULINGS.md, Cache)."""
+"""Results in the cache: how long one is kept, and under which key (contract, cache_timeout; RULINGS.md, Cache)."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from analytics_core._compile.fingerprint import fingerprint
@@ -12,6 +12,43 @@ from analytics_core._compile.plan import QueryPlan
 from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._records.database import Database, Identity
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.secret import Secret
+from analytics_core._results.answer import QueryResult
+from analytics_core._results.answer_bytes import decode_entry, encode_entry
+from analytics_core._security.keys import EntrySeal
+from analytics_core.ports import Cache, Clock
+
+
+class StoredResults:
+    """Results by key; one that takes more than `most_bytes` is not kept.
+
+    Entries are sealed with a key derived from `secret`: a cache that others can write to gives no answers of theirs.
+    """
+
+    def __init__(self, cache: Cache, clock: Clock, *, secret: Secret, most_bytes: int) -> None:
+        self._cache = cache
+        self._seal = EntrySeal(secret)
+        self._most_bytes = most_bytes
+        self._clock = clock
+
+    def find(self, key: CacheKey, timeout: CacheTimeout) -> QueryResult | None:
+        """Return the kept result, marked as cached, or None."""
+        kept = self._cache.get(key.text)
+        result = None if kept is None else decode_entry(kept, key=key.text, seal=self._seal)
+        if result is None:
+            return None
+        return replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
+
+    def keep(self, key: CacheKey, timeout: CacheTimeout, result: QueryResult) -> QueryResult:
+        """Keep a fresh result and return it with its place in the cache; errors are never kept."""
+        placed = replace(result, cache_key=key.text, cache_timeout=timeout.seconds)
+        moment = self._clock.now().replace(tzinfo=None, microsecond=0).isoformat()
+        dated = replace(placed, cached_dttm=moment)
+        entry = encode_entry(dated, key=key.text, seal=self._seal, most_bytes=self._most_bytes)
+        if entry is not None:
+            self._cache.set(key.text, entry, timeout_s=timeout.timeout_s)
+        return placed
+
 
 NO_CACHE = -1
 _LONGEST_S: Final = 2**31 - 1
