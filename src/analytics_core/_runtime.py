@@ -12,10 +12,10 @@ from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
+from analytics_core._lookups.fresh import Fresh
+from analytics_core._lookups.guests import Guests
+from analytics_core._lookups.loading import ChartLoader
 from analytics_core._querying.batch_queries import BatchQueries
-from analytics_core._querying.fresh import Fresh
-from analytics_core._querying.guests import Guests
-from analytics_core._querying.loading import ChartLoader
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader
 from analytics_core._querying.runner import QueryRunner

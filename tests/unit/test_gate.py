@@ -13,8 +13,8 @@ from analytics_core._compile.fragments.parser import FragmentParser
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
-from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.row_security import RowSecurity
+from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget, Role, User

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
-from analytics_core._querying.guests import CUT_OFF_KIND
+from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
 from analytics_core._resources.logs import oldest_kept

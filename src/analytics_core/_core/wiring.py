@@ -23,17 +23,16 @@ from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._jobs.book import JobBook
-from analytics_core._querying.annotation_reader import AnnotationReader
+from analytics_core._lookups.fresh import Fresh
+from analytics_core._lookups.guests import Guests
+from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader
+from analytics_core._lookups.rule_books import StoredRuleBooks
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
-from analytics_core._querying.fresh import Fresh
-from analytics_core._querying.guests import Guests
-from analytics_core._querying.loading import ChartLoader, DatasetLoader
 from analytics_core._querying.preparing import Preparer, StoredFragments
 from analytics_core._querying.reading import LISTS_OF_VALUES, ContextReader
 from analytics_core._querying.ready_query import ReadyQueries
 from analytics_core._querying.result_cache import StoredResults
-from analytics_core._querying.rule_books import StoredRuleBooks
 from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.template_lookups import LookupFactory

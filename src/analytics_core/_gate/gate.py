@@ -14,9 +14,9 @@ from analytics_core._execution.admission import Admission
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, FrameStream, StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.relations import refuse_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuleBooks, RuledActor, table_name
+from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._memo import Memo
 from analytics_core._records.database import Access, Database
 from analytics_core._records.dataset import Dataset

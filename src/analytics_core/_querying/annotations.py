@@ -14,6 +14,7 @@ from typing import Any, Final
 
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
+from analytics_core._lookups.loading import AnnotationReader
 from analytics_core._querying.annotation_layers import (
     View,
     notes_of_overrides,
@@ -21,7 +22,6 @@ from analytics_core._querying.annotation_layers import (
     range_override,
     shown_columns,
 )
-from analytics_core._querying.annotation_reader import AnnotationReader
 from analytics_core._querying.chart_request import ChartRequest, asked_queries, totals_source
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Annotation, Chart

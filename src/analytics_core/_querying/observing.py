@@ -8,7 +8,7 @@ from time import perf_counter
 
 from analytics_core._compile.plan import Statement
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._gate.loaded_dataset import LoadedDataset
+from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.audit import Observation
 from analytics_core._results.answer import QueryResult

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import QueryPlan
-from analytics_core._gate.loaded_dataset import LoadedDataset
+from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._records.database import Database, Identity
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.secret import Secret

@@ -12,6 +12,7 @@ from analytics_core._execution.statements import FetchedResult, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate
+from analytics_core._lookups.loading import DatasetLoader
 from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
 from analytics_core._querying.chart_request import (
     AskedQuery,
@@ -23,7 +24,6 @@ from analytics_core._querying.chart_request import (
 )
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.fetched_rows import naming_formats, notes_of_order, with_moments, with_others_named
-from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.observing import Stopwatch, observed, observed_refusal
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery

@@ -13,11 +13,10 @@ from analytics_core._compile.plan import Clause, SqlSource, TableSource
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor
+from analytics_core._lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.loading import DatasetLoader
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import QueryTemplates
 from analytics_core._records.row_rule import RowRule, RowRuleType

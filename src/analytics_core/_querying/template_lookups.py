@@ -10,9 +10,8 @@ from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import relation_sql
 from analytics_core._compile.templates import written_clause
 from analytics_core._gate.gate import DatasetAdmission, Gate
-from analytics_core._gate.loaded_dataset import LoadedDataset
 from analytics_core._gate.partitions import Partitions
-from analytics_core._querying.loading import DatasetLoader
+from analytics_core._lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
 from analytics_core._records.dataset import Dataset

@@ -9,7 +9,7 @@ from typing import Any
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._querying.generations import next_generation
+from analytics_core._lookups.loading import next_generation
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork

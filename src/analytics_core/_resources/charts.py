@@ -10,8 +10,8 @@ from uuid import uuid4
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
+from analytics_core._lookups.loading import find_dataset_of
 from analytics_core._querying.explain import Explanation
-from analytics_core._querying.loading import find_dataset_of
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot, people_of

@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from uuid import uuid4
 
-from analytics_core._querying.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
+from analytics_core._lookups.guests import CUT_OFF_KIND, dashboard_key, read_cut_off, subject_key, write_cut_off
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue

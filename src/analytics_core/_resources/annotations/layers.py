@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from analytics_core._querying.annotation_reader import remember_deleted_layer
+from analytics_core._lookups.loading import remember_deleted_layer
 from analytics_core._records.chart import AnnotationLayer
 from analytics_core._resources.conflicts import refuse_later_change, repeated
 from analytics_core._resources.journal import begin_act

@@ -9,8 +9,8 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._gate.metadata import FoundColumn
+from analytics_core._lookups.loading import forget_generation
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._querying.generations import forget_generation
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork

@@ -13,7 +13,7 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import TypeVar
 
-from analytics_core._querying.fresh import Fresh
+from analytics_core._lookups.fresh import Fresh
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType

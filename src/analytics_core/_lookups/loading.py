@@ -1,0 +1,227 @@
+"""Loads datasets, charts and annotation layers for questions; generations make cached answers unreachable."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+
+from analytics_core._engines.registry import EngineRegistry
+from analytics_core._engines.spec import EngineSpec
+from analytics_core._lookups.fresh import Fresh
+from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
+from analytics_core._records.database import Database
+from analytics_core._records.dataset import Dataset
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.shared_state import KeyValue
+from analytics_core._security.row_rules import RuledDataset, ruled_dataset
+from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError, UnknownDatasourceTypeError
+from analytics_core.models.enums import DatasourceType
+from analytics_core.models.query import ChartDataDatasource
+from analytics_core.ports import Clock, MetadataStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedDataset:
+    """A dataset with all that is needed to plan and run queries on it.
+
+    Attributes:
+        generation: how often its cached answers were made unreachable.
+        ruled: what row rules need to know of it.
+        versions: what names this state of it: its id, its version, the database's, and the generation.
+    """
+
+    dataset: Dataset
+    database: Database
+    spec: EngineSpec
+    generation: int = 0
+    # What every question asks for is put together once.
+    ruled: RuledDataset = field(init=False, repr=False, compare=False)
+    versions: tuple[int, int, int, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        dataset = self.dataset
+        object.__setattr__(self, "ruled", ruled_dataset(dataset))
+        versions = (dataset.id, dataset.audit.version, self.database.audit.version, self.generation)
+        object.__setattr__(self, "versions", versions)
+
+
+_STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})
+_QUERYABLE = ("table", "dataset", "query", "saved_query")
+
+
+def find_dataset_of(unit: UnitOfWork, chart: Chart) -> Dataset | None:
+    """Return the dataset that a chart is drawn from; None when it has none or it was deleted."""
+    if chart.dataset_id is None:
+        return None
+    try:
+        return unit.datasets.get(chart.dataset_id)
+    except NotFoundError:
+        return None
+
+
+class DatasetLoader:
+    """Loads datasets; one that was just loaded is not read again."""
+
+    def __init__(self, store: MetadataStore, registry: EngineRegistry, clock: Clock, *, freshness_s: float) -> None:
+        self._store = store
+        self._registry = registry
+        self._loaded: Fresh[int, LoadedDataset] = Fresh(store, clock, seconds=freshness_s)
+
+    def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
+        """Return the dataset that a datasource names.
+
+        Raises:
+            NotFoundError: there is no such dataset, or no such stored query (this store keeps none yet).
+            UnknownDatasourceTypeError: the type of the datasource cannot be queried.
+        """
+        if datasource.type in _STORED_QUERIES:
+            raise NotFoundError("stored query", datasource.id)
+        if datasource.type not in DATASET_TYPES:
+            raise UnknownDatasourceTypeError(str(datasource.type), place="the query engine", known=_QUERYABLE)
+        return self._loaded.get(datasource.id, partial(self._read, datasource.id))
+
+    def database(self, database_id: int) -> Database:
+        """Return a database; NotFoundError when there is none."""
+        with self._store.unit_of_work() as unit:
+            return unit.databases.get(database_id)
+
+    def _read(self, dataset_id: int) -> LoadedDataset:
+        with self._store.unit_of_work() as unit:
+            dataset = unit.datasets.get(dataset_id)
+            database = unit.databases.get(dataset.database_id)
+            generation = generation_of(unit, dataset)
+        spec = self._registry.get(database.engine)
+        return LoadedDataset(dataset=dataset, database=database, spec=spec, generation=generation)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedChart:
+    """A stored chart and the dataset that it is drawn from; None when it has none or it was deleted."""
+
+    chart: Chart
+    dataset: Dataset | None
+
+
+class ChartLoader:
+    """Loads charts for questions; one that was just loaded is not read again."""
+
+    def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
+        self._store = store
+        self._loaded: Fresh[int, LoadedChart] = Fresh(store, clock, seconds=freshness_s, nouns=("chart", "dataset"))
+
+    def load(self, chart_id: int) -> LoadedChart:
+        """Return the chart with its dataset; NotFoundError when there is no such chart."""
+        return self._loaded.get(chart_id, partial(self._read, chart_id))
+
+    def _read(self, chart_id: int) -> LoadedChart:
+        with self._store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            return LoadedChart(chart=chart, dataset=find_dataset_of(unit, chart))
+
+
+KIND = "cache_generation"
+
+
+def generation_of(unit: UnitOfWork, dataset: Dataset) -> int:
+    """Return the generation of a dataset's cached answers; 0 until they are made unreachable for the first time."""
+    record = unit.key_values.find(kind=KIND, key=dataset.uuid)
+    return record.audit.version if record is not None else 0
+
+
+def next_generation(unit: UnitOfWork, dataset: Dataset, *, actor_id: int) -> None:
+    """Make all cached answers of a dataset unreachable.
+
+    Raises:
+        StaleVersionError: somebody did the same in this moment; try again in a new unit of work.
+    """
+    record = unit.key_values.find(kind=KIND, key=dataset.uuid)
+    if record is not None:
+        unit.key_values.update(record, actor_id=actor_id)
+        return
+    try:
+        unit.key_values.append(KeyValue(kind=KIND, key=dataset.uuid, value="{}"), actor_id=actor_id)
+    except AlreadyExistsError:
+        raise StaleVersionError("generation of dataset", dataset.id) from None
+
+
+def forget_generation(unit: UnitOfWork, dataset: Dataset) -> None:
+    """Forget the generation of a dataset that is deleted."""
+    of_it = [ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="key", op="eq", val=dataset.uuid)]
+    unit.key_values.delete_matching(of_it)
+
+
+_DELETED: Final = "deleted annotation layer"
+_EARLIEST: Final = datetime.min.replace(tzinfo=UTC)
+_TICK: Final = timedelta(microseconds=1)
+"""The smallest step between two stored moments."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NativeLayer:
+    """A stored layer and its annotations within a range; `count` is how many there are in all."""
+
+    name: str
+    annotations: tuple[Annotation, ...] = ()
+    count: int = 0
+    is_deleted: bool = False
+
+
+class AnnotationReader:
+    """Reads what annotation layers name; `most` bounds the annotations of one layer."""
+
+    def __init__(self, store: MetadataStore, *, most: int) -> None:
+        self._store = store
+        self._most = most
+
+    def native(self, layer_id: int, *, since: datetime | None, until: datetime | None) -> NativeLayer:
+        """Return a layer with the annotations that touch `[since, until)` (aware; None: open), earliest first.
+
+        A layer that was deleted comes back empty, under the name that it had.
+
+        Raises:
+            NotFoundError: there never was such a layer.
+        """
+        query = ListQuery(
+            filters=tuple(_touching(layer_id, since, until)),
+            order_by=(("start_dttm", False), ("end_dttm", False)),
+            page_size=self._most,
+        )
+        with self._store.unit_of_work() as unit:
+            try:
+                layer = unit.annotation_layers.get(layer_id)
+            except NotFoundError:
+                return _deleted_layer(unit, layer_id)
+            count, annotations = unit.annotations.list(query)
+        return NativeLayer(name=layer.name, annotations=tuple(annotations), count=count)
+
+    def chart(self, chart_id: int) -> tuple[Chart, Dataset | None]:
+        """Return a chart and the dataset that it is drawn from, if it has one; NotFoundError for an unknown chart."""
+        with self._store.unit_of_work() as unit:
+            chart = unit.charts.get(chart_id)
+            return chart, find_dataset_of(unit, chart)
+
+
+def remember_deleted_layer(unit: UnitOfWork, layer: AnnotationLayer, *, actor_id: int) -> None:
+    """Keep the name of a deleted layer, so that charts which show it can tell it from one that never was."""
+    kept = KeyValue(kind=_DELETED, key=str(layer.id), value=json.dumps(layer.name))
+    unit.key_values.append(kept, actor_id=actor_id)
+
+
+def _deleted_layer(unit: UnitOfWork, layer_id: int) -> NativeLayer:
+    kept = unit.key_values.find(kind=_DELETED, key=str(layer_id))
+    if kept is None:
+        raise NotFoundError("annotation layer", layer_id)
+    return NativeLayer(name=json.loads(kept.value), is_deleted=True)
+
+
+def _touching(layer_id: int, since: datetime | None, until: datetime | None) -> Iterator[ListFilter]:
+    """Yield the conditions of the annotations that begin before `until` and do not end before `since`."""
+    yield ListFilter(col="layer_id", op="eq", val=layer_id)
+    if until is not None:
+        yield ListFilter(col="start_dttm", op="lt", val=until)
+    if since is not None and since > _EARLIEST:
+        yield ListFilter(col="end_dttm", op="gt", val=since - _TICK)
