@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from tests.support.stores import open_store
 
-from analytics_core._records.not_read import NotRead
 from analytics_core._records.repositories import ListQuery
+from analytics_core._storage.parts import NotRead
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 

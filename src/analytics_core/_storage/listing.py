@@ -11,11 +11,10 @@ from sqlalchemy import BindParameter, Boolean, Column, ColumnElement, Integer, S
 from sqlalchemy.types import TypeEngine
 
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
-from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment
-from analytics_core._storage.kept_statements import KeptStatements
+from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment, fits_integer, text_problem
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_kinds import RecordKind
-from analytics_core._storage.row_checks import fits_integer, text_problem
+from analytics_core._storage.scopes import KeptStatements
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"

@@ -1,20 +1,28 @@
-"""What belongs to one record and is kept in tables of its own: columns, metrics, owners, roles, grants."""
+"""What belongs to one record and is kept in tables of its own: columns, owners, roles and more; or was left unread."""
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime
 from operator import itemgetter
 from typing import Any, Protocol
 
 import sqlalchemy as sa
-from sqlalchemy import BindParameter, Column, CompoundSelect, Connection, RowMapping, Select, Table
+from sqlalchemy import (
+    BindParameter,
+    Column,
+    ColumnElement,
+    CompoundSelect,
+    Connection,
+    Executable,
+    RowMapping,
+    Select,
+    Table,
+)
 
-from analytics_core._records.not_read import NotRead
-from analytics_core._storage.row_checks import check_row
-from analytics_core._storage.row_reader import RowReader
+from analytics_core._storage.column_types import UtcMoment, check_row
 from analytics_core.errors import AlreadyExistsError
 
 
@@ -240,3 +248,56 @@ def _parent_ids() -> BindParameter[Any]:
 
 def _links_of(parts: Iterable[Parts]) -> list[ValueParts]:
     return [part for part in parts if isinstance(part, ValueParts) and part.is_ids]
+
+
+@dataclass(frozen=True, slots=True)
+class RowReader:
+    """Reads rows of one table; `columns` is what statements of rows select, all but those left out by `without`.
+
+    Moments become aware here, a row at a time: as a type's own work that is a call for each cell.
+    """
+
+    table: Table
+    without: frozenset[str] = frozenset()
+    columns: tuple[ColumnElement[Any], ...] = field(init=False)
+    _moments: tuple[str, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
+        read = [column for column in self.table.columns if column.name not in self.without]
+        moments = tuple(column.name for column in read if isinstance(column.type, UtcMoment))
+        columns = [sa.type_coerce(column, sa.DateTime()) if column.name in moments else column for column in read]
+        object.__setattr__(self, "columns", tuple(columns))
+        object.__setattr__(self, "_moments", moments)
+
+    def rows(
+        self, connection: Connection, statement: Executable, values: Mapping[str, Any] | None = None
+    ) -> list[dict[str, Any]]:
+        """Return the rows that a statement of `columns`, and of what it names besides, gives for these values."""
+        result = connection.execute(statement, values)
+        names, rows = tuple(result.keys()), []
+        for cells in result:
+            row = dict(zip(names, cells, strict=True))
+            for name in self._moments:
+                if (moment := row[name]) is not None:
+                    row[name] = moment.replace(tzinfo=UTC)
+            rows.append(row)
+        return rows
+
+
+class NotRead(tuple[Any, ...]):
+    """Parts that were not asked for; using them is a mistake that must not pass for a record without parts."""
+
+    __slots__ = ()
+
+    def __iter__(self) -> Iterator[Any]:
+        raise _refusal()
+
+    def __len__(self) -> int:
+        raise _refusal()
+
+    def __contains__(self, item: object) -> bool:
+        raise _refusal()
+
+
+def _refusal() -> TypeError:
+    return TypeError("this record was listed without these parts; read it by its id to use or to store them")

@@ -18,8 +18,7 @@ from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import content_tables, tables
 from analytics_core._storage.column_types import LongBytes, Name
-from analytics_core._storage.parts import ItemParts, Parts, ValueParts, links_statement
-from analytics_core._storage.row_reader import RowReader
+from analytics_core._storage.parts import ItemParts, Parts, RowReader, ValueParts, links_statement
 from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 

@@ -1,12 +1,15 @@
-"""Scopes as conditions of a statement."""
+"""Scopes as conditions of a statement, and what a store has built of its statements: building one is slow."""
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+from dataclasses import dataclass, field
 from typing import Any
 
 import sqlalchemy as sa
-from sqlalchemy import ColumnElement, Table
+from sqlalchemy import ColumnElement, CompoundSelect, Select, Table
 
+from analytics_core._memo import Memo
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.repositories import Audience, Scope
 from analytics_core._storage import content_tables, tables
@@ -91,3 +94,25 @@ def _dataset_ids(scope: Scope) -> Any:
     if not selects:
         return sa.select(table.c.id).where(sa.false())
     return selects[0] if len(selects) == 1 else sa.union_all(*selects)
+
+
+_MOST = 200
+NamesStatement = Select[Any] | CompoundSelect[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class KeptStatements:
+    """The conditions of scopes and the statements of lists and names that were asked for last; safe between threads."""
+
+    _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=lambda: Memo(capacity=_MOST))
+    pages: Memo[Hashable, Select[Any]] = field(default_factory=lambda: Memo(capacity=_MOST))
+    names: Memo[Hashable, NamesStatement] = field(default_factory=lambda: Memo(capacity=_MOST))
+
+    def in_scope(self, table: Table, scope: Scope) -> ColumnElement[bool]:
+        """Return the condition that a record of this table is in the scope."""
+        key = (table.name, scope)
+        condition = self._conditions.get(key)
+        if condition is None:
+            condition = in_scope(table, scope)
+            self._conditions.put(key, condition)
+        return condition

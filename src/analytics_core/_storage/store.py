@@ -14,14 +14,12 @@ from sqlalchemy import Connection
 from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
-from analytics_core._storage.interrupts import DeferredInterrupts
-from analytics_core._storage.kept_statements import KeptStatements
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
-from analytics_core._storage.record_codec import opened, secret_context
 from analytics_core._storage.record_kinds import DATABASE_KIND
-from analytics_core._storage.session import StoreSession
-from analytics_core._storage.store_engine import STORE_TIMEOUT_S, is_memory, make_store_engine
-from analytics_core._storage.store_file import StoreFile
+from analytics_core._storage.repository import opened, secret_context
+from analytics_core._storage.scopes import KeptStatements
+from analytics_core._storage.session import DeferredInterrupts, StoreSession
+from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox

@@ -1,12 +1,14 @@
-"""One transaction on the metadata store."""
+"""One transaction on the metadata store; short names of records are read by one statement."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 import sqlalchemy as sa
+from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select, Table
 
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
@@ -14,7 +16,16 @@ from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDa
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Role, User
-from analytics_core._records.repositories import Names, NamesQuery
+from analytics_core._records.repositories import (
+    DashboardName,
+    DatabaseName,
+    DatasetName,
+    Names,
+    NamesQuery,
+    RoleName,
+    Scope,
+    TagName,
+)
 from analytics_core._records.row_rule import RowRule
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
 from analytics_core._storage.column_types import StoreMoment
@@ -34,10 +45,13 @@ from analytics_core._storage.content_kinds import (
     ROW_RULE_KIND,
     TAG_KIND,
 )
-from analytics_core._storage.names import read_names
+from analytics_core._storage.content_tables import DASHBOARD_CHARTS, DASHBOARDS, TAGS
+from analytics_core._storage.parts import among
 from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
 from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
+from analytics_core._storage.scopes import KeptStatements, NamesStatement
 from analytics_core._storage.session import StoreSession
+from analytics_core._storage.tables import DATABASES, DATASETS, ROLES
 
 _NOW: Final = sa.select(StoreMoment())
 
@@ -150,3 +164,99 @@ class SqlUnitOfWork:
     def locks(self) -> SqlExpendableRepository[LockRecord]:
         """The locks that are held, and those whose time is over."""
         return SqlExpendableRepository(LOCK_KIND, self._session)
+
+
+_TAG, _ROLE, _DATASET, _DATABASE, _DASHBOARD = range(5)
+_ZERO: Final[ColumnElement[Any]] = sa.literal_column("0")
+_NOTHING: Final = sa.null()
+
+
+def read_names(connection: Connection, query: NamesQuery, kept: KeptStatements) -> Names:
+    """Return the names that a query asks for; without any ids nothing is read."""
+    asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
+    if not asked:
+        return Names()
+    rows = connection.execute(_statement(query, tuple(asked), kept), asked).all()
+    found: dict[int, list[Row[Any]]] = {}
+    for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
+        found.setdefault(row.kind, []).append(row)
+    dashboards: dict[int, tuple[DashboardName, ...]] = {}
+    for row in found.get(_DASHBOARD, ()):
+        name = DashboardName(id=row.id, dashboard_title=row.name, json_metadata=row.detail)
+        dashboards[row.of_id] = (*dashboards.get(row.of_id, ()), name)
+    return Names(
+        tags={row.id: TagName(id=row.id, name=row.name, type=row.of_id) for row in found.get(_TAG, ())},
+        roles={row.id: RoleName(id=row.id, name=row.name) for row in found.get(_ROLE, ())},
+        datasets={
+            row.id: DatasetName(id=row.id, table_name=row.name, default_endpoint=row.detail)
+            for row in found.get(_DATASET, ())
+        },
+        databases={row.id: DatabaseName(id=row.id, database_name=row.name) for row in found.get(_DATABASE, ())},
+        dashboards=dashboards,
+    )
+
+
+def _statement(query: NamesQuery, asked: tuple[str, ...], kept: KeptStatements) -> NamesStatement:
+    """Return the statement of what is asked for; the ids come when it is run."""
+    key = (asked, query.with_metadata, query.among_datasets, query.dashboards)
+    statement = kept.names.get(key)
+    if statement is None:
+        selects = [_select(name, query, kept) for name in asked]
+        statement = sa.union_all(*selects) if len(selects) > 1 else selects[0]
+        kept.names.put(key, statement)
+    return statement
+
+
+def _select(name: str, query: NamesQuery, kept: KeptStatements) -> Select[Any]:
+    if name == "dashboards_of":
+        statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
+        return _within(statement, DASHBOARDS, query.dashboards, kept)
+    return _within(_BY_ID[name], DATASETS, query.among_datasets, kept) if name == "datasets" else _BY_ID[name]
+
+
+def _within(
+    statement: Select[Any], table: Table, which: frozenset[int] | Scope | None, kept: KeptStatements
+) -> Select[Any]:
+    match which:
+        case None:
+            return statement
+        case Scope() as scope:
+            return statement.where(kept.in_scope(table, scope))
+        case ids:
+            return statement.where(among(table.c.id, ids))
+
+
+def _columns(
+    kind: int, key: Column[Any], name: Column[Any], *, of_id: ColumnElement[Any] = _ZERO, detail: Any = _NOTHING
+) -> tuple[ColumnElement[Any], ...]:
+    number: ColumnElement[Any] = sa.literal_column(str(kind))
+    return number.label("kind"), of_id.label("of_id"), key.label("id"), name.label("name"), detail.label("detail")
+
+
+def _named(ids: str) -> BindParameter[Any]:
+    return sa.bindparam(ids, expanding=True, literal_execute=True)
+
+
+def _of_dashboards(detail: Any) -> Select[Any]:
+    link, table = DASHBOARD_CHARTS, DASHBOARDS.c
+    columns = _columns(_DASHBOARD, table.id, table.dashboard_title, of_id=link.c.chart_id, detail=detail)
+    joined = sa.select(*columns).join_from(link, DASHBOARDS, table.id == link.c.dashboard_id)
+    return joined.where(link.c.chart_id.in_(_named("dashboards_of")))
+
+
+def _of_ids(ids: str, *columns: ColumnElement[Any], key: Column[Any]) -> Select[Any]:
+    return sa.select(*columns).where(key.in_(_named(ids)))
+
+
+_TAGS = _columns(_TAG, TAGS.c.id, TAGS.c.name, of_id=TAGS.c.type)
+_DATASETS = _columns(_DATASET, DATASETS.c.id, DATASETS.c.table_name, detail=DATASETS.c.default_endpoint)
+_BY_ID: Final[Mapping[str, Select[Any]]] = {
+    "tags": _of_ids("tags", *_TAGS, key=TAGS.c.id),
+    "roles": _of_ids("roles", *_columns(_ROLE, ROLES.c.id, ROLES.c.name), key=ROLES.c.id),
+    "datasets": _of_ids("datasets", *_DATASETS, key=DATASETS.c.id),
+    "databases": _of_ids(
+        "databases", *_columns(_DATABASE, DATABASES.c.id, DATABASES.c.database_name), key=DATABASES.c.id
+    ),
+}
+_DASHBOARDS: Final = _of_dashboards(_NOTHING)
+_DASHBOARDS_WITH_METADATA: Final = _of_dashboards(DASHBOARDS.c.json_metadata)
