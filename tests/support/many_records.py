@@ -16,7 +16,7 @@ from sqlalchemy import Connection, Engine, event
 
 from analytics_core import AnalyticsCore
 from analytics_core._security.row_rules import TableName, table_key
-from analytics_core._storage import content_tables, tables
+from analytics_core._storage import tables
 from analytics_core._storage.store import SqlMetadataStore
 
 BEGINNING = datetime(2025, 1, 1, tzinfo=UTC)
@@ -109,7 +109,7 @@ def _fill_surroundings(connection: Connection, counts: dict[str, int]) -> None:
         tables.USERS: (people - 1, _user),
         tables.ROLES: (counts["roles"], lambda n: {"name": f"role {n}", "is_admin": False}),
         tables.DATASETS: (counts["datasets"], lambda n: _dataset(n, counts["databases"])),
-        content_tables.TAGS: (counts["tags"], lambda n: {"name": f"tag {n}", "type": 1}),
+        tables.TAGS: (counts["tags"], lambda n: {"name": f"tag {n}", "type": 1}),
     }
     for table, (count, make) in made.items():
         _add(connection, table, _rows(count, make, people=people))
@@ -154,11 +154,11 @@ def _fill_rules(connection: Connection, rules: int, counts: dict[str, int]) -> N
         return {"name": f"rule {n:05}", "clause": f"c1 = {n}", "filter_type": "Regular"}
 
     keys = range(1, rules + 1)
-    _add(connection, content_tables.ROW_RULES, _rows(rules, made, people=counts["people"]))
+    _add(connection, tables.ROW_RULES, _rows(rules, made, people=counts["people"]))
     on = [{"row_rule_id": key, "dataset_id": key % counts["datasets"] + 1} for key in keys]
-    _add(connection, content_tables.ROW_RULE_DATASETS, on)
+    _add(connection, tables.ROW_RULE_DATASETS, on)
     roles = [{"row_rule_id": key, "role_id": key % counts["roles"] + 1} for key in keys]
-    _add(connection, content_tables.ROW_RULE_ROLES, roles)
+    _add(connection, tables.ROW_RULE_ROLES, roles)
 
 
 def _fill_charts(connection: Connection, charts: int, counts: dict[str, int]) -> None:
@@ -181,7 +181,7 @@ def _fill_charts(connection: Connection, charts: int, counts: dict[str, int]) ->
     owners = [{"chart_id": key, "user_id": (key + more) % people + 1} for key in keys for more in range(2)]
     _add(connection, tables.CHART_OWNERS, owners)
     carried = [{"chart_id": key, "tag_id": (key + more) % tags + 1} for key in keys for more in range(2)]
-    _add(connection, content_tables.CHART_TAGS, carried)
+    _add(connection, tables.CHART_TAGS, carried)
 
 
 def _fill_dashboards(connection: Connection, dashboards: int, charts: int, counts: dict[str, int]) -> None:
@@ -198,12 +198,12 @@ def _fill_dashboards(connection: Connection, dashboards: int, charts: int, count
 
     people, keys = counts["people"], range(1, dashboards + 1)
     links = {
-        content_tables.DASHBOARD_OWNERS: ("user_id", people, 2),
-        content_tables.DASHBOARD_ROLES: ("role_id", counts["roles"], 1),
-        content_tables.DASHBOARD_CHARTS: ("chart_id", charts, 10),
-        content_tables.DASHBOARD_TAGS: ("tag_id", counts["tags"], 2),
+        tables.DASHBOARD_OWNERS: ("user_id", people, 2),
+        tables.DASHBOARD_ROLES: ("role_id", counts["roles"], 1),
+        tables.DASHBOARD_CHARTS: ("chart_id", charts, 10),
+        tables.DASHBOARD_TAGS: ("tag_id", counts["tags"], 2),
     }
-    _add(connection, content_tables.DASHBOARDS, _rows(dashboards, made, people=people))
+    _add(connection, tables.DASHBOARDS, _rows(dashboards, made, people=people))
     for table, (column, most, each) in links.items():
         pairs = {
             (key, (key * each + more) % most + 1)

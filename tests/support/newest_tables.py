@@ -7,8 +7,8 @@ from typing import Any
 import sqlalchemy as sa
 from sqlalchemy.dialects.sqlite.base import SQLiteDialect
 
-from analytics_core._storage.content_tables import ALL_TABLES
 from analytics_core._storage.migrate import NEWEST_TABLES
+from analytics_core._storage.tables import METADATA
 
 
 def newest_tables() -> str:
@@ -20,7 +20,7 @@ def newest_tables() -> str:
         lines = str(statement.compile(dialect=dialect)).replace("\t", "    ").strip().splitlines()
         statements.append("\n".join(line.rstrip() for line in lines if line.strip()))
 
-    ALL_TABLES.create_all(sa.create_mock_engine("sqlite://", keep), checkfirst=False)
+    METADATA.create_all(sa.create_mock_engine("sqlite://", keep), checkfirst=False)
     statements.sort(key=lambda made: "" if made.startswith("CREATE TABLE") else made)  # indexes come in any order
     return "".join(f"{statement};\n" for statement in statements)
 

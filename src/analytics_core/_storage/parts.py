@@ -226,7 +226,7 @@ def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
         sa.select(sa.literal_column(str(number)).label("part"), link.parent, link.value_column).where(
             link.parent.in_(ids)
         )
-        for number, link in enumerate(_links_of(parts))
+        for number, link in enumerate(links_of(parts))
     ]
     return sa.union_all(*selects) if len(selects) > 1 else None
 
@@ -235,10 +235,10 @@ def _found_links(
     connection: Connection, links: CompoundSelect[Any], parts: Collection[Parts], parent_ids: Collection[int]
 ) -> dict[str, Mapping[int, Sequence[int]]]:
     """Return the ids by the part's attribute and by record, sorted."""
-    found: list[dict[int, list[int]]] = [{} for _ in _links_of(parts)]
+    found: list[dict[int, list[int]]] = [{} for _ in links_of(parts)]
     for number, parent_id, value in sorted(map(tuple, connection.execute(links, {"parent_ids": parent_ids}))):
         found[number].setdefault(parent_id, []).append(value)
-    return {link.attribute: values for link, values in zip(_links_of(parts), found, strict=True)}
+    return {link.attribute: values for link, values in zip(links_of(parts), found, strict=True)}
 
 
 def _parent_ids() -> BindParameter[Any]:
@@ -246,7 +246,8 @@ def _parent_ids() -> BindParameter[Any]:
     return sa.bindparam("parent_ids", expanding=True, literal_execute=True)
 
 
-def _links_of(parts: Iterable[Parts]) -> list[ValueParts]:
+def links_of(parts: Iterable[Parts]) -> list[ValueParts]:
+    """Return the parts that are ids."""
     return [part for part in parts if isinstance(part, ValueParts) and part.is_ids]
 
 

@@ -10,15 +10,18 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 import sqlalchemy as sa
 from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert, Select, Table
 
-from analytics_core._records.audit import Audit
-from analytics_core._records.chart import Chart
+from analytics_core._records.audit import Audit, LogEntry
+from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
+from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core._security.row_rules import key_of_table
-from analytics_core._storage import content_tables, tables
+from analytics_core._storage import tables
 from analytics_core._storage.column_types import LongBytes, Name
-from analytics_core._storage.parts import ItemParts, Parts, RowReader, ValueParts, links_statement
+from analytics_core._storage.parts import ItemParts, Parts, RowReader, ValueParts, links_of, links_statement
 from analytics_core._storage.scopes import is_drawn_from_dataset
 from analytics_core.errors import DatabaseNotFoundError, NotFoundError
 
@@ -43,11 +46,15 @@ Record = TypeVar("Record", bound=StoredRecord)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reference:
-    """A field whose ids must name stored records; `missing` makes the error for one that does not."""
+    """A field whose ids must be those of records in a `table`."""
 
     attribute: str
     table: Table
-    missing: Callable[[int], NotFoundError]
+
+    @property
+    def noun(self) -> str:
+        """What the records are called."""
+        return self.table.name.removeprefix("ac_").removesuffix("s").replace("_", " ")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,7 +95,6 @@ class RecordKind(Generic[Record]):
     noun: str
     table: Table
     record_type: Callable[..., Record]
-    missing: Callable[[object], NotFoundError]
     sealed: frozenset[str] = frozenset()
     blank_for_none: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
@@ -99,7 +105,6 @@ class RecordKind(Generic[Record]):
     borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
     computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
     derived: Mapping[str, Callable[[Record], object]] = field(default_factory=dict)
-    references: tuple[Reference, ...] = ()
     referrers: tuple[Referrer, ...] = ()
     forget: Callable[[int], tuple[Executable, ...]] = lambda _id: ()
     is_journal: bool = False
@@ -108,6 +113,7 @@ class RecordKind(Generic[Record]):
     field_columns: tuple[str, ...] = field(init=False)
     listed_columns: Mapping[str, ColumnElement[Any]] = field(init=False)
     links: Mapping[str, ValueParts] = field(init=False)
+    references: tuple[Reference, ...] = field(init=False)
     version_statement: Select[Any] = field(init=False)
     get_statement: Select[Any] = field(init=False)
     get_many_statement: Select[Any] = field(init=False)
@@ -122,9 +128,11 @@ class RecordKind(Generic[Record]):
         object.__setattr__(self, "reader", reader)
         object.__setattr__(self, "field_columns", names)
         object.__setattr__(self, "listed_columns", self._listed_columns())
-        parts = (*self.parts, *self.named_by)
-        links = {part.attribute: part for part in parts if isinstance(part, ValueParts) and part.is_ids}
-        object.__setattr__(self, "links", links)
+        object.__setattr__(self, "links", {part.attribute: part for part in links_of((*self.parts, *self.named_by))})
+        named = {column.name: column for column in table.columns}
+        named |= {part.attribute: part.value_column for part in links_of(self.parts)}
+        references = ((name, key.column.table) for name, column in named.items() for key in column.foreign_keys)
+        object.__setattr__(self, "references", tuple(Reference(attribute=name, table=of) for name, of in references))
         object.__setattr__(self, "version_statement", sa.select(table.c.version).where(by_id))
         object.__setattr__(self, "get_statement", sa.select(*reader.columns).where(by_id))
         object.__setattr__(self, "get_many_statement", sa.select(*reader.columns).where(among).order_by(table.c.id))
@@ -138,26 +146,21 @@ class RecordKind(Generic[Record]):
         return {**{column.name: column for column in shown}, **self.computed}
 
 
-def missing_record(noun: str) -> Callable[[object], NotFoundError]:
-    """Return what makes the error of a record that is not there."""
-    return lambda key: NotFoundError(noun, key)
+def missing_record(noun: str, key: object) -> NotFoundError:
+    """Return the error of a record that is not there."""
+    return DatabaseNotFoundError(key) if noun == "database" else NotFoundError(noun, key)
 
 
-def owner_parts(table: Table, parent: Column[Any]) -> ValueParts:
-    """Return the owners of a record as a part of it."""
-    return id_parts("owner_ids", noun="owner", parent=parent, column=table.c.user_id)
-
-
-def id_parts(attribute: str, *, noun: str, parent: Column[Any], column: Column[Any]) -> ValueParts:
-    """Return the ids in `column` of a table of pairs as a part of the record that `parent` names."""
-    name = column.name
+def id_parts(table: Table, noun: str, column: str | None = None) -> ValueParts:
+    """Return the ids in a column of a table of pairs as a part of the record that the other column names."""
+    ids = table.c[column or f"{noun}_id"]
     return ValueParts(
-        attribute=attribute,
+        attribute=f"{noun}_ids",
         noun=noun,
-        table=parent.table,
-        parent=parent,
+        table=table,
+        parent=next(one for one in table.columns if one is not ids),
         read=None,
-        write=lambda value: {name: value},
+        write=lambda value: {ids.name: value},
         collection=tuple,
     )
 
@@ -167,9 +170,9 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
 
     The user's jobs go with what came out of them: nobody else may read them, and a process that runs one finds none.
     """
-    everything = content_tables.ALL_TABLES.tables.values()
-    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, content_tables.DASHBOARD_OWNERS)
-    held = (*owned, content_tables.FAVOURITES, content_tables.JOBS)
+    everything = tables.METADATA.tables.values()
+    owned = (tables.DATASET_OWNERS, tables.CHART_OWNERS, tables.DASHBOARD_OWNERS)
+    held = (*owned, tables.FAVOURITES, tables.JOBS)
     signed = [
         (table, table.c[name])
         for table in everything
@@ -184,7 +187,7 @@ def _forget_user(user_id: int) -> tuple[Executable, ...]:
 
 def forget_favourites(target: str) -> Callable[[int], tuple[Executable, ...]]:
     """Return what gives the statement that removes the stars of a deleted record."""
-    table = content_tables.FAVOURITES
+    table = tables.FAVOURITES
     return lambda record_id: (sa.delete(table).where(table.c.target == target, table.c.target_id == record_id),)
 
 
@@ -210,10 +213,6 @@ _METRICS: Final = ItemParts(
     table=tables.DATASET_METRICS,
     parent=tables.DATASET_METRICS.c.dataset_id,
     item_type=DatasetMetric,
-)
-
-_ROLE_IDS: Final = id_parts(
-    "role_ids", noun="role", parent=tables.USER_ROLES.c.user_id, column=tables.USER_ROLES.c.role_id
 )
 
 _GRANTS: Final = ValueParts(
@@ -244,11 +243,9 @@ USER_KIND: Final[RecordKind[User]] = RecordKind(
     noun="user",
     table=tables.USERS,
     record_type=User,
-    missing=missing_record("user"),
     pairs=frozenset({"attributes"}),
     computed={"full_name": _full_name()},
-    parts=(_ROLE_IDS,),
-    references=(Reference(attribute="role_ids", table=tables.ROLES, missing=missing_record("role")),),
+    parts=(id_parts(tables.USER_ROLES, "role"),),
     forget=_forget_user,
 )
 
@@ -256,12 +253,11 @@ ROLE_KIND: Final[RecordKind[Role]] = RecordKind(
     noun="role",
     table=tables.ROLES,
     record_type=Role,
-    missing=missing_record("role"),
     parts=(_GRANTS,),
     referrers=(
         Referrer(column=tables.USER_ROLES.c.role_id, nouns="users"),
-        Referrer(column=content_tables.DASHBOARD_ROLES.c.role_id, nouns="dashboards"),
-        Referrer(column=content_tables.ROW_RULE_ROLES.c.role_id, nouns="row rules"),
+        Referrer(column=tables.DASHBOARD_ROLES.c.role_id, nouns="dashboards"),
+        Referrer(column=tables.ROW_RULE_ROLES.c.role_id, nouns="row rules"),
     ),
 )
 
@@ -269,7 +265,6 @@ DATABASE_KIND: Final[RecordKind[Database]] = RecordKind(
     noun="database",
     table=tables.DATABASES,
     record_type=Database,
-    missing=DatabaseNotFoundError,
     sealed=frozenset({"uri", "ssh_tunnel"}),
     referrers=(Referrer(column=tables.DATASETS.c.database_id, nouns="datasets"),),
     forget=_forget_grants(GrantTarget.DATABASE, GrantTarget.SCHEMA),
@@ -279,13 +274,11 @@ DATASET_KIND: Final[RecordKind[Dataset]] = RecordKind(
     noun="dataset",
     table=tables.DATASETS,
     record_type=Dataset,
-    missing=missing_record("dataset"),
     blank_for_none=frozenset({"catalog", "schema"}),
     texts=frozenset({"primary_key"}),
     derived={"table_key": key_of_table},
-    parts=(_COLUMNS, _METRICS, owner_parts(tables.DATASET_OWNERS, tables.DATASET_OWNERS.c.dataset_id)),
-    references=(Reference(attribute="database_id", table=tables.DATABASES, missing=DatabaseNotFoundError),),
-    referrers=(Referrer(column=content_tables.ROW_RULE_DATASETS.c.dataset_id, nouns="row rules"),),
+    parts=(_COLUMNS, _METRICS, id_parts(tables.DATASET_OWNERS, "owner", "user_id")),
+    referrers=(Referrer(column=tables.ROW_RULE_DATASETS.c.dataset_id, nouns="row rules"),),
     forget=_forget_grants(GrantTarget.DATASET),
 )
 
@@ -293,29 +286,91 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
     noun="chart",
     table=tables.CHARTS,
     record_type=Chart,
-    missing=missing_record("chart"),
     parts=(
-        owner_parts(tables.CHART_OWNERS, tables.CHART_OWNERS.c.chart_id),
-        id_parts(
-            "tag_ids",
-            noun="tag",
-            parent=content_tables.CHART_TAGS.c.chart_id,
-            column=content_tables.CHART_TAGS.c.tag_id,
-        ),
+        id_parts(tables.CHART_OWNERS, "owner", "user_id"),
+        id_parts(tables.CHART_TAGS, "tag"),
     ),
-    named_by=(
-        id_parts(
-            "dashboard_ids",
-            noun="dashboard",
-            parent=content_tables.DASHBOARD_CHARTS.c.chart_id,
-            column=content_tables.DASHBOARD_CHARTS.c.dashboard_id,
-        ),
-    ),
+    named_by=(id_parts(tables.DASHBOARD_CHARTS, "dashboard"),),
     borrowed={
         "datasource_name": Borrowed(
             column=tables.DATASETS.c.table_name, key=tables.CHARTS.c.datasource_id, holds=is_drawn_from_dataset()
         )
     },
-    references=(Reference(attribute="tag_ids", table=content_tables.TAGS, missing=missing_record("tag")),),
     forget=forget_favourites("chart"),
+)
+
+
+ANNOTATION_LAYER_KIND: Final[RecordKind[AnnotationLayer]] = RecordKind(
+    noun="annotation layer", table=tables.ANNOTATION_LAYERS, record_type=AnnotationLayer
+)
+
+ANNOTATION_KIND: Final[RecordKind[Annotation]] = RecordKind(
+    noun="annotation", table=tables.ANNOTATIONS, record_type=Annotation
+)
+
+CSS_TEMPLATE_KIND: Final[RecordKind[CssTemplate]] = RecordKind(
+    noun="CSS template", table=tables.CSS_TEMPLATES, record_type=CssTemplate
+)
+
+TAG_KIND: Final[RecordKind[Tag]] = RecordKind(noun="tag", table=tables.TAGS, record_type=Tag)
+
+FAVOURITE_KIND: Final[RecordKind[Favourite]] = RecordKind(
+    noun="favourite", table=tables.FAVOURITES, record_type=Favourite
+)
+
+DASHBOARD_KIND: Final[RecordKind[Dashboard]] = RecordKind(
+    noun="dashboard",
+    table=tables.DASHBOARDS,
+    record_type=Dashboard,
+    parts=(
+        id_parts(tables.DASHBOARD_OWNERS, "owner", "user_id"),
+        id_parts(tables.DASHBOARD_ROLES, "role"),
+        id_parts(tables.DASHBOARD_CHARTS, "chart"),
+        id_parts(tables.DASHBOARD_TAGS, "tag"),
+    ),
+    forget=forget_favourites("dashboard"),
+)
+
+EMBEDDED_DASHBOARD_KIND: Final[RecordKind[EmbeddedDashboard]] = RecordKind(
+    noun="embedded dashboard",
+    table=tables.EMBEDDED_DASHBOARDS,
+    record_type=EmbeddedDashboard,
+    texts=frozenset({"allowed_domains"}),
+)
+
+ROW_RULE_KIND: Final[RecordKind[RowRule]] = RecordKind(
+    noun="row rule",
+    table=tables.ROW_RULES,
+    record_type=RowRule,
+    enums={"filter_type": RowRuleType},
+    parts=(
+        id_parts(tables.ROW_RULE_ROLES, "role"),
+        id_parts(tables.ROW_RULE_DATASETS, "dataset"),
+    ),
+)
+
+LOG_KIND: Final[RecordKind[LogEntry]] = RecordKind(
+    noun="log entry", table=tables.LOGS, record_type=LogEntry, is_journal=True
+)
+
+KEY_VALUE_KIND: Final[RecordKind[KeyValue]] = RecordKind(noun="key", table=tables.KEY_VALUES, record_type=KeyValue)
+
+JOB_KIND: Final[RecordKind[JobRecord]] = RecordKind(
+    noun="job",
+    table=tables.JOBS,
+    record_type=JobRecord,
+    enums={"state": JobState},
+    is_journal=True,
+)
+
+JOB_RESULT_KIND: Final[RecordKind[JobResultPart]] = RecordKind(
+    noun="job result part", table=tables.JOB_RESULTS, record_type=JobResultPart, is_journal=True
+)
+
+JOB_WORKER_KIND: Final[RecordKind[JobWorker]] = RecordKind(
+    noun="job worker", table=tables.JOB_WORKERS, record_type=JobWorker, is_journal=True
+)
+
+LOCK_KIND: Final[RecordKind[LockRecord]] = RecordKind(
+    noun="lock", table=tables.LOCKS, record_type=LockRecord, is_journal=True
 )

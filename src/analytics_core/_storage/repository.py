@@ -28,7 +28,7 @@ from analytics_core._storage.listing import (
     page_statement,
 )
 from analytics_core._storage.parts import add_parts, among
-from analytics_core._storage.record_kinds import Record, RecordKind
+from analytics_core._storage.record_kinds import Record, RecordKind, missing_record
 from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError, StoredDataError
 from analytics_core.ports import SecretBox
@@ -51,11 +51,11 @@ class SqlRepository(Generic[Record]):
     def get(self, record_id: int) -> Record:
         """Return the record; NotFoundError when there is none."""
         if not fits_integer(record_id):
-            raise self._kind.missing(record_id)
+            raise missing_record(self._kind.noun, record_id)
         kind = self._kind
         rows = kind.reader.rows(self._connection, kind.get_statement, {"record_id": record_id})
         if not rows:
-            raise kind.missing(record_id)
+            raise missing_record(kind.noun, record_id)
         return self._records(rows)[0]
 
     def find(self, **unique: Any) -> Record | None:
@@ -116,7 +116,7 @@ class SqlRepository(Generic[Record]):
             found = self._connection.execute(self._kind.version_statement, {"record_id": record_id}).scalar()
             if found is not None:
                 return int(found)
-        raise self._kind.missing(record_id)
+        raise missing_record(self._kind.noun, record_id)
 
     def add(self, record: Record, *, actor_id: int | None) -> Record:
         """Store a new record and return it with its id and audit; AlreadyExistsError when a unique name is taken."""
@@ -167,7 +167,7 @@ class SqlRepository(Generic[Record]):
                     self._connection.execute(statement)
                 gone = self._connection.execute(sa.delete(kind.table).where(self._has_id(record_id)))
                 if not gone.rowcount:  # somebody deleted it since this unit began to read
-                    raise kind.missing(record_id)
+                    raise missing_record(kind.noun, record_id)
         except DBAPIError as error:
             self._explain_delete(error, record_id)
 
@@ -213,7 +213,7 @@ class SqlRepository(Generic[Record]):
             column = reference.table.c.id
             known = set(self._connection.execute(sa.select(column).where(among(column, wanted))).scalars())
             for absent in sorted(wanted - known):
-                raise reference.missing(absent) from None
+                raise missing_record(reference.noun, absent) from None
 
     def _explain_delete(self, error: DBAPIError, record_id: int) -> NoReturn:
         kind = self._kind

@@ -12,13 +12,13 @@ from sqlalchemy import ColumnElement, CompoundSelect, Select, Table
 from analytics_core._memo import Memo
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.repositories import Audience, Scope
-from analytics_core._storage import content_tables, tables
+from analytics_core._storage import tables
 from analytics_core._storage.parts import among
 
 _OWNERS = {
     tables.DATASETS.name: tables.DATASET_OWNERS.c.dataset_id,
     tables.CHARTS.name: tables.CHART_OWNERS.c.chart_id,
-    content_tables.DASHBOARDS.name: content_tables.DASHBOARD_OWNERS.c.dashboard_id,
+    tables.DASHBOARDS.name: tables.DASHBOARD_OWNERS.c.dashboard_id,
 }
 _DATASET_TYPES = tuple(sorted(name for name in DATASET_TYPES if name))
 
@@ -36,7 +36,7 @@ def in_scope(table: Table, scope: Scope) -> ColumnElement[bool]:
         ways += _ways_to_datasets(scope)
     if table is tables.CHARTS and scope.drawn_from is not None:
         ways.append(_drawn_from(scope.drawn_from))
-    if table is content_tables.DASHBOARDS and scope.audience is not None:
+    if table is tables.DASHBOARDS and scope.audience is not None:
         ways.append(_published_for(scope.audience))
     return sa.or_(*ways)
 
@@ -63,9 +63,9 @@ def _drawn_from(datasets: Scope) -> ColumnElement[bool]:
 
 def _published_for(audience: Audience) -> ColumnElement[bool]:
     dashboard, roles, charts = (
-        content_tables.DASHBOARDS,
-        content_tables.DASHBOARD_ROLES,
-        content_tables.DASHBOARD_CHARTS,
+        tables.DASHBOARDS,
+        tables.DASHBOARD_ROLES,
+        tables.DASHBOARD_CHARTS,
     )
     seen = sa.select(charts.c.dashboard_id).join(tables.CHARTS, tables.CHARTS.c.id == charts.c.chart_id)
     return sa.and_(

@@ -6,10 +6,12 @@ fields of the records. User ids are no foreign keys where a host's own user dire
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlalchemy import Boolean, Column, ForeignKey, Index, Integer, MetaData, Table, UniqueConstraint
 from sqlalchemy.schema import SchemaItem
 
-from analytics_core._storage.column_types import LongText, Name, UtcMoment
+from analytics_core._storage.column_types import LongBytes, LongText, Name, UtcMoment
 
 METADATA = MetaData()
 
@@ -49,20 +51,34 @@ def _item_table(name: str, *items: SchemaItem) -> Table:
     )
 
 
-def owner_table(name: str, *, parent: str, parent_table: str) -> Table:
-    """Return a table of who owns the records of `parent_table`."""
+def owner_table(of: str) -> Table:
+    """Return the table of who owns datasets, charts and so on: `of` is `dataset`."""
+    name = f"ac_{of}_owners"
+    key = ForeignKey(f"ac_{of}s.id", ondelete="CASCADE", name=f"fk_{name}_{of}_id")
     return Table(
         name,
         METADATA,
-        Column(
-            parent,
-            ForeignKey(f"{parent_table}.id", ondelete="CASCADE", name=f"fk_{name}_{parent}"),
-            primary_key=True,
-            autoincrement=False,
-        ),
+        Column(f"{of}_id", key, primary_key=True, autoincrement=False),
         Column("user_id", Integer, primary_key=True, autoincrement=False),
         Index(f"ix_{name}_user", "user_id"),
     )
+
+
+def link_table(parent: str, child: str, *, keeps: bool = False) -> Table:
+    """Return a table of pairs; they go with either side, unless the link `keeps` the child from being deleted."""
+    name = f"ac_{parent}_{child}s"
+    return Table(
+        name,
+        METADATA,
+        _link_column(name, parent, ondelete="CASCADE"),
+        _link_column(name, child, ondelete=None if keeps else "CASCADE"),
+        Index(f"ix_{name}_{child}", f"{child}_id"),
+    )
+
+
+def _link_column(table: str, of: str, *, ondelete: str | None) -> Column[Any]:
+    key = ForeignKey(f"ac_{of}s.id", ondelete=ondelete, name=f"fk_{table}_{of}")
+    return Column(f"{of}_id", key, primary_key=True, autoincrement=False)
 
 
 USERS = record_table(
@@ -83,18 +99,7 @@ ROLES = record_table(
     UniqueConstraint("name", name="uq_ac_roles_name"),
 )
 
-USER_ROLES = Table(
-    "ac_user_roles",
-    METADATA,
-    Column(
-        "user_id",
-        ForeignKey("ac_users.id", ondelete="CASCADE", name="fk_ac_user_roles_user"),
-        primary_key=True,
-        autoincrement=False,
-    ),
-    Column("role_id", ForeignKey("ac_roles.id", name="fk_ac_user_roles_role"), primary_key=True, autoincrement=False),
-    Index("ix_ac_user_roles_role", "role_id"),
-)
+USER_ROLES = link_table("user", "role", keeps=True)
 
 ROLE_GRANTS = Table(
     "ac_role_grants",
@@ -201,7 +206,7 @@ DATASET_METRICS = _item_table(
     Column("extra", LongText),
 )
 
-DATASET_OWNERS = owner_table("ac_dataset_owners", parent="dataset_id", parent_table="ac_datasets")
+DATASET_OWNERS = owner_table("dataset")
 
 CHARTS = record_table(
     "ac_charts",
@@ -228,4 +233,179 @@ CHARTS = record_table(
     Index("ix_ac_charts_changed", "changed_on"),
 )
 
-CHART_OWNERS = owner_table("ac_chart_owners", parent="chart_id", parent_table="ac_charts")
+CHART_OWNERS = owner_table("chart")
+
+
+ANNOTATION_LAYERS = record_table(
+    "ac_annotation_layers",
+    Column("name", Name(), nullable=False),
+    Column("descr", LongText),
+    UniqueConstraint("name", name="uq_ac_annotation_layers_name"),
+)
+
+ANNOTATIONS = record_table(
+    "ac_annotations",
+    Column(
+        "layer_id",
+        ForeignKey("ac_annotation_layers.id", ondelete="CASCADE", name="fk_ac_annotations_layer"),
+        nullable=False,
+    ),
+    Column("start_dttm", UtcMoment, nullable=False),
+    Column("end_dttm", UtcMoment, nullable=False),
+    Column("short_descr", Name(500), nullable=False),
+    Column("long_descr", LongText),
+    Column("json_metadata", LongText),
+    Index("ix_ac_annotations_layer", "layer_id", "start_dttm"),
+)
+
+CSS_TEMPLATES = record_table(
+    "ac_css_templates",
+    Column("template_name", Name()),
+    Column("css", LongText),
+)
+
+TAGS = record_table(
+    "ac_tags",
+    Column("name", Name(), nullable=False),
+    Column("type", Integer, nullable=False),
+    Column("description", LongText),
+    UniqueConstraint("type", "name", name="uq_ac_tags_name"),
+)
+
+CHART_TAGS = link_table("chart", "tag")
+
+DASHBOARDS = record_table(
+    "ac_dashboards",
+    Column("uuid", Name(36), nullable=False),
+    Column("dashboard_title", Name(500)),
+    Column("slug", Name(255)),
+    Column("css", LongText),
+    Column("json_metadata", LongText),
+    Column("position_json", LongText),
+    Column("published", Boolean, nullable=False),
+    Column("certified_by", LongText),
+    Column("certification_details", LongText),
+    Column("external_url", LongText),
+    Column("is_managed_externally", Boolean, nullable=False),
+    UniqueConstraint("uuid", name="uq_ac_dashboards_uuid"),
+    UniqueConstraint("slug", name="uq_ac_dashboards_slug"),
+    Index("ix_ac_dashboards_title", "dashboard_title"),
+    Index("ix_ac_dashboards_changed", "changed_on"),
+)
+
+DASHBOARD_OWNERS = owner_table("dashboard")
+
+DASHBOARD_ROLES = link_table("dashboard", "role", keeps=True)
+
+DASHBOARD_CHARTS = link_table("dashboard", "chart")
+
+DASHBOARD_TAGS = link_table("dashboard", "tag")
+
+EMBEDDED_DASHBOARDS = record_table(
+    "ac_embedded_dashboards",
+    Column("uuid", Name(36), nullable=False),
+    Column(
+        "dashboard_id",
+        ForeignKey("ac_dashboards.id", ondelete="CASCADE", name="fk_ac_embedded_dashboards_dashboard"),
+        nullable=False,
+    ),
+    Column("allowed_domains", LongText, nullable=False),
+    UniqueConstraint("uuid", name="uq_ac_embedded_dashboards_uuid"),
+    UniqueConstraint("dashboard_id", name="uq_ac_embedded_dashboards_dashboard"),
+)
+
+FAVOURITES = record_table(
+    "ac_favourites",
+    Column("user_id", Integer, nullable=False),
+    Column("target", Name(20), nullable=False),
+    Column("target_id", Integer, nullable=False),
+    UniqueConstraint("user_id", "target", "target_id", name="uq_ac_favourites_target"),
+    Index("ix_ac_favourites_target", "target", "target_id"),
+)
+
+ROW_RULES = record_table(
+    "ac_row_rules",
+    Column("name", Name(255), nullable=False),
+    Column("clause", LongText, nullable=False),
+    Column("filter_type", Name(20), nullable=False),
+    Column("group_key", Name(255)),
+    Column("description", LongText),
+    UniqueConstraint("name", name="uq_ac_row_rules_name"),
+)
+
+ROW_RULE_ROLES = link_table("row_rule", "role", keeps=True)
+
+ROW_RULE_DATASETS = link_table("row_rule", "dataset", keeps=True)
+
+LOGS = record_table(
+    "ac_logs",
+    Column("action", Name(512), nullable=False),
+    Column("user_id", Integer),
+    Column("dashboard_id", Integer),
+    Column("slice_id", Integer),
+    Column("dttm", UtcMoment),
+    Column("duration_ms", Integer),
+    Column("json", LongText),
+    Column("referrer", Name(1024)),
+    Index("ix_ac_logs_user", "user_id", "dttm"),
+    Index("ix_ac_logs_dttm", "dttm"),
+)
+
+KEY_VALUES = record_table(
+    "ac_key_values",
+    Column("kind", Name(32), nullable=False),
+    Column("key", Name(128), nullable=False),
+    Column("value", LongText, nullable=False),
+    Column("expires_on", UtcMoment),
+    UniqueConstraint("kind", "key", name="uq_ac_key_values_key"),
+    Index("ix_ac_key_values_expiry", "kind", "expires_on"),
+)
+
+JOBS = record_table(
+    "ac_jobs",
+    Column("job_id", Name(64), nullable=False),
+    Column("kind", Name(32), nullable=False),
+    Column("payload", LongText, nullable=False),
+    Column("user_id", Integer, nullable=False),
+    Column("claims", LongText),
+    Column("queue", Name(), nullable=False),
+    Column("moment", UtcMoment),
+    Column("state", Name(20), nullable=False),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("worker", Name(64)),
+    Column("lease_until", UtcMoment),
+    Column("started_on", UtcMoment),
+    Column("ended_on", UtcMoment),
+    Column("bound", Name(128)),
+    Column("error", LongText),
+    Column("result_bytes", Integer),
+    Column("expires_on", UtcMoment),
+    UniqueConstraint("job_id", name="uq_ac_jobs_job_id"),
+    Index("ix_ac_jobs_end", "ended_on"),
+    Index("ix_ac_jobs_worker", "worker"),
+    Index("ix_ac_jobs_user", "user_id", "id"),
+    Index("ix_ac_jobs_expiry", "expires_on"),
+)
+
+JOB_RESULTS = record_table(
+    "ac_job_results",
+    Column("job_record_id", ForeignKey("ac_jobs.id", name="fk_ac_job_results_job", ondelete="CASCADE"), nullable=False),
+    Column("position", Integer, nullable=False),
+    Column("data", LongBytes, nullable=False),
+    UniqueConstraint("job_record_id", "position", name="uq_ac_job_results_position"),
+)
+
+JOB_WORKERS = record_table(
+    "ac_job_workers",
+    Column("token", Name(64), nullable=False),
+    Column("lease_until", UtcMoment, nullable=False),
+    UniqueConstraint("token", name="uq_ac_job_workers_token"),
+)
+
+LOCKS = record_table(
+    "ac_locks",
+    Column("name", Name(), nullable=False),
+    Column("owner", Name(64), nullable=False),
+    Column("ends_on", UtcMoment, nullable=False),
+    UniqueConstraint("name", name="uq_ac_locks_name"),
+)

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from functools import partial
+from typing import Any, Final, Generic, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy import BindParameter, Column, ColumnElement, Connection, Row, Select, Table
 
-from analytics_core._records.audit import LogEntry
-from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
-from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import (
     DashboardName,
     DatabaseName,
@@ -26,144 +21,62 @@ from analytics_core._records.repositories import (
     Scope,
     TagName,
 )
-from analytics_core._records.row_rule import RowRule
-from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
+from analytics_core._storage import record_kinds as kinds
 from analytics_core._storage.column_types import StoreMoment
-from analytics_core._storage.content_kinds import (
-    ANNOTATION_KIND,
-    ANNOTATION_LAYER_KIND,
-    CSS_TEMPLATE_KIND,
-    DASHBOARD_KIND,
-    EMBEDDED_DASHBOARD_KIND,
-    FAVOURITE_KIND,
-    JOB_KIND,
-    JOB_RESULT_KIND,
-    JOB_WORKER_KIND,
-    KEY_VALUE_KIND,
-    LOCK_KIND,
-    LOG_KIND,
-    ROW_RULE_KIND,
-    TAG_KIND,
-)
-from analytics_core._storage.content_tables import DASHBOARD_CHARTS, DASHBOARDS, TAGS
 from analytics_core._storage.parts import among
-from analytics_core._storage.record_kinds import CHART_KIND, DATABASE_KIND, DATASET_KIND, ROLE_KIND, USER_KIND
 from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
 from analytics_core._storage.scopes import KeptStatements, NamesStatement
 from analytics_core._storage.session import StoreSession
-from analytics_core._storage.tables import DATABASES, DATASETS, ROLES
+from analytics_core._storage.tables import DASHBOARD_CHARTS, DASHBOARDS, DATABASES, DATASETS, ROLES, TAGS
+
+Repository = TypeVar("Repository")
 
 _NOW: Final = sa.select(StoreMoment())
+
+
+class _Records(Generic[Repository]):
+    """The repository of one kind of records, made when a unit of work is asked for it."""
+
+    def __init__(self, make: Callable[[StoreSession], Repository]) -> None:
+        self._make = make
+
+    def __get__(self, unit: SqlUnitOfWork, _owner: type) -> Repository:
+        return self._make(unit.session)
 
 
 @dataclass(frozen=True, slots=True)
 class SqlUnitOfWork:
     """The repositories of one transaction (protocol `UnitOfWork`)."""
 
-    _session: StoreSession
+    session: StoreSession
+
+    users = _Records(partial(SqlRepository, kinds.USER_KIND))
+    roles = _Records(partial(SqlRepository, kinds.ROLE_KIND))
+    databases = _Records(partial(SqlRepository, kinds.DATABASE_KIND))
+    datasets = _Records(partial(SqlRepository, kinds.DATASET_KIND))
+    charts = _Records(partial(SqlRepository, kinds.CHART_KIND))
+    annotation_layers = _Records(partial(SqlRepository, kinds.ANNOTATION_LAYER_KIND))
+    annotations = _Records(partial(SqlRepository, kinds.ANNOTATION_KIND))
+    css_templates = _Records(partial(SqlRepository, kinds.CSS_TEMPLATE_KIND))
+    tags = _Records(partial(SqlRepository, kinds.TAG_KIND))
+    favourites = _Records(partial(SqlRepository, kinds.FAVOURITE_KIND))
+    dashboards = _Records(partial(SqlRepository, kinds.DASHBOARD_KIND))
+    embedded = _Records(partial(SqlRepository, kinds.EMBEDDED_DASHBOARD_KIND))
+    row_rules = _Records(partial(SqlRepository, kinds.ROW_RULE_KIND))
+    logs = _Records(partial(SqlExpendableRepository, kinds.LOG_KIND))
+    key_values = _Records(partial(SqlExpendableRepository, kinds.KEY_VALUE_KIND))
+    jobs = _Records(partial(SqlExpendableRepository, kinds.JOB_KIND))
+    job_results = _Records(partial(SqlExpendableRepository, kinds.JOB_RESULT_KIND))
+    job_workers = _Records(partial(SqlExpendableRepository, kinds.JOB_WORKER_KIND))
+    locks = _Records(partial(SqlExpendableRepository, kinds.LOCK_KIND))
 
     def now(self) -> datetime:
         """Return the store's own time when asked, aware and in UTC: milliseconds on SQLite, else microseconds."""
-        return self._session.connection.execute(_NOW).scalar_one()
+        return self.session.connection.execute(_NOW).scalar_one()
 
     def names(self, query: NamesQuery) -> Names:
         """Return short names of records, all read by one statement."""
-        return read_names(self._session.connection, query, self._session.kept)
-
-    @property
-    def users(self) -> SqlRepository[User]:
-        """The stored people."""
-        return SqlRepository(USER_KIND, self._session)
-
-    @property
-    def roles(self) -> SqlRepository[Role]:
-        """The roles with their grants."""
-        return SqlRepository(ROLE_KIND, self._session)
-
-    @property
-    def databases(self) -> SqlRepository[Database]:
-        """The databases that users query."""
-        return SqlRepository(DATABASE_KIND, self._session)
-
-    @property
-    def datasets(self) -> SqlRepository[Dataset]:
-        """The datasets with their columns and metrics."""
-        return SqlRepository(DATASET_KIND, self._session)
-
-    @property
-    def charts(self) -> SqlRepository[Chart]:
-        """The charts."""
-        return SqlRepository(CHART_KIND, self._session)
-
-    @property
-    def annotation_layers(self) -> SqlRepository[AnnotationLayer]:
-        """The annotation layers."""
-        return SqlRepository(ANNOTATION_LAYER_KIND, self._session)
-
-    @property
-    def annotations(self) -> SqlRepository[Annotation]:
-        """The annotations of all layers."""
-        return SqlRepository(ANNOTATION_KIND, self._session)
-
-    @property
-    def css_templates(self) -> SqlRepository[CssTemplate]:
-        """The CSS templates."""
-        return SqlRepository(CSS_TEMPLATE_KIND, self._session)
-
-    @property
-    def tags(self) -> SqlRepository[Tag]:
-        """The tags."""
-        return SqlRepository(TAG_KIND, self._session)
-
-    @property
-    def favourites(self) -> SqlRepository[Favourite]:
-        """The stars that people gave."""
-        return SqlRepository(FAVOURITE_KIND, self._session)
-
-    @property
-    def dashboards(self) -> SqlRepository[Dashboard]:
-        """The dashboards."""
-        return SqlRepository(DASHBOARD_KIND, self._session)
-
-    @property
-    def embedded(self) -> SqlRepository[EmbeddedDashboard]:
-        """The dashboards that may be shown inside other pages."""
-        return SqlRepository(EMBEDDED_DASHBOARD_KIND, self._session)
-
-    @property
-    def row_rules(self) -> SqlRepository[RowRule]:
-        """The row-level security rules."""
-        return SqlRepository(ROW_RULE_KIND, self._session)
-
-    @property
-    def logs(self) -> SqlExpendableRepository[LogEntry]:
-        """Who did what, when."""
-        return SqlExpendableRepository(LOG_KIND, self._session)
-
-    @property
-    def key_values(self) -> SqlExpendableRepository[KeyValue]:
-        """Small texts under keys."""
-        return SqlExpendableRepository(KEY_VALUE_KIND, self._session)
-
-    @property
-    def jobs(self) -> SqlExpendableRepository[JobRecord]:
-        """The jobs of all users and processes."""
-        return SqlExpendableRepository(JOB_KIND, self._session)
-
-    @property
-    def job_results(self) -> SqlExpendableRepository[JobResultPart]:
-        """The results of jobs, in parts."""
-        return SqlExpendableRepository(JOB_RESULT_KIND, self._session)
-
-    @property
-    def job_workers(self) -> SqlExpendableRepository[JobWorker]:
-        """The processes that hold jobs."""
-        return SqlExpendableRepository(JOB_WORKER_KIND, self._session)
-
-    @property
-    def locks(self) -> SqlExpendableRepository[LockRecord]:
-        """The locks that are held, and those whose time is over."""
-        return SqlExpendableRepository(LOCK_KIND, self._session)
+        return read_names(self.session.connection, query, self.session.kept)
 
 
 _TAG, _ROLE, _DATASET, _DATABASE, _DASHBOARD = range(5)
