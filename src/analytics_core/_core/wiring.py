@@ -87,10 +87,11 @@ def build_runtime(parts: Parts) -> Runtime:
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
     advanced_types = installed_advanced_types(parts.added[ADVANCED_DATA_TYPES])
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
-    row_security = _row_security(parts, parser)
+    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    row_security = _row_security(parts, books, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
-    gate = _gate(parts, row_security)
+    gate = _gate(parts, row_security, books)
     partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
@@ -159,13 +160,13 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _gate(parts: Parts, row_security: RowSecurity) -> Gate:
+def _gate(parts: Parts, row_security: RowSecurity, books: StoredRuleBooks) -> Gate:
     return Gate(
         policy=parts.policy,
         registry=parts.registry,
         runner=StatementRunner(parts.connector),
         row_security=row_security,
-        books=StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s),
+        books=books,
     )
 
 
@@ -191,9 +192,8 @@ def _annotator(parts: Parts) -> Annotator:
     )
 
 
-def _row_security(parts: Parts, parser: FragmentParser) -> RowSecurity:
+def _row_security(parts: Parts, books: StoredRuleBooks, parser: FragmentParser) -> RowSecurity:
     """Return what binds row rules; their templates render whether or not other templates may."""
-    books = StoredRuleBooks(parts.store, parts.clock, freshness_s=parts.settings.metadata_freshness_s)
     return RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
 
 

@@ -15,8 +15,9 @@ from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, FrameStream, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import refuse_revealing_table, tables_of
-from analytics_core._gate.row_security import RowSecurity, RuleBooks, RuledActor, table_name
+from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
+from analytics_core._lookups.rule_books import StoredRuleBooks
 from analytics_core._memo import Memo
 from analytics_core._records.database import Access, Database
 from analytics_core._records.dataset import Dataset
@@ -72,7 +73,7 @@ class Gate:
         registry: EngineRegistry,
         runner: StatementRunner,
         row_security: RowSecurity,
-        books: RuleBooks,
+        books: StoredRuleBooks,
     ) -> None:
         self._policy = policy
         self._registry = registry

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fragments import FragmentParser
@@ -14,6 +14,7 @@ from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
+from analytics_core._lookups.rule_books import StoredRuleBooks
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import GuestPass, GuestRule
 from analytics_core._records.row_rule import RowFilter, RowRule
@@ -25,26 +26,6 @@ from analytics_core.ports import RowFilterSource
 _Columns = tuple[tuple[str, str | None], ...]
 _BoundRule = tuple[int, GuestRule, _Columns | None]
 """A rule of a guest's token, its place there, and the columns that it may use (None: those of the dataset)."""
-
-
-class RuleBooks(Protocol):
-    """Knows the stored rules."""
-
-    def book(
-        self,
-        database_id: int,
-        dataset_id: int | None,
-        tables: frozenset[TableName],
-        *,
-        role_ids: frozenset[int] | None,
-    ) -> RuleBook:
-        """Return the rules on a dataset and on datasets that may stand over the tables, for people with these roles.
-
-        `role_ids` None: for everybody. An error here stops the query.
-        """
-
-    def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
-        """Return the stored physical datasets of a database that may stand over a table."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,7 +48,7 @@ class RowSecurity:
     def __init__(
         self,
         *,
-        books: RuleBooks,
+        books: StoredRuleBooks,
         sources: Sequence[RowFilterSource],
         renderer: TemplateRenderer,
         parser: FragmentParser,
