@@ -16,7 +16,9 @@ from analytics_core._compile.plan import Statement
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.admission import Admission
-from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, FrameStream, StatementRunner
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
+from analytics_core._execution.statements import FrameStream, StatementRunner
 from analytics_core._records.database import Access, Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret

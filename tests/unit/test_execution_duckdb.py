@@ -19,7 +19,7 @@ import pytest
 from tests.support.execution import DUCKDB_ENDLESS, Target, fingerprint, limits, target
 
 from analytics_core._engines.types import ValueKind as K
-from analytics_core._execution.statements import CancelToken
+from analytics_core._execution.cancel import CancelToken
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

@@ -9,7 +9,8 @@ import duckdb
 import pytest
 from tests.support.execution import Target, fingerprint, make_sqlite_file, target
 
-from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType
 
 COLUMNS = (

@@ -25,9 +25,9 @@ from tests.support.execution import (
 )
 
 from analytics_core._engines.types import ValueKind as K
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.fetching import ROWS_UNWEIGHED
 from analytics_core._execution.reflection import Reflector
-from analytics_core._execution.statements import CancelToken
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

@@ -15,8 +15,9 @@ import pytest
 from tests.support.execution import DUCKDB_ENDLESS, SQLITE_ENDLESS, Target, limits, make_sqlite_file, target
 
 from analytics_core._engines.types import ValueKind as K
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import CancelToken, FrameStream
+from analytics_core._execution.statements import FrameStream
 from analytics_core.errors import (
     AnalyticsError,
     DatabaseError,

@@ -20,8 +20,6 @@ from analytics_core._records.database import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
 
-__all__ = ["ReflectedColumn", "ReflectedTable", "Reflector"]
-
 Result = TypeVar("Result")
 
 

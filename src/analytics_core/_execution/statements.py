@@ -197,9 +197,6 @@ def _nothing(_late: FetchedResult | Failure | None) -> None:
     """Let what still comes go."""
 
 
-__all__ = ["CancelToken", "FetchLimits", "FetchedResult", "StatementRunner"]
-
-
 class StatementRunner:
     """Runs statements through a connector; any thread may use it."""
 

@@ -11,8 +11,10 @@ from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.admission import Admission
+from analytics_core._execution.cancel import CancelToken
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import CancelToken, FetchedResult, FetchLimits, FrameStream, StatementRunner
+from analytics_core._execution.statements import FrameStream, StatementRunner
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import refuse_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name

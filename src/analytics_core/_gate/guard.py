@@ -23,8 +23,6 @@ from analytics_core._engines.spec import EngineSpec, Refuse
 from analytics_core._gate.relations import TableRef, tables_of
 from analytics_core.errors import QueryError, StatementRefusedError, VirtualDatasetError
 
-__all__ = ["CheckedStatement", "TableRef", "check_select", "check_statement", "tables_of"]
-
 MAX_STATEMENT_LENGTH: Final = 200_000
 _QUERIES: Final[tuple[type[exp.Expr], ...]] = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 _DDL_KINDS: Final = frozenset({"TABLE", "VIEW", "INDEX", "SCHEMA"})

@@ -16,8 +16,9 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.connection_uri import masked
-from analytics_core._execution.reflection import ReflectedColumn, ReflectedTable, Reflector
-from analytics_core._execution.statements import FetchLimits
+from analytics_core._execution.fetching import FetchLimits
+from analytics_core._execution.reflection import Reflector
+from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core._gate.gate import DatabaseUse, Gate, SchemaTables
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import refuse_revealing_table, tables_of

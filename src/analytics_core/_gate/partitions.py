@@ -19,8 +19,8 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._execution.admission import Admission
+from analytics_core._execution.fetching import FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import FetchLimits
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.relations import TableRef, refuse_revealing
 from analytics_core._gate.row_security import RowSecurity

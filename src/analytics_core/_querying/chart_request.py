@@ -12,8 +12,8 @@ from pydantic import BaseModel
 
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.time_bounds import names_range
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import CancelToken
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.annotation_layers import READ_OVERRIDES
 from analytics_core._records.dataset import Dataset

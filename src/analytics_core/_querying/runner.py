@@ -7,8 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from analytics_core._compile.plan import QueryPlan
+from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
-from analytics_core._execution.statements import FetchedResult, FetchLimits
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.fingerprint import digest_of
-from analytics_core._execution.statements import CancelToken
+from analytics_core._execution.cancel import CancelToken
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
