@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -58,12 +59,23 @@ class ChangingBooks(Books):
         return make_book(rules, [ORDERS])
 
 
-def gate_with(books: Books) -> Gate:
+class Curfew(Policy):
+    """Lets nobody read while it is night, which no record knows."""
+
+    is_night = False
+
+    def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
+        """Tell whether the table lets the actor read, and it is day."""
+        return not self.is_night and super().can_read_dataset(actor, dataset)
+
+
+def gate_with(books: Books, policy: Policy | None = None) -> Gate:
     connector = SqlAlchemyConnector(settings=settings(), specs=REGISTRY.get)
     parser = FragmentParser(max_length=100)
     row_security = RowSecurity(books=books, sources=(), renderer=TemplateRenderer(), parser=parser)
     runner = StatementRunner(connector)
-    return Gate(policy=Policy(), registry=REGISTRY, runner=runner, row_security=row_security, books=books)
+    policy = policy or Policy()
+    return Gate(policy=policy, registry=REGISTRY, runner=runner, row_security=row_security, books=books)
 
 
 @pytest.fixture(scope="module")
@@ -129,6 +141,41 @@ def test_an_admission_is_remembered_only_for_the_same_actor_rules_and_state_of_t
         gate.admit(NOBODY, SHOP, on=LOADED)
     changed = replace(ORDERS, table_name="other", audit=replace(ORDERS.audit, version=ORDERS.audit.version + 1))
     assert gate.admit(OF_DATASET, SHOP, on=replace(LOADED, dataset=changed)).loaded.dataset == changed
+
+
+OWNED = replace(ORDERS, owner_ids=(NOBODY.id,))
+
+
+@pytest.mark.parametrize(
+    "put_back",
+    [
+        ORDERS,
+        replace(ORDERS, uuid="other"),
+        replace(ORDERS, audit=replace(ORDERS.audit, changed_on=datetime(2030, 1, 1, tzinfo=UTC))),
+    ],
+)
+def test_no_admission_outlives_a_store_that_is_put_back_and_counts_the_same_versions_again(put_back: Dataset) -> None:
+    gate = gate_with(Books())
+    gate.admit(NOBODY, SHOP, on=replace(LOADED, dataset=OWNED))
+    with pytest.raises(AccessError):
+        gate.admit(NOBODY, SHOP, on=replace(LOADED, dataset=put_back))
+
+
+def test_the_state_of_a_dataset_has_another_name_once_a_store_that_is_put_back_changes_it_otherwise() -> None:
+    later = replace(ORDERS.audit, changed_on=datetime(2030, 1, 1, tzinfo=UTC))
+    datasets = [ORDERS, replace(ORDERS, uuid="other"), replace(ORDERS, audit=later)]
+    databases = [SHOP, replace(SHOP, uuid="other"), replace(SHOP, audit=later)]
+    states = {replace(LOADED, dataset=one, database=other).versions for one in datasets for other in databases}
+    assert len(states) == len(datasets) * len(databases)
+
+
+def test_a_policy_that_decides_by_methods_of_its_own_is_asked_each_time() -> None:
+    policy = Curfew()
+    gate = gate_with(Books(), policy)
+    gate.admit(OF_DATASET, SHOP, on=LOADED)
+    policy.is_night = True
+    with pytest.raises(AccessError):
+        gate.admit(OF_DATASET, SHOP, on=LOADED)
 
 
 @pytest.mark.parametrize("on", [SchemaTables("main"), ON_ORDERS, *DatabaseUse])

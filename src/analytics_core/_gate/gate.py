@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import overload
+from typing import Final, overload
 
 from analytics_core._compile.plan import SqlSource, Statement, TableSource
 from analytics_core._engines.registry import EngineRegistry
@@ -27,7 +27,10 @@ from analytics_core._records.row_rule import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import TableName
+from analytics_core._security.scopes import decides_by_table
 from analytics_core.errors import DatabaseAccessError
+
+_ADMITTING: Final = ("can_read_dataset", "require_read_dataset", "can_query_database")
 
 
 class DatabaseUse(StrEnum):
@@ -138,19 +141,22 @@ class Gate:
     def _admit_to_dataset(self, actor: Actor, loaded: LoadedDataset) -> DatasetAdmission:
         """Return the admission; of the same actor to the same state of a dataset, under the same rules, it is known.
 
-        The policy decides by the actor and the records alone, so it is not asked twice of the same ones. What a host's
-        own sources or a guest's token say besides is asked for each time.
+        The policy's table decides by the actor and the records alone, so it is not asked twice of the same ones. What
+        methods of a host's policy, its own sources or a guest's token say besides is asked for each time.
         """
         asks_others = self._row_security.asks_a_host or actor.guest is not None
+        remembers = not asks_others and decides_by_table(self._policy, *_ADMITTING)
         key = (actor, loaded.versions)
-        known = None if asks_others else self._admitted.get(key)
+        known = self._admitted.get(key) if remembers else None
+        if known is not None and known.loaded != loaded:
+            known = None
         if known is None:
             self._require_dataset(actor, loaded)
         ruled = self._row_security.ruled(actor, loaded.dataset, loaded.spec, loaded.ruled)
         if known is not None and known.ruled.book.digest == ruled.book.digest:
             return known
         admission = self._admission(ruled, loaded, asks_others=asks_others)
-        if not asks_others:
+        if remembers:
             self._admitted.put(key, admission)
         return admission
 
@@ -165,7 +171,8 @@ class Gate:
     def _admission(self, ruled: RuledActor, loaded: LoadedDataset, *, asks_others: bool) -> DatasetAdmission:
         actor, database = ruled.actor, loaded.database
         row_filters = self._row_security.on_dataset(ruled)
-        rules = (actor, loaded.versions, row_filters, ruled.book.digest)
+        writes_sql = self._policy.can_query_database(actor, database)
+        rules = (actor, loaded.versions, row_filters, ruled.book.digest, writes_sql)
         return DatasetAdmission(
             actor=actor,
             database=database,
@@ -174,7 +181,7 @@ class Gate:
             row_filters=row_filters,
             ruled=ruled,
             identity=actor.identity_on(database),
-            writes_sql=self._policy.can_query_database(actor, database),
+            writes_sql=writes_sql,
             recall_key=None if loaded.dataset.sql and asks_others else rules,
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -31,7 +31,7 @@ class LoadedDataset:
     Attributes:
         generation: how often its cached answers were made unreachable.
         ruled: what row rules need to know of it.
-        versions: what names this state of it: its id, its version, the database's, and the generation.
+        versions: what names this state of it, also where a store that was put back uses ids and versions again.
     """
 
     dataset: Dataset
@@ -40,13 +40,15 @@ class LoadedDataset:
     generation: int = 0
     # What every question asks for is put together once.
     ruled: RuledDataset = field(init=False, repr=False, compare=False)
-    versions: tuple[int, int, int, int] = field(init=False, repr=False, compare=False)
+    versions: tuple[Hashable, ...] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        dataset = self.dataset
-        object.__setattr__(self, "ruled", ruled_dataset(dataset))
-        versions = (dataset.id, dataset.audit.version, self.database.audit.version, self.generation)
-        object.__setattr__(self, "versions", versions)
+        object.__setattr__(self, "ruled", ruled_dataset(self.dataset))
+        object.__setattr__(self, "versions", (*_state(self.dataset), *_state(self.database), self.generation))
+
+
+def _state(record: Dataset | Database) -> tuple[Hashable, ...]:
+    return record.id, record.uuid, record.audit.version, record.audit.changed_on
 
 
 _STORED_QUERIES = frozenset({DatasourceType.QUERY, DatasourceType.SAVED_QUERY})

@@ -39,19 +39,19 @@ _KNOWN: Final = frozenset(
 def scope_of(policy: Policy, act: Act, actor: Actor) -> Scope | None:
     """Return the records on which the actor may do an act of reading; None: each record must be asked about."""
     needed = {act, Act.READ_DATASET} if act in (Act.READ_CHART, Act.READ_DASHBOARD) else {act}
-    if not _decides_by_table(policy, act) or not all(_is_known(policy.enough_for(one)) for one in needed):
+    if not decides_by_table(policy, *_DECIDED_BY[act]) or not all(_is_known(policy.enough_for(one)) for one in needed):
         return None
     return _scope(policy, act, actor)
 
 
+def decides_by_table(policy: Policy, *methods: str) -> bool:
+    """Tell whether these methods are those of `Policy` itself, which know the table and the records alone."""
+    names = (*_ALWAYS, *methods)
+    return all(getattr(getattr(policy, name), "__func__", None) is getattr(Policy, name) for name in names)
+
+
 def _is_known(enough: frozenset[AnyStanding]) -> bool:
     return all(isinstance(standing, HasRole) or standing in _KNOWN for standing in enough)
-
-
-def _decides_by_table(policy: Policy, act: Act) -> bool:
-    """Tell whether this act is decided by the methods of `Policy` itself, not by those of a subclass."""
-    methods = (*_ALWAYS, *_DECIDED_BY[act])
-    return all(getattr(getattr(policy, name), "__func__", None) is getattr(Policy, name) for name in methods)
 
 
 def _scope(policy: Policy, act: Act, actor: Actor) -> Scope:
