@@ -14,12 +14,14 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.people import User
-from analytics_core._resources import charts, css_templates, embedded, logs, row_level_security, tags
+from analytics_core._resources import css_templates, logs, row_level_security, tags
 from analytics_core._resources.annotations import layers as annotation_layers
 from analytics_core._resources.annotations import namespace as annotations
+from analytics_core._resources.charts import namespace as charts
 from analytics_core._resources.dashboards import namespace as dashboards
 from analytics_core._resources.databases import namespace as databases
 from analytics_core._resources.datasets import namespace as datasets
+from analytics_core._resources.guests import embedded
 from analytics_core._resources.people import roles, users
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
 
@@ -308,9 +310,11 @@ OFFERED_FOR_OTHERS = {
 }
 
 
-@pytest.mark.parametrize("module", WITH_LOOK_UPS, ids=lambda module: module.__name__.rpartition(".")[2])
+@pytest.mark.parametrize(
+    "module", WITH_LOOK_UPS, ids=lambda module: module.__name__.removesuffix(".namespace").rpartition(".")[2]
+)
 def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(module: ModuleType) -> None:
-    others = OFFERED_FOR_OTHERS.get(module.__name__.rpartition(".")[2], set())
+    others = OFFERED_FOR_OTHERS.get(module.__name__.removesuffix(".namespace").rpartition(".")[2], set())
     lists = module.LISTS
     offered = {*lists.people, *lists.records, *lists.distinct}
     assert offered - set(module.LISTING.columns) == others

@@ -11,7 +11,7 @@ import pytest
 from tests.support.guests import QUERY, RULE, GuestWorld, asked, chart, context, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._resources.guest_requests import StoredQuestion, answerable
+from analytics_core._resources.guests.requests import StoredQuestion, answerable
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 

@@ -13,10 +13,9 @@ from typing import Self, TypeVar, Unpack
 from analytics_core._adapters.clock import PinnedClock
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import PersonNames, check_user_key, moment_of
-from analytics_core._core.defaults import IN_MEMORY, parts_of
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operating import Health, Pruned, health, prune
-from analytics_core._core.wiring import build_runtime
+from analytics_core._core.wiring import IN_MEMORY, build_runtime, parts_of
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
@@ -25,18 +24,16 @@ from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.annotations.layers import AnnotationLayers
 from analytics_core._resources.annotations.namespace import Annotations
-from analytics_core._resources.cache import CacheControl
-from analytics_core._resources.chart_jobs import ChartDataJobs
-from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.charts import Charts
+from analytics_core._resources.cache import CacheControl, WarmUpJobs
+from analytics_core._resources.charts.namespace import Charts
+from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries
 from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.databases.namespace import Databases
 from analytics_core._resources.datasets.namespace import Datasets
-from analytics_core._resources.embedded import Embedded
 from analytics_core._resources.explore.namespace import Explore
-from analytics_core._resources.job_claims import claimed_user
-from analytics_core._resources.jobs import Jobs
+from analytics_core._resources.guests.embedded import Embedded
+from analytics_core._resources.jobs import Jobs, claimed_user
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.people.roles import Roles
@@ -44,7 +41,6 @@ from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
-from analytics_core._resources.warm_up_jobs import WarmUpJobs
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal

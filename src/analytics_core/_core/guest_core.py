@@ -7,10 +7,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._records.people import GuestGrant
-from analytics_core._resources.chart_queries import ChartQueries
-from analytics_core._resources.guest_charts import GuestCharts
-from analytics_core._resources.guest_dashboards import GuestDashboards
-from analytics_core._resources.guest_door import refuse
+from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.guests.charts import GuestCharts
+from analytics_core._resources.guests.dashboards import GuestDashboards
+from analytics_core._resources.guests.limits import refuse
 from analytics_core._security.actor import Actor
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
+from analytics_core._jobs.handlers import WORKERS_KEPT
 from analytics_core._lookups.guests import CUT_OFF_KIND
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
@@ -20,7 +21,6 @@ from analytics_core.errors import AnalyticsError
 _PROBE_S: Final = 60
 _BATCH: Final = 1_000
 _BATCHES: Final = 10
-_WORKERS_KEPT: Final = timedelta(days=1)
 _CUT_OFFS_KEPT: Final = timedelta(days=366)
 """Longer than any token lives: one that was revoked must not come back when the cut-off is forgotten."""
 
@@ -154,7 +154,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> Pruned:
         removed = {
             "jobs": _remove(runtime, lambda unit: unit.jobs, _before("expires_on", stores_now)),
             "job_workers": _remove(
-                runtime, lambda unit: unit.job_workers, _before("lease_until", stores_now - _WORKERS_KEPT)
+                runtime, lambda unit: unit.job_workers, _before("lease_until", stores_now - WORKERS_KEPT)
             ),
             "key_values": _remove(runtime, lambda unit: unit.key_values, _before("expires_on", now)),
             "guest_cut_offs": _remove(

@@ -12,8 +12,7 @@ from typing import Any, Final, TypeVar
 
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._forks import forkable_lock, tell_of_forks
-from analytics_core._jobs.endings import Ending, JobEnds
-from analytics_core._jobs.handlers import JobHandler, JobKind, JobOutcome
+from analytics_core._jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import json
 import logging
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._jobs.handlers import JobKind
+from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import next_generation
 from analytics_core._records.chart import DATASET_TYPES
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.chart_queries import ChartQueries
+from analytics_core._resources.charts.queries import ChartQueries
+from analytics_core._resources.charts.questions import GivenFilters, Questions, given_filters, plain_filters
 from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import (
     DatasetName,
@@ -26,14 +29,19 @@ from analytics_core._resources.datasets.sources import (
 from analytics_core._resources.jobs import submit_job
 from analytics_core._resources.journal import Act as LoggedAct
 from analytics_core._resources.journal import begin_act
-from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.question_filters import GivenFilters, given_filters, plain_filters
-from analytics_core._resources.questions import Questions
-from analytics_core._resources.surroundings import charts_drawn_from
+from analytics_core._resources.namespace import Namespace, live
+from analytics_core._resources.related_names import charts_drawn_from
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import AnalyticsError, NotFoundError, PayloadSchemaError, Problem
+from analytics_core.errors import (
+    AnalyticsError,
+    NotFoundError,
+    PayloadSchemaError,
+    Problem,
+    StatementStoppedError,
+    StoredDataError,
+)
 from analytics_core.models.cache import (
     CacheInvalidationRequest,
     CacheWarmUpResult,
@@ -247,3 +255,38 @@ def _outcome(chart_id: int, data: ChartData) -> CacheWarmUpResult:
 
 def _failed(chart_id: int, message: str) -> CacheWarmUpResult:
     return CacheWarmUpResult(chart_id=chart_id, viz_error=message, viz_status=QueryStatus.FAILED.value)
+
+
+class WarmUpJobs:
+    """Runs and reads warm-ups in the background (a `JobHandler`).
+
+    Args:
+        runtime_of: the job's moment -> the parts of a core for which that is now.
+        find_actor: tells who acts for a job; each chart has the rights that they have then.
+    """
+
+    def __init__(self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: Callable[[JobRecord], Actor]) -> None:
+        self._runtime_of = runtime_of
+        self._find_actor = find_actor
+
+    def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
+        """Warm up the charts; a cancelled job stops the statement of the one that runs."""
+        asked: dict[str, Any] = json.loads(job.payload)
+        cache = live(lambda: CacheControl(self._runtime_of(job), self._find_actor(job), cancel=cancel))
+        done = []
+        for result in cache.warm_up_many(**asked):
+            done.append(result.model_dump(mode="json"))
+            if cancel.cancelled:
+                raise StatementStoppedError(f"the warm-up was cancelled after {len(done)} charts")
+        return JobOutcome(state=JobState.SUCCESS, data=json.dumps(done).encode())
+
+    def may_read(self, job: JobRecord, actor: Actor) -> bool:
+        """Tell whether it is the actor's own: what became of charts holds nothing of their rows."""
+        return job.user_id == actor.id
+
+    def read(self, job: JobRecord, data: bytes) -> tuple[CacheWarmUpResult, ...]:
+        """Return what became of each chart."""
+        try:
+            return tuple(CacheWarmUpResult(**result) for result in json.loads(data))
+        except (TypeError, ValueError):
+            raise StoredDataError(f"the store holds no result of job {job.job_id!r} that this version reads") from None

@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Callable
-from typing import Any
+from dataclasses import asdict
+from typing import Any, Final
 
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
+from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.job_claims import claims_of
 from analytics_core._resources.listing import check_page
 from analytics_core._resources.namespace import Namespace
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import Purpose, derived_key
-from analytics_core.errors import JobNotFoundError
+from analytics_core.errors import ActorRequiredError, JobNotFoundError, StoredDataError
 from analytics_core.models.cache import CacheWarmUpResult
 from analytics_core.models.results import JobItem, JobPage
 
@@ -109,3 +111,33 @@ def _item(job: JobRecord) -> JobItem:
         ended_on=job.ended_on,
         expires_on=job.expires_on,
     )
+
+
+_CONTEXT: Final = "jobs.claims"
+
+
+def claims_of(runtime: Runtime, actor: Actor) -> str | None:
+    """Return the sealed claims of an actor whose rights are not those of the directory; None where they are.
+
+    Raises:
+        ActorRequiredError: the directory does not know the actor, so that no other process could ask about them.
+    """
+    known = runtime.known_user(actor.id)
+    if known is None:
+        raise ActorRequiredError(
+            f"user {actor.username!r} is in no directory, so that no worker could find them; a job in the background"
+        )
+    if known.rights() == actor.user.rights():
+        return None
+    claimed = {name: value for name, value in asdict(actor.user).items() if name != "audit"}
+    return runtime.secret_box.seal(json.dumps(claimed), context=_CONTEXT)
+
+
+def claimed_user(runtime: Runtime, claims: str) -> User:
+    """Return the user whom `claims_of` wrote; StoredDataError for anything else."""
+    try:
+        fields = json.loads(runtime.secret_box.open(claims, context=_CONTEXT))
+        lists = {name: tuple(fields[name]) for name in ("role_ids", "role_names")}
+        return User(**{**fields, **lists, "attributes": tuple(map(tuple, fields["attributes"]))})
+    except (KeyError, TypeError, ValueError):
+        raise StoredDataError("the claims of a job are none that this version reads") from None

@@ -10,7 +10,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
-from analytics_core._resources.chart_links import custom_tags
+from analytics_core._resources.charts.records import custom_tags
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, Page
@@ -18,7 +18,7 @@ from analytics_core._resources.lists import ResourceLists, all_of_it, anybody, m
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import PeopleIndex, read_people
 from analytics_core._resources.readable import Readable, readable_now
-from analytics_core._resources.surroundings import tag_reference
+from analytics_core._resources.related_names import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.enums import TagType
 from analytics_core.models.lists import DistinctResponse, RelatedResponse

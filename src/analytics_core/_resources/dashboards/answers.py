@@ -19,7 +19,7 @@ from analytics_core._resources.datasets.answers import (
 )
 from analytics_core._resources.people.directory import PeopleIndex
 from analytics_core._resources.readable import Readable
-from analytics_core._resources.surroundings import Around
+from analytics_core._resources.related_names import Around
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
 

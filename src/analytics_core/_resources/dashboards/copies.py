@@ -14,9 +14,8 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.chart_remap import with_texts_of_its_own
+from analytics_core._resources.charts.export import checked_ids, refuse_repeated_keys, with_texts_of_its_own
 from analytics_core._resources.dashboards.content import chart_of, without_places_of_others
-from analytics_core._resources.ids_elsewhere import checked_ids, refuse_repeated_keys
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem

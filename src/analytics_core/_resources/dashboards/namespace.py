@@ -12,7 +12,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
-from analytics_core._resources.chart_answers import chart_entity
+from analytics_core._resources.charts.answers import chart_entity
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item
@@ -37,8 +37,8 @@ from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, Res
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
+from analytics_core._resources.related_names import Around, around_dashboards
 from analytics_core._resources.stored_json import json_object
-from analytics_core._resources.surroundings import Around, around_dashboards
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

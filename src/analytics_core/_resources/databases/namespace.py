@@ -19,8 +19,8 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATABASES, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.stored_json import json_object
-from analytics_core._resources.surroundings import related_objects
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.database import (
     DatabaseConnection,

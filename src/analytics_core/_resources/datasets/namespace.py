@@ -15,7 +15,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
-from analytics_core._resources.chart_queries import ChartQueries
+from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.datasets.answers import dataset_get, dataset_item
 from analytics_core._resources.datasets.columns import (
@@ -49,7 +49,7 @@ from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, 
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.surroundings import charts_drawn_from, related_objects
+from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
 from analytics_core.models.dataset import (

@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.chart_answers import chart_slice, form_data
+from analytics_core._resources.charts.answers import chart_slice, form_data
 from analytics_core._resources.conflicts import repeated
 from analytics_core._resources.datasets.answers import describe_dataset
 from analytics_core._resources.datasets.sources import Source, dataset_of_source, parse_source

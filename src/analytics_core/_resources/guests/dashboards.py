@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from analytics_core._error_types import short_repr
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboards.namespace import LISTING, Dashboards
-from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
-from analytics_core._resources.guest_door import GuestDoor
-from analytics_core._resources.guest_lists import without_people
+from analytics_core._resources.guests.limits import (
+    GuestDoor,
+    for_guest,
+    page_for_guest,
+    without_people,
+    without_statements,
+)
 from analytics_core._resources.listing import Columns, Filters, Order, Page
 from analytics_core._results.answer import ChartData
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import DashboardAccessError, NotFoundError
 from analytics_core.models.chart import ChartEntity
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
@@ -24,10 +24,6 @@ class GuestDashboards(GuestDoor):
     """The dashboards of a guest's token; each call asks anew whether it still opens them."""
 
     _namespace = Dashboards
-
-    def __init__(self, runtime: Runtime, find_actor: Callable[[], Actor]) -> None:
-        self._runtime = runtime
-        self._find_actor = find_actor
 
     def get(self, key: int | str) -> DashboardGet:
         """Return a dashboard of the token by its id, its UUID or its slug, without people and roles."""

@@ -12,8 +12,8 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import DatasetName
 from analytics_core._resources.people.directory import PeopleIndex
 from analytics_core._resources.readable import Readable
+from analytics_core._resources.related_names import Around
 from analytics_core._resources.stored_json import json_object
-from analytics_core._resources.surroundings import Around
 from analytics_core.models.chart import (
     ChartDatasource,
     ChartDatasourceItem,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -15,17 +15,21 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.chart_answers import form_data
-from analytics_core._resources.chart_queries import Question
-from analytics_core._resources.charts import LISTING, Charts
+from analytics_core._resources.charts.answers import form_data
+from analytics_core._resources.charts.namespace import LISTING, Charts
+from analytics_core._resources.charts.queries import Question
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
-from analytics_core._resources.guest_answers import for_guest, page_for_guest, without_statements
-from analytics_core._resources.guest_door import GuestDoor, refuse
-from analytics_core._resources.guest_lists import without_people
-from analytics_core._resources.guest_requests import StoredQuestion, answerable, refuse_statements
+from analytics_core._resources.guests.limits import (
+    GuestDoor,
+    for_guest,
+    page_for_guest,
+    refuse,
+    without_people,
+    without_statements,
+)
+from analytics_core._resources.guests.requests import StoredQuestion, answerable, refuse_statements
 from analytics_core._resources.listing import Columns, Filters, Order, Page
 from analytics_core._results.answer import ChartData
-from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import ChartAccessError, GuestAccessError
 from analytics_core.models.chart import ChartGet, ChartListItem
@@ -39,10 +43,6 @@ class GuestCharts(GuestDoor):
     """The charts of a guest's dashboards; each call asks anew whether the token still opens them."""
 
     _namespace = Charts
-
-    def __init__(self, runtime: Runtime, find_actor: Callable[[], Actor]) -> None:
-        self._runtime = runtime
-        self._find_actor = find_actor
 
     def get(self, chart_id: int) -> ChartGet:
         """Return a chart of the guest's dashboards, without people."""

@@ -12,7 +12,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
-from analytics_core._resources.guest_minting import AllRows, Minting, find_embedded
+from analytics_core._resources.guests.minting import AllRows, Minting, find_embedded
 from analytics_core._resources.journal import Act, begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DASHBOARDS, ResourceLists, anybody

@@ -14,12 +14,17 @@ from analytics_core._lookups.loading import find_dataset_of
 from analytics_core._querying.explain import Explanation
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.chart_answers import chart_datasource, chart_get, chart_item, chart_screenshot, people_of
-from analytics_core._resources.chart_changes import changed_chart, new_chart
-from analytics_core._resources.chart_jobs import question_text
-from analytics_core._resources.chart_links import named_tags, place_on_dashboards
-from analytics_core._resources.chart_moves import chart_payload_elsewhere, ids_elsewhere
-from analytics_core._resources.chart_queries import ChartQueries, Question
+from analytics_core._resources.charts.answers import (
+    chart_datasource,
+    chart_get,
+    chart_item,
+    chart_screenshot,
+    people_of,
+)
+from analytics_core._resources.charts.export import chart_payload_elsewhere, ids_elsewhere
+from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
+from analytics_core._resources.charts.questions import GivenFilters, Questions
+from analytics_core._resources.charts.records import changed_chart, named_tags, new_chart, place_on_dashboards
 from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.jobs import job_of, submit_job
@@ -28,11 +33,9 @@ from analytics_core._resources.listing import ColumnKind, Columns, Filters, List
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_people
-from analytics_core._resources.question_filters import GivenFilters
-from analytics_core._resources.questions import Questions
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
-from analytics_core._resources.surroundings import Around, around_charts
+from analytics_core._resources.related_names import Around, around_charts
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import JobNotFoundError, NotFoundError

@@ -1,0 +1,1 @@
+"""Charts: the namespace, and the questions, answers, payloads and exports behind it."""

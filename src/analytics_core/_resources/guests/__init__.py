@@ -1,0 +1,1 @@
+"""Guests: embedded dashboards, their tokens, and what a token opens."""
