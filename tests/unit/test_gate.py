@@ -18,7 +18,7 @@ from analytics_core._gate.row_security import RowSecurity
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._records.database import Access, Identity
 from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestRule, GuestValue, Role, User
 from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
@@ -167,6 +167,18 @@ def test_the_state_of_a_dataset_has_another_name_once_a_store_that_is_put_back_c
     databases = [SHOP, replace(SHOP, uuid="other"), replace(SHOP, audit=later)]
     states = {replace(LOADED, dataset=one, database=other).versions for one in datasets for other in databases}
     assert len(states) == len(datasets) * len(databases)
+
+
+def test_what_is_prepared_for_a_guest_with_a_number_is_not_for_one_with_an_equal_number_that_is_another_text() -> None:
+    def recalled(value: GuestValue) -> object:
+        rule = GuestRule(clause="tenant = {{ value('tenant') }}", values=(("tenant", value),))
+        shown = {"dashboard_ids": frozenset({1}), "chart_ids": frozenset({1}), "dataset_ids": frozenset({ORDERS.id})}
+        guest = GuestPass(**shown, rules=(rule,), all_rows=None)
+        who = Actor(user=User(username="guest"), guest=guest)
+        return gate_with(Books()).admit(who, SHOP, on=LOADED).recall_key
+
+    assert recalled(1) == recalled(1)
+    assert recalled(1) != recalled(1.0)
 
 
 def test_a_policy_that_decides_by_methods_of_its_own_is_asked_each_time() -> None:

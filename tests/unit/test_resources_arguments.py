@@ -150,6 +150,15 @@ def test_a_user_with_lists_is_refused_in_words(shop: SmallCore) -> None:
         shop.core.as_user(User(id=9, username="of the host", role_names=listed))
 
 
+@pytest.mark.parametrize(
+    "pair", [("tenant", 1), ("tenant", True), ("tenant", 1.0), ("tenant", None), ("tenant",), "te"]
+)
+def test_a_user_with_attributes_other_than_texts_is_refused(shop: SmallCore, pair: Any) -> None:
+    """Numbers that are equal name different rows as texts, and would share what is remembered."""
+    with pytest.raises(ActorRequiredError, match="are pairs of texts"):
+        shop.core.as_user(User(id=9, username="of the host", attributes=(pair,)))
+
+
 def test_who_may_not_act_is_called_by_the_name_alone(shop: SmallCore) -> None:
     gone = User(id=9, username="bea", email="bea@shop.example", active=False, attributes=(("salary", "4711"),))
     with pytest.raises(ActorRequiredError, match="nobody active answers to 'bea'") as caught:

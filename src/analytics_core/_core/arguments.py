@@ -29,6 +29,18 @@ def check_user_key(key: Any) -> None:
         hash(key)
     except TypeError:
         raise ActorRequiredError("role_ids, role_names and attributes of a User are tuples; this call") from None
+    if isinstance(key, User):
+        check_attributes(key)
+
+
+def check_attributes(user: User) -> None:
+    """Raise ActorRequiredError for attributes that may equal others and mean other rows, as True and 1.0 equal 1."""
+    if not all(map(_is_pair_of_texts, user.attributes)):
+        raise ActorRequiredError("attributes of a User are pairs of texts; this call")
+
+
+def _is_pair_of_texts(pair: object) -> bool:
+    return isinstance(pair, tuple) and len(pair) == 2 and all(isinstance(text, str) for text in pair)
 
 
 def check_setting_names(given: Mapping[str, Any]) -> None:

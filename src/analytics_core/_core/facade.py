@@ -12,7 +12,7 @@ from typing import Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._core.arguments import PersonNames, check_user_key, moment_of
+from analytics_core._core.arguments import PersonNames, check_attributes, check_user_key, moment_of
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operating import Health, Pruned, health, prune
 from analytics_core._core.wiring import IN_MEMORY, build_runtime, parts_of
@@ -277,6 +277,7 @@ class AnalyticsCore:
             raise ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
         if user.id < 1:  # people without an id would own each other's jobs and records
             raise ActorRequiredError(f"user {user.username!r} has no id; this call")
+        check_attributes(user)
         return Actor(user=user, roles=_roles_of(unit, user))
 
     def _read_host_user(self, key: _HostUser) -> Actor:

@@ -72,12 +72,17 @@ GuestValue = str | int | float | tuple[str, ...]
 class GuestRule:
     """A condition on the rows that a guest sees of one dataset, or of all (`dataset_id` None).
 
-    `values` are what `{{ value('name') }}` in the clause stands for; they are bound and never written.
+    `values` are what `{{ value('name') }}` in the clause stands for; they are bound and never written. Rules with 1 and
+    with 1.0 are two: as texts they name different rows.
     """
 
     clause: str
     dataset_id: int | None = None
     values: tuple[tuple[str, GuestValue], ...] = ()
+    _kinds: tuple[type, ...] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_kinds", tuple([type(value) for _, value in self.values]))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
