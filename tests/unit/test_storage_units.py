@@ -134,6 +134,8 @@ def test_lists_that_differ_in_values_alone_share_a_statement():
     assert values["value_0"] == ["a", "b"]
     assert others["value_0"] == ["c"]
     assert of_tables("c", None)[0] is not first
+    held = first.compile().params
+    assert (held["value_0"], held["value_1"]) == (None, None), "what one list looked for is kept for others"
 
 
 @pytest.mark.parametrize("value", [True, 1.0, "1"])

@@ -44,7 +44,7 @@ def page_statement(
     key = (kind.noun, shapes, query.order_by, query.ids, query.among_datasets, with_total)
     statement = kept.pages.get(key)
     if statement is None:
-        narrowed, columns = conditions(kind, query, kept), kind.reader.columns
+        narrowed, columns = conditions(kind, query, kept, with_values=False), kind.reader.columns
         if with_total:  # not as a window, which would read all rows whole
             columns = (*columns, _count(kind, narrowed).correlate(None).scalar_subquery().label(TOTAL))
         found = sa.select(*columns).where(*narrowed).order_by(*_order(kind, query, kept))
@@ -102,8 +102,10 @@ def newest_statement(
     return ordered.limit(query.page_size).offset(query.page * query.page_size)
 
 
-def conditions(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> list[ColumnElement[bool]]:
-    """Return the conditions of a list, all of which hold.
+def conditions(
+    kind: RecordKind[Any], query: ListQuery, kept: KeptStatements, *, with_values: bool = True
+) -> list[ColumnElement[bool]]:
+    """Return the conditions of a list, all of which hold; those of a statement that is kept hold no values.
 
     Raises:
         UnknownListColumnError: a column is not there, or is a secret.
@@ -118,7 +120,7 @@ def conditions(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) ->
         many = operator == "in"
         in_text = many and isinstance(column.type, Integer)  # servers limit parameters
         held: TypeEngine[Any] = String() if operator in _SEARCHES else column.type
-        bound = sa.bindparam(place, value, type_=held, expanding=many, literal_execute=in_text)
+        bound = sa.bindparam(place, value if with_values else None, type_=held, expanding=many, literal_execute=in_text)
         condition = _OPERATORS[operator](column, bound, has_none)
         found.append(kind.table.c.id.in_(sa.select(link.parent).where(condition)) if link else condition)
     return found
