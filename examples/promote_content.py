@@ -18,7 +18,7 @@ def found(records, **named):
 
 
 def promote_dataset(dev, prod, dataset_id):
-    old, payload = dev.datasets.get(dataset_id), dev.datasets.payload_elsewhere(dataset_id)
+    old, payload = dev.datasets.get(dataset_id), dev.datasets.export_payload(dataset_id)
     database = found(prod.databases, database_name=old.database.database_name)
     if database is None:
         sys.exit(f"dataset {old.table_name!r} needs a database {old.database.database_name!r} in production")
@@ -33,7 +33,7 @@ def promote_dataset(dev, prod, dataset_id):
 
 
 def promote_chart(dev, prod, chart_id, dataset_ids):
-    payload = dev.charts.payload_elsewhere(chart_id, dataset_ids=dataset_ids)
+    payload = dev.charts.export_payload(chart_id, dataset_ids=dataset_ids)
     named = {name: payload[name] for name in ("slice_name", "datasource_id", "datasource_type")}
     new = found(prod.charts, **named) or prod.charts.create(named).id
     return prod.charts.update(new, payload).id
@@ -58,7 +58,7 @@ def promote(dev, prod, slug):
         sys.exit("two charts of the dashboard have the same name; rename one")
     datasets = {old.id: promote_dataset(dev, prod, old.id) for old in dev.dashboards.datasets(board)}
     charts = {old.id: promote_chart(dev, prod, old.id, datasets) for old in dev.dashboards.charts(board)}
-    payload = dev.dashboards.payload_elsewhere(board, chart_ids=charts, dataset_ids=datasets)
+    payload = dev.dashboards.export_payload(board, chart_ids=charts, dataset_ids=datasets)
     new = found(prod.dashboards, slug=payload["slug"])
     there = prod.dashboards.update(new, payload) if new else prod.dashboards.create(payload)
     return attached(prod, there.id, set(charts.values()))

@@ -21,7 +21,7 @@ def one_view_for_users_and_guests(core: AnalyticsCore | GuestCore, chart: int) -
     return core.charts.data(chart)
 
 
-def refused(guest: GuestCore) -> None:
+def rejected(guest: GuestCore) -> None:
     guest.charts.create({})  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     guest.dashboards.copy(1, {})  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]
     guest.datasets  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType]

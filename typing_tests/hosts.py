@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from typing import Any, assert_type
 
 from analytics_core import AnalyticsCore, Settings, TimeRange, errors, ports, resolve_time_range
-from analytics_core.policy import RULES, Act, HasRole, Policy, Standing
+from analytics_core.policy import RULES, HasRole, Permission, Policy, Relationship
 from analytics_core.ports import RowFilter, User
 
 
@@ -39,7 +39,7 @@ class Half:
 
 def a_host(settings: Settings) -> AnalyticsCore:
     cache: ports.Cache = OwnCache()
-    policy = Policy({**RULES, Act.WRITE_DATABASE: frozenset({Standing.ADMINISTRATOR, HasRole("engineers")})})
+    policy = Policy({**RULES, Permission.WRITE_DATABASE: frozenset({Relationship.ADMINISTRATOR, HasRole("engineers")})})
     core = AnalyticsCore(settings, cache=cache, policy=policy, row_filters=[WholeTenants()])
     AnalyticsCore(settings, cache=Half())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     AnalyticsCore(settings, caches=cache)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]

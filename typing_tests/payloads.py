@@ -6,7 +6,7 @@ from typing import Any, assert_type
 from analytics_core import AnalyticsCore, ChartData, Job, Page, models
 
 
-def a_chart(core: AnalyticsCore, asked: models.ChartDataQueryContext) -> None:
+def a_chart(core: AnalyticsCore, requested: models.ChartDataQueryContext) -> None:
     post = models.ChartPost(slice_name="a", datasource_id=1, datasource_type=models.DatasourceType.TABLE)
     made = core.charts.create(post)
     assert_type(made, models.ChartGet)
@@ -15,9 +15,9 @@ def a_chart(core: AnalyticsCore, asked: models.ChartDataQueryContext) -> None:
     core.charts.update(made.id, models.ChartPut(slice_name="b", owners=(1,)), unchanged_since=made.changed_on)
     core.charts.update(made.id, {"slice_name": "b"})
     core.charts.update(made.id, '{"slice_name": "b"}')
-    assert_type(core.charts.data(asked), ChartData)
-    assert_type(core.charts.submit(asked), Job[ChartData])
-    assert_type(core.charts.submit(asked).result(timeout_s=3), ChartData)
+    assert_type(core.charts.data(requested), ChartData)
+    assert_type(core.charts.submit(requested), Job[ChartData])
+    assert_type(core.charts.submit(requested).result(timeout_s=3), ChartData)
 
 
 def other_records(core: AnalyticsCore) -> None:
@@ -35,11 +35,11 @@ def lists(core: AnalyticsCore) -> None:
     core.charts.list([models.FilterItem(col="id", op=models.ListOperator.IN, val=[1, 2])], columns=["id"])
 
 
-def mistakes(core: AnalyticsCore, asked: models.ChartDataQueryContext) -> None:
+def mistakes(core: AnalyticsCore, requested: models.ChartDataQueryContext) -> None:
     core.charts.create(models.ChartPut())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     core.charts.create(["slice_name"])  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     core.charts.update(1, models.TagPut())  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-    core.charts.create(asked)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    core.charts.create(requested)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     core.charts.data(1.5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     core.charts.data(1, forced=True)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
     core.charts.list(filters="id")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

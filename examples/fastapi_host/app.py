@@ -32,7 +32,7 @@ def create_app(core: AnalyticsCore, *, dashboard_id: int, tenants: Mapping[str, 
     app = FastAPI()
 
     @app.exception_handler(AnalyticsError)
-    def refuse(_request: Request, error: AnalyticsError) -> JSONResponse:
+    def reject(_request: Request, error: AnalyticsError) -> JSONResponse:
         return JSONResponse(error.to_payload(), status_code=error.status)
 
     @app.post("/guest-token")

@@ -11,8 +11,8 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._jobs.book import JobBook
-from analytics_core._lookups.fresh import Fresh
+from analytics_core._jobs.book import JobRegistry
+from analytics_core._lookups.fresh import StoreReadCache
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import ChartLoader
 from analytics_core._querying.batch_queries import BatchQueries
@@ -61,8 +61,8 @@ class Runtime:
     registry: EngineRegistry
     policy: Policy
     people: UserDirectory
-    known_users: Fresh[int, User | None]
-    actors: Fresh[Hashable, Actor]
+    known_users: StoreReadCache[int, User | None]
+    actors: StoreReadCache[Hashable, Actor]
     guests: Guests
     metadata: MetadataReader
     row_security: RowSecurity
@@ -73,7 +73,7 @@ class Runtime:
     queries: QueryRunner
     batches: BatchQueries
     charts: ChartLoader
-    job_book: JobBook
+    job_registry: JobRegistry
     secret_box: SecretBox
     advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()

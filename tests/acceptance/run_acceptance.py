@@ -113,8 +113,8 @@ def _cases_of_users_own_sql() -> set[str]:
 def _answer(adapter: ModuleType, case: Mapping[str, Any], uri: str) -> list[dict[str, Any]] | Exception:
     try:
         results: list[dict[str, Any]] = adapter.run(json.loads(json.dumps(case["payload"])), case["dataset"], uri)
-    except Exception as refusal:
-        return refusal
+    except Exception as rejection:
+        return rejection
     return results
 
 

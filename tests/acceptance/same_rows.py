@@ -27,8 +27,8 @@ def differences_between(
     (first, expected), *others = answers.items()
     notes = [f"{name} failed: {_brief(answer)}" for name, answer in answers.items() if _is_untyped(answer)]
     for name, answer in others:
-        if refusal := _refusals_differ(expected, answer):
-            notes.append(f"{first} and {name}: {refusal}")
+        if rejection := _refusals_differ(expected, answer):
+            notes.append(f"{first} and {name}: {rejection}")
         elif not isinstance(expected, Exception) and not isinstance(answer, Exception):
             for number, (query, one, two) in enumerate(zip(queries, expected, answer, strict=True)):
                 if note := _difference(query, one, two, compare):
@@ -37,8 +37,8 @@ def differences_between(
 
 
 def _refusals_differ(one: Results | Exception, two: Results | Exception) -> str | None:
-    refused = [isinstance(answer, Exception) or any(result.get("error") for result in answer) for answer in (one, two)]
-    return None if refused[0] == refused[1] else f"only one refuses: {_brief(one)} / {_brief(two)}"
+    rejected = [isinstance(answer, Exception) or any(result.get("error") for result in answer) for answer in (one, two)]
+    return None if rejected[0] == rejected[1] else f"only one refuses: {_brief(one)} / {_brief(two)}"
 
 
 def _is_untyped(answer: Results | Exception) -> bool:

@@ -14,7 +14,7 @@ CALLS = {
     "parse": "parse",
     "begin_act": "act",
     "self._runtime.store.unit_of_work": "unit of work",
-    "refuse_later_change": "conflict",
+    "reject_later_change": "conflict",
     "act.log": "log",
 }
 

@@ -36,7 +36,7 @@ from tests.support.security_world import (
     SECRET,
     STATEMENT_ROADS,
     World,
-    refusal,
+    rejection,
     security_world,
 )
 from tests.support.tenant_world import url_on
@@ -158,7 +158,7 @@ def test_nothing_hidden_comes_back_to_a_guest(target: tuple[World, str], embedde
 def test_every_road_leads_somewhere(target: tuple[World, str], road: str) -> None:
     world, _ = target
     texts = ("id > 0", "MAX(id) > 0", "city", "No filter")
-    assert any(refusal(world, ROADS[road], text) is None for text in texts)
+    assert any(rejection(world, ROADS[road], text) is None for text in texts)
 
 
 def test_harmless_look_alikes_are_answered(target: tuple[World, str]) -> None:
@@ -169,13 +169,13 @@ def test_harmless_look_alikes_are_answered(target: tuple[World, str]) -> None:
         "job": ROADS["job"],
         "explain": ROADS["explain"],
     }
-    refused = [
+    rejected = [
         (name, text, str(error))
         for name, road in roads.items()
         for text in HARMLESS
-        if (error := refusal(world, road, text)) is not None
+        if (error := rejection(world, road, text)) is not None
     ]
-    assert refused == []
+    assert rejected == []
 
 
 def test_statements_on_the_roads_of_virtual_datasets(target: tuple[World, str]) -> None:

@@ -49,7 +49,7 @@ def test_payloads_refuse_what_answers_compute(resource: str) -> None:
     for payload in (CONTRACT[f"{resource}.post"], CONTRACT[f"{resource}.put"]):
         for name in computed - set(payload.rules):
             sent = {**minimal(payload, CONTRACT), name: None}
-            check = Check(shape=payload.name, kind="read-only", payload=sent, field=name, refused=True)
+            check = Check(shape=payload.name, kind="read-only", payload=sent, field=name, rejected=True)
             assert failure(check, payload, SHAPES[payload.name]) is None
 
 
@@ -63,10 +63,10 @@ def test_each_place_where_the_shapes_part_from_the_contract_still_does() -> None
 
 
 def test_the_checks_try_every_kind_of_rule() -> None:
-    tried = Counter((check.kind, check.refused) for shape in CONTRACT.values() for check in checks_of(shape, CONTRACT))
-    refused = {"missing", "null", "wrong type", "longest", "shortest", "least", "most", "fewest", "required if"}
+    tried = Counter((check.kind, check.rejected) for shape in CONTRACT.values() for check in checks_of(shape, CONTRACT))
+    rejected = {"missing", "null", "wrong type", "longest", "shortest", "least", "most", "fewest", "required if"}
     taken = {"required alone", "round trip", "null", "enum member", "longest", "shortest", "least", "fewest"}
-    assert {kind for kind, is_refused in tried if is_refused} == refused
+    assert {kind for kind, is_refused in tried if is_refused} == rejected
     assert {kind for kind, is_refused in tried if not is_refused} == taken | {"unknown field", "most"}
 
 
@@ -93,8 +93,8 @@ def test_the_json_schema_refuses_missing_nulls_long_texts_and_unknown_values(sha
     model = SHAPES[shape.name]
     validator = Draft202012Validator(model.model_json_schema())
     told = {"missing", "null", "longest", "shortest", "least", "most", "fewest"}
-    refused = [check for check in checks_of(shape, CONTRACT) if check.refused and check.kind in told]
-    really = [check for check in refused if failure(check, shape, model) is None]
+    rejected = [check for check in checks_of(shape, CONTRACT) if check.rejected and check.kind in told]
+    really = [check for check in rejected if failure(check, shape, model) is None]
     assert [str(check) for check in really if validator.is_valid(check.payload)] == []
 
 

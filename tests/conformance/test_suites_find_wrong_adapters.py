@@ -382,8 +382,8 @@ def widened(**ways: Any) -> Callable[..., Any]:
     """Return what replaces ways of a scope, where it has them."""
 
     def change(repository: Any, name: str, *args: Any, **options: Any) -> Any:
-        asked: Sequence[Any] = [_widened(arg, ways) for arg in args]
-        return getattr(repository, name)(*asked, **options)
+        requested: Sequence[Any] = [_widened(arg, ways) for arg in args]
+        return getattr(repository, name)(*requested, **options)
 
     return change
 

@@ -21,14 +21,14 @@ from analytics_core.errors import AnalyticsError
 class Difference:
     """An answer that is not the reference's."""
 
-    asked: Asked
+    requested: Asked
     engine: str
     what: str
 
     def __str__(self) -> str:
-        asked = self.asked
-        whose = f"dataset {asked.dataset.id} by {asked.who}"
-        return f"{asked.number} on {self.engine}: {self.what}\n  {whose}: {asked.query}"
+        requested = self.requested
+        whose = f"dataset {requested.dataset.id} by {requested.who}"
+        return f"{requested.number} on {self.engine}: {self.what}\n  {whose}: {requested.query}"
 
 
 def differences(cores: Mapping[str, Any], rows: Sequence[Row], numbers: Sequence[str]) -> Iterator[Difference]:
@@ -36,17 +36,19 @@ def differences(cores: Mapping[str, Any], rows: Sequence[Row], numbers: Sequence
     people = (ADMIN, READER)
     pinned = {(engine, who): core.as_user(who).as_of(NOW) for engine, core in cores.items() for who in people}
     for number in numbers:
-        asked = make(number, rows)
-        expected = answer(asked.query, asked.dataset, seen(rows, asked.dataset, asked.who), saved=SAVED_METRICS)
-        for engine in asked.engines:
+        requested = make(number, rows)
+        expected = answer(
+            requested.query, requested.dataset, seen(rows, requested.dataset, requested.who), saved=SAVED_METRICS
+        )
+        for engine in requested.engines:
             if engine in cores:
-                what = _difference(pinned[engine, asked.who], asked, expected)
+                what = _difference(pinned[engine, requested.who], requested, expected)
                 if what:
-                    yield Difference(asked=asked, engine=engine, what=what)
+                    yield Difference(requested=requested, engine=engine, what=what)
 
 
-def _difference(core: Any, asked: Asked, expected: Expected) -> str | None:
-    context = {"datasource": {"id": asked.dataset.id, "type": "table"}, "queries": [asked.query], "force": True}
+def _difference(core: Any, requested: Asked, expected: Expected) -> str | None:
+    context = {"datasource": {"id": requested.dataset.id, "type": "table"}, "queries": [requested.query], "force": True}
     try:
         data = core.charts.data(context)
         data.raise_for_error()

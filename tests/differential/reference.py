@@ -83,12 +83,12 @@ class Expected:
 
 def answer(query: Mapping[str, Any], dataset: Dataset, rows: Sequence[Row], *, saved: Mapping[str, str]) -> Expected:
     """Return what a query answers over the rows of a dataset."""
-    asked = _Asked(query, dataset, saved)
+    requested = _Asked(query, dataset, saved)
     if query.get("result_type") in ("samples", "drill_detail"):
-        return asked.details(rows)
+        return requested.details(rows)
     if query.get("metrics") is None:
-        return asked.raw(rows)
-    return asked.grouped(rows)
+        return requested.raw(rows)
+    return requested.grouped(rows)
 
 
 class _Asked:
@@ -125,10 +125,10 @@ class _Asked:
             table = [tuple(read(row) for _, read in self.columns) for row in kept]
             limit = self.query.get("row_limit", 50_000)
             return Expected(rows=table, is_ordered=False, size=min(limit, len(table)))
-        asked = [(name, ascending) for name, ascending in self.query.get("orderby", ())]
+        requested = [(name, ascending) for name, ascending in self.query.get("orderby", ())]
         names = [name for name, _ in self.columns] if self.dataset.is_virtual else ["id"]
-        ties = [(name, asked[-1][1] if asked else True) for name in names if name not in dict(asked)]
-        for label, ascending in reversed([*asked, *ties]):
+        ties = [(name, requested[-1][1] if requested else True) for name in names if name not in dict(requested)]
+        for label, ascending in reversed([*requested, *ties]):
             kept.sort(key=lambda row, name=label: _sort_key(row[name], descending=not ascending))  # type: ignore[misc]
         table = self._page([tuple(read(row) for _, read in self.columns) for row in kept])
         return Expected(rows=table, is_ordered=True, size=len(table))

@@ -171,7 +171,7 @@ def ask(name, core, dataset):
     core.charts.update(1, {"headline": "Up"})
     shown = core.charts.get(1).headline
     listed = core.charts.list(columns=["headline"]).result[0].headline
-    written = core.charts.payload_elsewhere(1, dataset_ids={dataset: 7})["headline"]
+    written = core.charts.export_payload(1, dataset_ids={dataset: 7})["headline"]
     field = models.ChartPut.model_json_schema()["properties"]["headline"]
     print(f"{name}: {shown}, {listed}, {written}, {field['description']}")
 

@@ -38,7 +38,7 @@ def caches(folder: Path) -> Tally:
             core = host.as_user("admin")
             for _ in range(ASKED):
                 tally.attempt(lambda: core.charts.data(COUNT).raise_for_error(), limit_s=CACHE_LIMIT_S)  # noqa: B023
-    tally.require(tally.refused == 0, "a chart needs its cache")
+    tally.require(tally.rejected == 0, "a chart needs its cache")
     return tally
 
 
@@ -92,9 +92,9 @@ def interrupts(folder: Path) -> Tally:
     tally.require(not written["locked"], f"{written['locked']} interrupts left the store locked")
     tally.require(not written["lost"], f"{written['lost']} acknowledged writes lost")
     for engine in ("sqlite", "duckdb"):
-        asked = _interrupted("query", folder / engine, engine, ROUNDS)
-        tally.require(not asked["other"], f"{asked['other']} interrupts were no KeyboardInterrupt")
-        tally.require(not asked["failed"], f"{asked['failed']} questions failed afterwards")
+        requested = _interrupted("query", folder / engine, engine, ROUNDS)
+        tally.require(not requested["other"], f"{requested['other']} interrupts were no KeyboardInterrupt")
+        tally.require(not requested["failed"], f"{requested['failed']} questions failed afterwards")
     tally.tries += PLACES + 2 * ROUNDS
     return tally
 
@@ -118,7 +118,7 @@ def full_disk(folder: Path) -> Tally:
                     tally.attempt(lambda: _write(core, acknowledged), limit_s=20.0)  # noqa: B023
             finally:
                 mend()
-            tally.require(tally.refused, "the disk never was full")
+            tally.require(tally.rejected, "the disk never was full")
             for _ in range(3):
                 _write(core, acknowledged)
             stored = {d.dashboard_title: d for d in core.dashboards.list(page_size=1_000).result}

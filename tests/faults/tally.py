@@ -20,7 +20,7 @@ class Tally:
     name: str
     tries: int = 0
     answered: int = 0
-    refused: int = 0
+    rejected: int = 0
     raw: int = 0
     late: int = 0
     lost: int = 0
@@ -36,7 +36,7 @@ class Tally:
             answer = work()
             self.answered += 1
         except AnalyticsError:
-            self.refused += 1
+            self.rejected += 1
         except Exception as error:  # told and counted: the scenario is not clean
             self.raw += 1
             self.told.append(f"{self.name}: {type(error).__name__}: {error}")
@@ -65,7 +65,7 @@ class Tally:
 def print_table(tallies: Sequence[Tally]) -> None:
     """Print one line a scenario, and below what went wrong."""
     heads = ("scenario", "tries", "answered", "refused", "raw", "late", "lost", "slowest s")
-    lines = [(t.name, t.tries, t.answered, t.refused, t.raw, t.late, t.lost, f"{t.slowest_s:.2f}") for t in tallies]
+    lines = [(t.name, t.tries, t.answered, t.rejected, t.raw, t.late, t.lost, f"{t.slowest_s:.2f}") for t in tallies]
     width = max(len(str(line[0])) for line in (heads, *lines))
     for line in (heads, *lines):
         print(f"{line[0]!s:<{width}}" + "".join(f"{value!s:>10}" for value in line[1:]))

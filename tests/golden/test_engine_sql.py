@@ -83,8 +83,8 @@ def moments(spec: EngineSpec) -> Iterator[str]:
             bound = spec.time_bound(column(), time_format, datetime(2024, 1, 31, 10, 20, 30, 400000))
             yield f"  bound: {shown(spec, bound)}"
             yield f"  equal: {shown(spec, spec.time_equal(column(), time_format, datetime(2024, 1, 31)))}"
-        except UnsupportedByEngineError as refusal:
-            yield f"  refused: {refusal}"
+        except UnsupportedByEngineError as rejection:
+            yield f"  refused: {rejection}"
 
 
 def shown(spec: EngineSpec, bound: TimeBound) -> str:

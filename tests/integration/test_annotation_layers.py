@@ -18,7 +18,7 @@ from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.row_rule import RowFilter
-from analytics_core._security.policy import RULES, Act, Policy, Standing
+from analytics_core._security.policy import RULES, Permission, Policy, Relationship
 
 MS_OF_MARCH = 1_709_251_200_000
 FIRST = {"columns": ["id", "order_date", "country"], "row_limit": 3, "orderby": [["id", True]]}
@@ -488,7 +488,7 @@ def test_stored_layers_are_shared_with_everybody_who_may_ask_the_query(host: Ana
 
 
 def test_a_host_that_keeps_annotations_to_some_keeps_them_out_of_charts_too(url: str) -> None:
-    strict = Policy({**RULES, Act.READ_ANNOTATIONS: frozenset({Standing.ADMINISTRATOR})})
+    strict = Policy({**RULES, Permission.READ_ANNOTATIONS: frozenset({Relationship.ADMINISTRATOR})})
     with hosted_core(url, policy=strict) as host:
         layer_id = releases(host.as_user("admin"), "2024-03-01")
         result = answer(add_reader(host, "anna"), layer(layer_id))

@@ -87,9 +87,9 @@ def assert_same(answer: ChartData) -> None:
 
 @pytest.mark.parametrize("result_type", ResultType)
 def test_answers_of_every_result_type_come_back(core: AnalyticsCore, result_type: ResultType) -> None:
-    asked = context(*QUERIES.values(), result_type=result_type.value, form_data=FORMS["table"])
+    requested = context(*QUERIES.values(), result_type=result_type.value, form_data=FORMS["table"])
     for _ in range(2):  # the second answer comes from the cache
-        answer = core.charts.data(asked)
+        answer = core.charts.data(requested)
         if result_type not in (ResultType.COLUMNS, ResultType.TIMEGRAINS, ResultType.SAMPLES):
             assert {result.status for result in answer.results} == {QueryStatus.SUCCESS, QueryStatus.FAILED}
         assert_same(answer)

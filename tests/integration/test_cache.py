@@ -171,14 +171,14 @@ def test_another_result_type_has_another_key(bench: Bench) -> None:
 
 
 def test_another_form_of_a_processed_result_is_another_answer(bench: Bench) -> None:
-    def asked(aggregate: str) -> Any:
+    def requested(aggregate: str) -> Any:
         form = {"viz_type": "pivot_table_v2", "groupbyRows": ["country"], "metrics": ["count"]}
         query = {"columns": ["country", "channel"], "metrics": ["count"], "row_limit": 12}
         form["aggregateFunction"] = aggregate
         return ask(bench.core, query, result_type="post_processed", form_data=form).data
 
-    assert asked("Sum") != asked("Maximum")
-    assert asked("Sum") == asked("Sum")
+    assert requested("Sum") != requested("Maximum")
+    assert requested("Sum") == requested("Sum")
 
 
 def test_notes_belong_to_the_payload_and_not_to_the_kept_answer(bench: Bench) -> None:
@@ -482,8 +482,8 @@ def test_one_cold_question_of_many_callers_is_one_statement(tmp_path: Path) -> N
         sqlalchemy.event.listen(engine, "before_cursor_execute", lambda _c, _u, sql, *_: sent.append(sql))
         with ThreadPoolExecutor(32) as pool:
             question = context({"metrics": ["count"]}, dataset=slow.id)
-            asked = [pool.submit((core, reader)[n % 2].charts.data, question) for n in range(32)]
-            counts = {answer.result().raise_for_error().results[0].data[0]["count"] for answer in asked}
+            requested = [pool.submit((core, reader)[n % 2].charts.data, question) for n in range(32)]
+            counts = {answer.result().raise_for_error().results[0].data[0]["count"] for answer in requested}
         assert counts == {1_000_000}
         assert len(sent) == 1
         core.charts.data(question, force=True).raise_for_error()

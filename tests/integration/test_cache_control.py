@@ -53,8 +53,8 @@ def shop(tmp_path: Path, metadata_url: str, cache: MemoryCache) -> Iterator[Smal
         yield made
 
 
-def chart(core: AnalyticsCore, asked: Any = None, dataset: int = 1, **payload: Any) -> int:
-    text = asked if isinstance(asked, str) or asked is None else json.dumps(asked)
+def chart(core: AnalyticsCore, requested: Any = None, dataset: int = 1, **payload: Any) -> int:
+    text = requested if isinstance(requested, str) or requested is None else json.dumps(requested)
     given = {"slice_name": "Revenue", "datasource_id": dataset, "datasource_type": "table", "query_context": text}
     return int(core.charts.create({**given, **payload}).id)
 
@@ -167,9 +167,9 @@ def test_all_datasets_are_done_or_none(shop: SmallCore) -> None:
     ],
 )
 def test_a_malformed_request_is_refused_with_its_path(shop: SmallCore, payload: Any, path: str) -> None:
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.cache.invalidate(payload)
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in rejection.value.problems] == [path]
 
 
 @pytest.mark.parametrize(
@@ -208,10 +208,10 @@ def test_a_name_without_a_database_means_the_datasets_of_that_name_in_all(shop: 
         stranger.cache.invalidate(named)
 
 
-def refusal(act: Callable[[], Any]) -> tuple[str, str]:
-    with pytest.raises(AnalyticsError) as refused:
+def rejection(act: Callable[[], Any]) -> tuple[str, str]:
+    with pytest.raises(AnalyticsError) as rejected:
         act()
-    return type(refused.value).__name__, refused.value.message
+    return type(rejected.value).__name__, rejected.value.message
 
 
 def test_nobody_learns_by_guessing_names_which_datasets_there_are(shop: SmallCore) -> None:
@@ -220,10 +220,10 @@ def test_nobody_learns_by_guessing_names_which_datasets_there_are(shop: SmallCor
 
     def invalidate(core: AnalyticsCore, database: str, table: str) -> tuple[str, str]:
         name = {"datasource_type": "table", "database_name": database, "datasource_name": table}
-        return refusal(lambda: core.cache.invalidate({"datasources": [name]}))
+        return rejection(lambda: core.cache.invalidate({"datasources": [name]}))
 
     def warm_up(core: AnalyticsCore, database: str, table: str) -> tuple[str, str]:
-        return refusal(lambda: core.cache.warm_up_dataset({"db_name": database, "table_name": table}))
+        return rejection(lambda: core.cache.warm_up_dataset({"db_name": database, "table_name": table}))
 
     for ask in (invalidate, warm_up):
         there, absent = ask(stranger, "shop", "people"), ask(stranger, "shop", "peeple")
@@ -246,7 +246,7 @@ def test_many_datasets_are_found_by_as_many_statements_as_one(shop: SmallCore) -
     few = statements({"datasource_uids": ["1__table", "2__table"], "datasources": [name, absent]})
     many = {"datasource_uids": ["1__table", "2__table"] * 50, "datasources": [name] * 50 + [absent]}
     assert statements(many) == few
-    assert "1000 datasets at most" in refusal(lambda: shop.core.cache.invalidate({"datasources": [name] * 1001}))[1]
+    assert "1000 datasets at most" in rejection(lambda: shop.core.cache.invalidate({"datasources": [name] * 1001}))[1]
 
 
 def test_a_deleted_dataset_leaves_nothing_behind(shop: SmallCore) -> None:
@@ -280,8 +280,8 @@ def test_a_warm_up_reads_anew(shop: SmallCore) -> None:
 
 
 def test_every_query_of_a_chart_is_warmed_up(shop: SmallCore) -> None:
-    asked = {**context(), "queries": [QUERY, {"columns": ["day"]}]}
-    made = chart(shop.core, asked)
+    requested = {**context(), "queries": [QUERY, {"columns": ["day"]}]}
+    made = chart(shop.core, requested)
     shop.core.cache.warm_up_chart({"chart_id": made})
     assert [result.is_cached for result in shop.core.charts.data(made).results] == [True, True]
 
@@ -349,8 +349,8 @@ def test_a_filter_reaches_the_charts_of_its_scope(shop: SmallCore, scope: dict[s
         "y": {"meta": None},
     }
     on = board(shop, made, metadata={"native_filter_configuration": [native(FRANCE, **scope), 5]}, layout=layout)
-    asked = shop.core.charts.question(made, dashboard_id=on)
-    assert bool(asked["queries"][0].get("filters")) is reached
+    requested = shop.core.charts.question(made, dashboard_id=on)
+    assert bool(requested["queries"][0].get("filters")) is reached
 
 
 @pytest.mark.parametrize("metadata", [None, [], "x", {"native_filter_configuration": {"a": 1}}])

@@ -75,8 +75,8 @@ class Bench:
         return self.host.as_user(name)
 
     def result(self, who: str, dataset: int, **options: Any) -> Any:
-        asked = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)], **options}
-        return self.as_user(who).charts.data(asked).results[0]
+        requested = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)], **options}
+        return self.as_user(who).charts.data(requested).results[0]
 
 
 @pytest.fixture
@@ -178,8 +178,8 @@ def test_values_that_a_template_used_are_in_the_key(bench: Bench) -> None:
     made = bench.world.virtual("templated", "SELECT id FROM sales WHERE region = '{{ url_param('land', 'north') }}'")
     keys = set()
     for land in ("north", "south", "south' OR '1'='1"):
-        asked = {**QUERY, "url_params": {"land": land}}
-        question = {"datasource": {"id": made, "type": "table"}, "queries": [asked]}
+        requested = {**QUERY, "url_params": {"land": land}}
+        question = {"datasource": {"id": made, "type": "table"}, "queries": [requested]}
         keys.add(bench.as_user("acme").charts.explain(question).queries[0].cache_key)
     assert len(keys) == 3
 
@@ -200,12 +200,12 @@ def test_whoever_knows_a_cache_key_gets_nothing_by_it(bench: Bench) -> None:
     bench.world.admin.users.create({"username": "stranger", "roles": []})
     stranger = bench.as_user("stranger")
     bench.cache.calls.clear()
-    for asked in (
+    for requested in (
         {"datasource": {"id": 1, "type": "table"}, "queries": [dict(QUERY)], "cache_key": key},
         {"datasource": {"id": 1, "type": "table"}, "queries": [{**QUERY, "cache_key": key}], "result_type": "results"},
     ):
         with pytest.raises(errors.DatasetAccessError):
-            stranger.charts.data(asked)
+            stranger.charts.data(requested)
     assert bench.cache.calls == []
     with pytest.raises(errors.JobNotFoundError):
         stranger.charts.job(str(key))
@@ -217,8 +217,8 @@ def test_whoever_knows_a_cache_key_gets_nothing_by_it(bench: Bench) -> None:
 
 def test_a_finished_job_is_read_by_who_may_still_read_its_dataset(bench: Bench) -> None:
     for dataset in DATASETS:
-        asked = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
-        job = bench.as_user("acme").charts.submit(asked)
+        requested = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
+        job = bench.as_user("acme").charts.submit(requested)
         assert len(job.result(timeout_s=20).results[0].data) == 3
         assert bench.as_user("acme").charts.job(job.job_id).job_id == job.job_id
         for other in ("bolt", "admin"):
@@ -281,8 +281,8 @@ def assert_is_lost(bench: Bench, job: Job) -> None:
 
 @pytest.mark.parametrize("dataset", DATASETS)
 def test_a_finished_job_is_not_read_once_other_rules_bind_its_owner(bench: Bench, dataset: int) -> None:
-    asked = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
-    job = bench.as_user("acme").charts.submit(asked)
+    requested = {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(QUERY)]}
+    job = bench.as_user("acme").charts.submit(requested)
     assert job.wait(20)
     bench.world.admin.row_level_security.update(1, {"clause": f"{TENANT_CLAUSE} AND amount < 15"})
     with pytest.raises(errors.JobNotFoundError):

@@ -189,10 +189,10 @@ def test_a_spoilt_entry_is_a_miss(shop: SmallCore, cache: OpenCache, spoil: Any)
 )
 def test_a_timeout_that_cannot_be_is_refused_with_its_place(shop: SmallCore, given: Any, path: str) -> None:
     extra = json.dumps({"metadata_cache_timeout": given})
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.databases.update(1, {"extra": extra})
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in rejection.value.problems] == [path]
     parameters = {"configuration_method": "orm_form", "engine": "sqlite", "database_name": "new", "extra": extra}
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.databases.validate_parameters(parameters)
-    assert [problem.path for problem in refusal.value.problems] == [f"extra.{path}"]
+    assert [problem.path for problem in rejection.value.problems] == [f"extra.{path}"]

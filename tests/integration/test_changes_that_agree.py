@@ -31,7 +31,7 @@ def shop(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[SmallCore]:
 
 def _at_once(act: Callable[[int], Any]) -> list[AnalyticsError]:
     """Do something in several sessions in the same moment, and return what was refused."""
-    refused: list[AnalyticsError] = []
+    rejected: list[AnalyticsError] = []
     gate = threading.Barrier(SESSIONS)
 
     def session(number: int) -> None:
@@ -39,14 +39,14 @@ def _at_once(act: Callable[[int], Any]) -> list[AnalyticsError]:
         try:
             act(number)
         except AnalyticsError as error:
-            refused.append(error)
+            rejected.append(error)
 
     threads = [threading.Thread(target=session, args=(number,)) for number in range(SESSIONS)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
-    return refused
+    return rejected
 
 
 def test_grants_given_at_once_are_all_given(shop: SmallCore) -> None:

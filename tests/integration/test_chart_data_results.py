@@ -257,8 +257,8 @@ def test_a_row_count_that_reaches_its_limit_does_not_claim_to_be_whole(core: Any
 
 @pytest.mark.parametrize("kind", ["samples", "drill_detail"])
 def test_rows_of_samples_and_details_are_counted(core: Any, kind: str) -> None:
-    asked = {"is_rowcount": True, "row_limit": 10_000, "filters": [{"col": "channel", "op": "==", "val": "web"}]}
-    result = ask(core, asked, result_type=kind)
+    requested = {"is_rowcount": True, "row_limit": 10_000, "filters": [{"col": "channel", "op": "==", "val": "web"}]}
+    result = ask(core, requested, result_type=kind)
     assert result.data == [{"rowcount": count(lambda row: row["channel"] == "web")}]
     assert row_limit_of(result)[2] is False
 

@@ -75,16 +75,16 @@ def test_what_a_relation_computes_tells_nothing_of_forbidden_rows(world: TenantW
     table = relation.replace(" ", "_")
     _set_forbidden_word(world, "19")  # SQLite looks at rows to tell types
     over = int(world.admin.datasets.create({"database": 1, "table_name": table}).id)
-    asked = over if road == "table" else world.virtual("around", f"SELECT id, tenant, made FROM {table}")
+    requested = over if road == "table" else world.virtual("around", f"SELECT id, tenant, made FROM {table}")
     _set_forbidden_word(world, "{CANARY")
-    bound = asked if road == "SQL with a rule of its own" else over
+    bound = requested if road == "SQL with a rule of its own" else over
     fields = {"name": "own rows", "clause": COSTLY, "filter_type": "Regular", "roles": [world.readers]}
     rule = world.admin.row_level_security.create({**fields, "tables": [bound]})
     try:
-        told = {name: _told(world, query, asked) for name, query in QUERIES.items()}
+        told = {name: _told(world, query, requested) for name, query in QUERIES.items()}
     finally:
         world.admin.row_level_security.delete(rule.id)
-        for dataset in {asked, over}:
+        for dataset in {requested, over}:
             world.admin.datasets.delete(dataset)
     assert {name: texts for name, texts in told.items() if len(set(texts)) > 1} == {}
 

@@ -22,11 +22,11 @@ def small(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCore]:
     folder: Path = tmp_path_factory.mktemp("costly")
     with small_core(folder, max_sql_length_per_request=20_000) as small:
         small.orders()
-        small.core.charts.data(asked())  # imports are no part of the cost
+        small.core.charts.data(requested())  # imports are no part of the cost
         yield small
 
 
-def asked(**query: Any) -> dict[str, Any]:
+def requested(**query: Any) -> dict[str, Any]:
     return {
         "datasource": {"id": 1, "type": "table"},
         "queries": [{"metrics": ["count"], "columns": ["country"], **query}],
@@ -57,10 +57,10 @@ def outcome(small: SmallCore, payload: Any) -> errors.AnalyticsError | None:
 @pytest.mark.parametrize(
     ("payload", "kind"),
     [
-        (asked(columns=expressions(1_000, LONG_SUM)), errors.RequestLimitError),
-        (asked(filters=[{"col": "country", "op": "IN", "val": ["a"] * 50_000}] * 5), errors.LimitError),
+        (requested(columns=expressions(1_000, LONG_SUM)), errors.RequestLimitError),
+        (requested(filters=[{"col": "country", "op": "IN", "val": ["a"] * 50_000}] * 5), errors.LimitError),
         (
-            asked(
+            requested(
                 post_processing=[
                     {
                         "operation": "aggregate",
@@ -73,17 +73,17 @@ def outcome(small: SmallCore, payload: Any) -> errors.AnalyticsError | None:
             ),
             errors.LimitError,
         ),
-        (asked(granularity="day", time_range=nested_text(45)), errors.TimeRangeError),
-        (asked(granularity="day", time_range=nested_text(30_000)), errors.PayloadSchemaError),
-        (asked(granularity="day", time_range="Last " + "9" * 900 + " days"), errors.TimeRangeError),
-        (asked(granularity="day", time_range="(" * 1_000), errors.TimeRangeError),
-        (asked(columns=[AXIS], time_offsets=["1 year " * 140_000]), errors.AnalyticsError),
+        (requested(granularity="day", time_range=nested_text(45)), errors.TimeRangeError),
+        (requested(granularity="day", time_range=nested_text(30_000)), errors.PayloadSchemaError),
+        (requested(granularity="day", time_range="Last " + "9" * 900 + " days"), errors.TimeRangeError),
+        (requested(granularity="day", time_range="(" * 1_000), errors.TimeRangeError),
+        (requested(columns=[AXIS], time_offsets=["1 year " * 140_000]), errors.AnalyticsError),
         ('{"a":' * 100_000 + "1" + "}" * 100_000, errors.PayloadError),
         ('{"queries":' + "[" * 100_000 + "]" * 100_000 + "}", errors.PayloadError),
-        (asked(row_offset=HUGE), errors.LimitError),
-        (asked(columns=["c" * 10_000_000]), errors.PayloadSchemaError),
-        (asked(filters=[{"col": "amount", "op": "==", "val": "1e999999999"}]), errors.FilterValueError),
-        ({**asked(), "custom_cache_timeout": HUGE}, None),
+        (requested(row_offset=HUGE), errors.LimitError),
+        (requested(columns=["c" * 10_000_000]), errors.PayloadSchemaError),
+        (requested(filters=[{"col": "amount", "op": "==", "val": "1e999999999"}]), errors.FilterValueError),
+        ({**requested(), "custom_cache_timeout": HUGE}, None),
     ],
     ids=[
         *("much SQL", "many values", "many aggregates", "nested range", "deeply nested range", "long number"),
@@ -101,6 +101,6 @@ def test_sql_that_was_parsed_lately_is_free(tmp_path: Path) -> None:
     columns = expressions(3, LONG_SUM)
     with small_core(tmp_path, max_sql_length_per_request=5_000) as small:
         small.orders()
-        assert isinstance(outcome(small, asked(columns=columns)), errors.RequestLimitError)
-        assert outcome(small, asked(columns=columns)) is None  # the first two are known by now
-        assert outcome(small, asked(columns=columns[:2], time_offsets=[])) is None
+        assert isinstance(outcome(small, requested(columns=columns)), errors.RequestLimitError)
+        assert outcome(small, requested(columns=columns)) is None  # the first two are known by now
+        assert outcome(small, requested(columns=columns[:2], time_offsets=[])) is None

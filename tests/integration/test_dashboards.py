@@ -77,9 +77,9 @@ def test_a_filter_by_a_chart_that_one_may_not_read_finds_nothing(tmp_path: Path)
         def found(core: AnalyticsCore, op: str, value: Any) -> int:
             return core.dashboards.list(filters=[{"col": "charts", "op": op, "val": value}]).count
 
-        asked = (("eq", shown), ("eq", hidden), ("in", [hidden]), ("in", [shown, hidden]), ("in", []), ("eq", 99))
-        assert [found(reader, *item) for item in asked] == [1, 0, 0, 1, 0, 0]
-        assert [found(made.core, *item) for item in asked] == [1, 1, 1, 1, 0, 0]
+        requested = (("eq", shown), ("eq", hidden), ("in", [hidden]), ("in", [shown, hidden]), ("in", []), ("eq", 99))
+        assert [found(reader, *item) for item in requested] == [1, 0, 0, 1, 0, 0]
+        assert [found(made.core, *item) for item in requested] == [1, 1, 1, 1, 0, 0]
 
 
 def test_a_dashboard_lives_from_draft_to_deletion(shop: SmallCore) -> None:
@@ -87,9 +87,9 @@ def test_a_dashboard_lives_from_draft_to_deletion(shop: SmallCore) -> None:
     stranger = shop.reader(username="stranger")
     chart = add_chart(owner)
     page = add_dashboard(owner, chart, slug="größe", json_metadata='{"label_colors": {"日本": "#fff"}}')
-    for refused in (reader, stranger):
+    for rejected in (reader, stranger):
         with pytest.raises(DashboardAccessError):
-            refused.dashboards.get("größe")
+            rejected.dashboards.get("größe")
     owner.dashboards.update(page.id, {"published": True, "certified_by": "Ada"})
     assert reader.dashboards.get("größe").charts == ("Revenue",)
     assert metadata_of(reader.dashboards.get(page.id)) == {"label_colors": {"日本": "#fff"}}

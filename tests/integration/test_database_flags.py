@@ -153,9 +153,9 @@ def shown(core: AnalyticsCore, database_id: int, name: str, places: tuple[str, .
 def test_every_field_of_the_payloads_is_tried_here(town: Town) -> None:
     from_elsewhere = {"database_name", "orm_uri", "engine", "driver", "ssh_tunnel", "is_managed_externally"}
     for method in (town.admin.databases.create, town.admin.databases.update):
-        with pytest.raises(PayloadSchemaError) as refusal:
+        with pytest.raises(PayloadSchemaError) as rejection:
             method(*([1] if method.__name__ == "update" else []), {"nosuch": 1})
-        assert any(problem.path == "nosuch" for problem in refusal.value.problems)
+        assert any(problem.path == "nosuch" for problem in rejection.value.problems)
     for shape in (DatabasePost, DatabasePut):
         assert set(shape.model_fields) - from_elsewhere == OPTIONS.keys()
 
@@ -280,9 +280,9 @@ def test_no_switch_of_the_sql_editor_lets_a_chart_or_dataset_write(town: Town, n
         "DROP TABLE sales",
     )
     for sql in writes:
-        with pytest.raises(AnalyticsError) as refusal:
+        with pytest.raises(AnalyticsError) as rejection:
             town.admin.datasets.create({"database": 1, "table_name": "writes", "sql": sql})
-        assert isinstance(refusal.value, StatementRefusedError), refusal.value
+        assert isinstance(rejection.value, StatementRefusedError), rejection.value
     data = town.admin.charts.data(context({"metrics": ["count"]})).raise_for_error()
     assert data.results[0].data == [{"count": 6}]
     town.admin.databases.update(1, {name: False})

@@ -130,9 +130,9 @@ def test_what_cannot_be_found_or_made_is_refused(
 def test_finding_a_dataset_needs_the_right_to_read_it_and_tells_nobody_else_that_it_is_there(shop: SmallCore) -> None:
     stranger, told = shop.reader(), set[str]()
     for name in ("orders", "people", "nothing"):  # a dataset, a table, and neither
-        with pytest.raises(DatabaseAccessError) as refused:
+        with pytest.raises(DatabaseAccessError) as rejected:
             stranger.datasets.get_or_create({"database_id": 1, "table_name": name})
-        told.add(str(refused.value).replace(name, "..."))
+        told.add(str(rejected.value).replace(name, "..."))
     assert len(told) == 1
     granted = shop.reader(("dataset", 1), username="granted")
     assert granted.datasets.get_or_create({"database_id": 1, "table_name": "orders"}).id == 1
@@ -299,13 +299,13 @@ def test_good_parameters_pass(shop: SmallCore) -> None:
     ],
 )
 def test_wrong_parameters_are_named(shop: SmallCore, change: dict[str, Any], path: str, message: str) -> None:
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.databases.validate_parameters({**PARAMETERS, **change})
-    assert [problem.path for problem in refusal.value.problems] == [path]
-    assert message in refusal.value.message
+    assert [problem.path for problem in rejection.value.problems] == [path]
+    assert message in rejection.value.message
 
 
 def test_parameters_are_for_administrators(shop: SmallCore) -> None:
-    with pytest.raises(AccessError) as refusal:
+    with pytest.raises(AccessError) as rejection:
         shop.reader(("database", 1)).databases.validate_parameters(PARAMETERS)
-    assert refusal.value.error_type is ErrorType.DATABASE_SECURITY_ACCESS_ERROR
+    assert rejection.value.error_type is ErrorType.DATABASE_SECURITY_ACCESS_ERROR

@@ -31,12 +31,12 @@ TEMPLATED = "SELECT id, '{{ current_username() }}' AS who FROM sales WHERE id > 
 DATASETS = {"table": 1, "virtual": 2, "templated": 3}
 
 
-def bounds(host: AnalyticsCore, user: str, asked: dict[str, Any]) -> Any:
+def bounds(host: AnalyticsCore, user: str, requested: dict[str, Any]) -> Any:
     """Return what binds somebody on a query context."""
     core = host.as_user(user)
     queries = core._questions()
     runtime = queries._runtime
-    return runtime.queries.bound_by(runtime.contexts.read(asked, actor=queries._actor, now=NOW))
+    return runtime.queries.bound_by(runtime.contexts.read(requested, actor=queries._actor, now=NOW))
 
 
 def asked_of() -> dict[str, dict[str, Any]]:
@@ -52,7 +52,7 @@ def asked_of() -> dict[str, dict[str, Any]]:
 
 
 def digests(host: AnalyticsCore, user: str) -> dict[str, str]:
-    return {name: digest_of(bounds(host, user, asked)) for name, asked in asked_of().items()}
+    return {name: digest_of(bounds(host, user, requested)) for name, requested in asked_of().items()}
 
 
 @pytest.fixture

@@ -156,7 +156,7 @@ MARIADB_HOSTILE = [
 ]
 
 
-def refuse(server: Server, sql: str) -> None:
+def reject(server: Server, sql: str) -> None:
     before = server.contents()
     with pytest.raises(AnalyticsError):
         server.shop.run(sql)
@@ -168,17 +168,17 @@ def refuse(server: Server, sql: str) -> None:
 
 @pytest.mark.parametrize("sql", HOSTILE)
 def test_nothing_but_reading_gets_through(server: Server, sql: str) -> None:
-    refuse(server, sql)
+    reject(server, sql)
 
 
 @pytest.mark.parametrize("sql", POSTGRES_HOSTILE)
 def test_nothing_but_reading_gets_through_on_postgresql(postgres: Server, sql: str) -> None:
-    refuse(postgres, sql)
+    reject(postgres, sql)
 
 
 @pytest.mark.parametrize("sql", MARIADB_HOSTILE)
 def test_nothing_but_reading_gets_through_on_mariadb(mariadb: Server, sql: str) -> None:
-    refuse(mariadb, sql)
+    reject(mariadb, sql)
 
 
 @pytest.mark.parametrize(

@@ -88,9 +88,9 @@ def test_two_keys_are_never_the_same(shop: SmallCore) -> None:
     ],
 )
 def test_malformed_form_data_is_refused_with_its_path(shop: SmallCore, change: dict[str, Any], path: str) -> None:
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.explore.create_form_data({**FORM, **change})
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in rejection.value.problems] == [path]
 
 
 @pytest.mark.parametrize("change", [{"datasource_id": 99}, {"datasource_type": "query"}, {"chart_id": 99}])
@@ -303,13 +303,13 @@ def test_a_host_tells_what_is_wrong_with_a_dataset(tmp_path: Path) -> None:
 
 
 def test_a_dashboard_describes_a_dataset_once_where_the_host_checks_none(tmp_path: Path) -> None:
-    asked: list[str] = []
-    with small_core(tmp_path, url_for=lambda kind, values: asked.append(kind)) as made:
+    requested: list[str] = []
+    with small_core(tmp_path, url_for=lambda kind, values: requested.append(kind)) as made:
         made.orders()
         dashboard = add_dashboard(made.core, add_chart(made.core))
-        asked.clear()
+        requested.clear()
         made.core.dashboards.datasets(dashboard.id)
-    assert sorted(asked) == ["dataset", "dataset_edit"]
+    assert sorted(requested) == ["dataset", "dataset_edit"]
 
 
 def test_a_dashboard_tells_the_same_of_a_dataset_as_the_explore_view(shop: SmallCore) -> None:
@@ -389,9 +389,9 @@ def test_many_at_once_make_one_permalink(shop: SmallCore) -> None:
     ],
 )
 def test_a_malformed_state_is_refused_with_its_path(shop: SmallCore, payload: Any, path: str) -> None:
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.permalinks.create_for_chart(payload)
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in rejection.value.problems] == [path]
 
 
 def test_a_permalink_opens_only_what_the_actor_may_read(shop: SmallCore) -> None:

@@ -79,9 +79,9 @@ def host(url: str) -> Iterator[AnalyticsCore]:
     ],
 )
 def test_without_an_acting_user_nothing_can_be_called(host: AnalyticsCore, namespace: str) -> None:
-    with pytest.raises(errors.ActorRequiredError) as refusal:
+    with pytest.raises(errors.ActorRequiredError) as rejection:
         getattr(host, namespace)
-    assert refusal.value.status == 401
+    assert rejection.value.status == 401
 
 
 @pytest.mark.parametrize("key", [1, "admin"])
@@ -259,14 +259,14 @@ def test_a_closed_core_answers_nothing_on_any_road_not_even_from_its_caches(url:
     core = orders_core(url, metadata_freshness_s=3600)
     other = core.as_user(User(id=77, username="of the host", role_names=("Administrators",)))
     held = {name: getattr(core, name) for name in NAMESPACES}
-    for asked in (core, other):
-        assert rows(asked, COUNT) == [(len(ORDERS),)]
+    for requested in (core, other):
+        assert rows(requested, COUNT) == [(len(ORDERS),)]
     core.close()
     assert len(NAMESPACES) >= 16
-    for asked in (core, other, core.as_of(datetime(2024, 1, 1, tzinfo=UTC))):
+    for requested in (core, other, core.as_of(datetime(2024, 1, 1, tzinfo=UTC))):
         for name in NAMESPACES:
             with pytest.raises(errors.StoreUnavailableError, match="closed"):
-                getattr(asked, name)
+                getattr(requested, name)
     for road in (
         *(namespace.list for name, namespace in held.items() if hasattr(namespace, "list") and name != "annotations"),
         lambda: held["charts"].data(context(COUNT)),
@@ -364,9 +364,9 @@ def test_no_secret_in_errors_and_logs(seeded: Any, tmp_path: Path) -> None:
         lambda: admin.databases.create({"database_name": "far away", "orm_uri": f"postgresql://j:{encoded}@h/x"}),
     ]
     for call in calls:
-        with pytest.raises(errors.AnalyticsError) as refusal:
+        with pytest.raises(errors.AnalyticsError) as rejection:
             call()
-        assert_no_secret(*texts_of(refusal.value))
+        assert_no_secret(*texts_of(rejection.value))
     nope = {"expressionType": "SQL", "sqlExpression": "SUM(nope(id))", "label": "x"}
     result = admin.charts.data(context({"columns": ["country"], "metrics": [nope]})).results[0]
     assert result.failure is not None
@@ -451,10 +451,10 @@ class EmptyPolicy(Empty, Policy):
 class EmptyBox(Empty, AesGcmSecretBox):
     """A secret box that is false, and tells how often it was asked to seal."""
 
-    asked = 0
+    requested = 0
 
     def seal(self, text: str, *, context: str) -> str:
-        self.asked += 1
+        self.requested += 1
         return super().seal(text, context=context)
 
 
@@ -487,4 +487,4 @@ def test_what_a_host_hands_over_is_used_also_when_it_is_false() -> None:
         with runtime.store.unit_of_work() as unit:
             shop = Database(uuid=str(uuid4()), database_name="shop", engine="postgresql", uri=Secret(uri))
             unit.databases.add(shop, actor_id=None)
-        assert box.asked > 0
+        assert box.requested > 0

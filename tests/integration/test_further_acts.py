@@ -214,14 +214,14 @@ def place(tmp_path_factory: pytest.TempPathFactory, module_store_url: str) -> It
 def test_whoever_may_do_it_does_it_and_others_are_refused_by_type(place: Place, name: str) -> None:
     deed = DEEDS[name]
     for who in ("guest", "stranger", "reader", "owner"):
-        refusal, core = getattr(deed, who), place.people[who]
-        if refusal is None:
+        rejection, core = getattr(deed, who), place.people[who]
+        if rejection is None:
             deed.run(core, place)
             continue
-        with pytest.raises(AnalyticsError) as refused:
+        with pytest.raises(AnalyticsError) as rejected:
             deed.run(core, place)
-        assert refused.type is refusal, f"{who}: {refused.value!r}"
-        assert (refused.value.status, refused.value.to_payload()["errors"][0]["error_type"]) == (
+        assert rejected.type is rejection, f"{who}: {rejected.value!r}"
+        assert (rejected.value.status, rejected.value.to_payload()["errors"][0]["error_type"]) == (
             403,
-            refusal.default_type.value,
+            rejection.default_type.value,
         )

@@ -96,9 +96,9 @@ def test_every_method_of_these_namespaces_is_walked(kept: Kept) -> None:
 @pytest.mark.parametrize("name", CALLS)
 def test_a_guest_is_refused_what_works_for_others(kept: Kept, name: str) -> None:
     before = rows(kept)
-    with pytest.raises(GuestAccessError) as refusal:
+    with pytest.raises(GuestAccessError) as rejection:
         CALLS[name](kept.guest, kept)
-    assert (refusal.value.status, refusal.value.error_type) == (403, ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR)
+    assert (rejection.value.status, rejection.value.error_type) == (403, ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR)
     assert rows(kept) == before
     if name != "explore.delete_form_data":  # the one whose record the others need
         CALLS[name](kept.admin, kept)

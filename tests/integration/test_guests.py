@@ -15,12 +15,12 @@ from tests.support.guests import (
     ROWS,
     RULE,
     GuestWorld,
-    asked,
     chart,
     context,
     dashboard,
     guest_world,
     later,
+    requested,
 )
 from tests.support.stores import empty_store
 
@@ -91,9 +91,9 @@ def test_a_guest_sees_the_rows_of_their_tenant_on_every_road(world: GuestWorld, 
     guest = world.guest(tenant)
     for _round in ("made", "kept in the cache"):
         assert sold(guest) == revenue(tenant)
-        assert sold(guest, asked(filters=[{"col": "city", "op": "IS NOT NULL"}])) == revenue(tenant)
+        assert sold(guest, requested(filters=[{"col": "city", "op": "IS NOT NULL"}])) == revenue(tenant)
         foreign = [city for _, owner, city, _, _ in ROWS if owner != tenant]
-        assert sold(guest, asked(filters=[{"col": "city", "op": "IN", "val": foreign}])) == {
+        assert sold(guest, requested(filters=[{"col": "city", "op": "IN", "val": foreign}])) == {
             city: amount for city, amount in revenue(tenant).items() if city in foreign
         }
         ids = {row["id"] for row in guest.charts.data(2).raise_for_error().results[0].data}
@@ -185,7 +185,7 @@ def test_many_guests_at_once_get_their_own_rows(world: GuestWorld) -> None:
 
     def fits(number: int) -> bool:
         tenant = TENANTS[number % len(TENANTS)]
-        question = asked(row_limit=10 + number % 3) if number % 2 else 1
+        question = requested(row_limit=10 + number % 3) if number % 2 else 1
         return sold(guests[tenant], question) == revenue(tenant)
 
     with ThreadPoolExecutor(max_workers=6) as pool:
@@ -252,9 +252,9 @@ def test_owners_and_administrators_see_and_change_embeddings_and_nobody_else(sto
         lambda: mine.create(2, {"allowed_domains": []}),
     ]
     for call in calls:
-        with pytest.raises(errors.OwnershipError) as refusal:
+        with pytest.raises(errors.OwnershipError) as rejection:
             call()
-        assert refusal.value.status == 403
+        assert rejection.value.status == 403
 
 
 @pytest.mark.parametrize(
@@ -357,7 +357,7 @@ def test_nothing_of_what_guests_do_writes_to_the_database(world: GuestWorld) -> 
         {"datasource": {"id": 1, "type": "table"}, "queries": [{**QUERY, "time_range": None}], "force": True}
     )
     guest = world.guest("globex")
-    for question in (1, 2, asked(filters=[{"col": "city", "op": "==", "val": "'; DROP TABLE sales; --"}])):
+    for question in (1, 2, requested(filters=[{"col": "city", "op": "==", "val": "'; DROP TABLE sales; --"}])):
         guest.charts.data(question).raise_for_error()
     after = world.admin.charts.data(
         {"datasource": {"id": 1, "type": "table"}, "queries": [{**QUERY, "time_range": None}], "force": True}

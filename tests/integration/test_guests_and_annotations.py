@@ -10,7 +10,7 @@ import pytest
 from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, forged, guest_world
 
 from analytics_core import errors
-from analytics_core._security.policy import RULES, Act, Policy, Standing
+from analytics_core._security.policy import RULES, Permission, Policy, Relationship
 
 NATIVE = {
     "name": "Events",
@@ -47,8 +47,8 @@ def show(world: GuestWorld, *layers: dict[str, Any]) -> None:
 @pytest.mark.parametrize("by_id", [True, False])
 def test_a_guest_sees_the_stored_annotations_of_a_chart(world: GuestWorld, by_id: bool) -> None:
     show(world, NATIVE)
-    asked = context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1})
-    result = world.guest().charts.data(1 if by_id else asked).results[0]
+    requested = context({**QUERY, "annotation_layers": [NATIVE]}, form_data={"slice_id": 1})
+    result = world.guest().charts.data(1 if by_id else requested).results[0]
     assert {row["city"] for row in result.data} == {"Bonn", "Kiel"}
     assert [item["short_descr"] for item in result.annotations[0].records] == ["2.0"]
 
@@ -122,7 +122,9 @@ def test_a_guest_cannot_bring_layers_or_read_them_elsewhere(world: GuestWorld) -
 
 
 def test_a_host_may_keep_stored_annotations_from_guests(tmp_path: Path) -> None:
-    own = Policy({**RULES, Act.READ_ANNOTATIONS: frozenset({Standing.ADMINISTRATOR, Standing.SIGNED_IN})})
+    own = Policy(
+        {**RULES, Permission.READ_ANNOTATIONS: frozenset({Relationship.ADMINISTRATOR, Relationship.SIGNED_IN})}
+    )
     with guest_world(f"sqlite:///{tmp_path}/shop.db", policy=own) as world:
         world.admin.annotation_layers.create({"name": "Releases"})
         show(world, NATIVE)

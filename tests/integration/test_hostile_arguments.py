@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.hostile import HOSTILE, nested, refusal
+from tests.support.hostile import HOSTILE, nested, rejection
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
@@ -121,8 +121,13 @@ CALLS: dict[str, Ask] = {
 def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
     with small_core(tmp_path, ports={"metadata_url": metadata_url}, metadata_freshness_s=0) as made:
         made.orders()
-        asked = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"]}]}
-        given = {"slice_name": "x", "datasource_id": 1, "datasource_type": "table", "query_context": json.dumps(asked)}
+        requested = {"datasource": {"id": 1, "type": "table"}, "queries": [{"columns": ["country"]}]}
+        given = {
+            "slice_name": "x",
+            "datasource_id": 1,
+            "datasource_type": "table",
+            "query_context": json.dumps(requested),
+        }
         made.core.charts.create(given)
         made.core.dashboards.create({"dashboard_title": "Board"})
         yield made
@@ -130,7 +135,7 @@ def shop(tmp_path: Path, metadata_url: str) -> Iterator[SmallCore]:
 
 def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
     messages = {
-        (call, name): refusal(partial(ask, shop.core, bad))
+        (call, name): rejection(partial(ask, shop.core, bad))
         for call, ask in CALLS.items()
         for name, bad in HOSTILE.items()
     }
@@ -142,7 +147,7 @@ def test_any_argument_gives_an_answer_or_a_typed_error(shop: SmallCore) -> None:
 def test_any_condition_of_a_list_gives_an_answer_or_a_typed_error(shop: SmallCore, column: str) -> None:
     values = {**HOSTILE, "with null": [1, None], "deep list": [nested(3_000)]}
     messages = {
-        (op, name): refusal(partial(shop.core.logs.list, [{"col": column, "op": op, "val": bad}], page_size=1))
+        (op, name): rejection(partial(shop.core.logs.list, [{"col": column, "op": op, "val": bad}], page_size=1))
         for op in ("eq", "neq", "gt", "lt", "in", "contains", "starts_with", "is_null")
         for name, bad in values.items()
     }

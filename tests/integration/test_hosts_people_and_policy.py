@@ -10,14 +10,14 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core.errors import AccessError, ActorRequiredError, ChartAccessError, DatabaseAccessError, SettingsError
-from analytics_core.policy import RULES, Act, HasRole, Policy, Standing
+from analytics_core.policy import RULES, HasRole, Permission, Policy, Relationship
 from analytics_core.ports import User
 
 TABLE = {
     **RULES,
-    Act.WRITE_DATABASE: {Standing.ADMINISTRATOR, HasRole("engineers")},
-    Act.READ_CHART: {Standing.ADMINISTRATOR, Standing.OWNER},
-    Act.READ_DASHBOARD: RULES[Act.READ_DASHBOARD] | {HasRole("auditors")},
+    Permission.WRITE_DATABASE: {Relationship.ADMINISTRATOR, HasRole("engineers")},
+    Permission.READ_CHART: {Relationship.ADMINISTRATOR, Relationship.OWNER},
+    Permission.READ_DASHBOARD: RULES[Permission.READ_DASHBOARD] | {HasRole("auditors")},
 }
 
 
@@ -156,16 +156,18 @@ def test_a_role_of_the_table_reads_drafts_in_lists_and_one_by_one(shop: SmallCor
 @pytest.mark.parametrize(
     ("rules", "told"),
     [
-        ({"read charts": {Standing.OWNER}}, "'read charts'.*Act.READ_CHART"),
-        ({Act.READ_CHART: {"readers"}}, "'readers' read this chart; use a Standing, or HasRole"),
+        ({"read charts": {Relationship.OWNER}}, "'read charts'.*Permission.READ_CHART"),
+        ({Permission.READ_CHART: {"readers"}}, "'readers' read this chart; use a Standing, or HasRole"),
     ],
 )
-def test_a_table_that_would_bind_nobody_is_refused_at_the_start(rules: Mapping[Act, set[Standing]], told: str) -> None:
+def test_a_table_that_would_bind_nobody_is_refused_at_the_start(
+    rules: Mapping[Permission, set[Relationship]], told: str
+) -> None:
     with pytest.raises(SettingsError, match=told):
         Policy(rules)
 
 
 def test_an_act_that_the_table_lacks_is_refused_to_administrators_too(tmp_path: Path, staff: Staff) -> None:
-    table = {act: standings for act, standings in RULES.items() if act is not Act.MANAGE_PEOPLE}
+    table = {act: relationships for act, relationships in RULES.items() if act is not Permission.MANAGE_PEOPLE}
     with small_core(tmp_path, people=staff, policy=Policy(table)) as made, pytest.raises(AccessError):
         made.core.roles.create({"name": "x"})

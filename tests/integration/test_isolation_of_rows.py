@@ -40,10 +40,10 @@ class OnlyBrazil:
     """Anna sees Brazil; the rule is asked with who acts and on what."""
 
     def __init__(self) -> None:
-        self.asked: list[tuple[str, str]] = []
+        self.requested: list[tuple[str, str]] = []
 
     def row_filters(self, user: User, dataset: Dataset) -> Sequence[RowFilter]:
-        self.asked.append((user.username, dataset.table_name))
+        self.requested.append((user.username, dataset.table_name))
         if user.username != "anna":
             return ()
         return (RowFilter(name="7 'Brazil only'", clause=f"country = '{MINE}'"),)
@@ -216,7 +216,7 @@ def test_a_source_of_rules_is_asked_with_the_user_and_the_dataset(url: str) -> N
     source = OnlyBrazil()
     with hosted_core(url, row_filters=[source]) as host:
         ask(add_reader(host, "bert"), {"metrics": ["count"]})
-    assert ("bert", "orders") in source.asked
+    assert ("bert", "orders") in source.requested
 
 
 def test_filters_of_a_group_are_ored_and_groups_are_anded(url: str) -> None:
@@ -282,10 +282,10 @@ def test_without_a_grant_there_is_no_way_in(url: str, on: Any) -> None:
             admin.roles.revoke("readers somebody", on=on)
         for ask_for in (reader.charts.data, reader.charts.explain):
             for result_type in ("full", "query", "samples", "columns", "timegrains"):
-                with pytest.raises(errors.DatasetAccessError) as refusal:
+                with pytest.raises(errors.DatasetAccessError) as rejection:
                     ask_for(context({"metrics": ["count"]}, result_type=result_type))
-                assert refusal.value.status == 403
-                assert "orders" not in str(refusal.value)
+                assert rejection.value.status == 403
+                assert "orders" not in str(rejection.value)
 
 
 def test_one_forbidden_dataset_stops_the_context(url: str) -> None:
@@ -339,13 +339,13 @@ def test_many_people_at_once_get_their_own_rows(url: str) -> None:
     with hosted_core(url, row_filters=[EachTheirOwn()]) as host:
         readers = {name: add_reader(host, name) for name in places}
 
-        def asked(number: int) -> bool:
+        def requested(number: int) -> bool:
             name = ("anna", "bert")[number % 2]
             query = {"columns": ["country"], "metrics": ["count"], "row_limit": 10 + number % 3}
             return {row[0] for row in rows(readers[name], query, force=number % 5 == 0)} == {places[name]}
 
         with ThreadPoolExecutor(max_workers=8) as pool:
-            assert all(pool.map(asked, range(120)))
+            assert all(pool.map(requested, range(120)))
 
 
 def test_a_source_of_a_host_binds_other_datasets_over_the_same_table(url: str) -> None:
@@ -359,5 +359,5 @@ def test_a_source_of_a_host_binds_other_datasets_over_the_same_table(url: str) -
         assert other.id != 1
         anna = add_reader(host, "anna")
         for dataset in (1, other.id):
-            asked = context({"columns": ["country"], "metrics": ["count"]}, dataset=dataset)
-            assert {row["country"] for row in anna.charts.data(asked).raise_for_error().results[0].data} == {MINE}
+            requested = context({"columns": ["country"], "metrics": ["count"]}, dataset=dataset)
+            assert {row["country"] for row in anna.charts.data(requested).raise_for_error().results[0].data} == {MINE}

@@ -152,10 +152,10 @@ ROWS_OF_ONE = {
 
 @pytest.mark.parametrize("read", [dict, ChartDataQueryContext.model_validate])
 def test_values_of_python_mean_the_same_in_models_and_in_the_background(core: Any, read: Any) -> None:
-    asked = read(context(ROWS_OF_ONE))
-    answer = core.charts.data(asked).raise_for_error()
+    requested = read(context(ROWS_OF_ONE))
+    answer = core.charts.data(requested).raise_for_error()
     assert answer.results[0].data == [{"id": 1}, {"id": 2}]
-    assert core.charts.submit(asked).result(timeout_s=HARD_STOP_S).results[0].data == answer.results[0].data
+    assert core.charts.submit(requested).result(timeout_s=HARD_STOP_S).results[0].data == answer.results[0].data
 
 
 @pytest.mark.parametrize("value", [b"\xff", object()])
@@ -272,9 +272,9 @@ def test_the_time_of_a_request_stops_its_statement_and_leaves_the_others_unasked
     with hosted_core(url, settings={"request_timeout_s": 0.5}) as host:
         core = host.as_user("admin")
         slow = {"datasource": {"id": slow_dataset(core, engine), "type": "table"}, "metrics": ["count"]}
-        asked = {**context(FAST), "queries": [FAST, slow, {**FAST, "row_limit": 7}, FAST]}
-        job = core.charts.submit(asked)
-        for answer in (core.charts.data(asked), job.result(HARD_STOP_S)):
+        requested = {**context(FAST), "queries": [FAST, slow, {**FAST, "row_limit": 7}, FAST]}
+        job = core.charts.submit(requested)
+        for answer in (core.charts.data(requested), job.result(HARD_STOP_S)):
             statuses = [result.status for result in answer.results]
             assert statuses == [QueryStatus.SUCCESS, *[QueryStatus.TIMED_OUT] * 3]
             failure = answer.results[1].failure

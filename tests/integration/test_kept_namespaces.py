@@ -221,15 +221,15 @@ def test_a_call_has_one_actor_from_its_beginning_to_its_end(shop: SmallCore) -> 
     """Calls of a namespace by itself, inside an open unit of work too, do not ask the store who acts."""
     bob = admin_named_bob(shop)
     charts, explore = bob.charts, bob.explore
-    asked: list[str] = []
+    requested: list[str] = []
     for kept in (charts, explore):
         make = kept._make
         assert make is not None
-        kept._make = lambda make=make: asked.append("") or make()  # type: ignore[assignment,misc]
+        kept._make = lambda make=make: requested.append("") or make()  # type: ignore[assignment,misc]
     charts.list()
     charts.data(COUNT)
     explore.advanced_data_type("port", ["80"])  # which reads another public member
-    assert len(asked) == 3
+    assert len(requested) == 3
 
 
 @pytest.mark.parametrize("end", ["expiry", "revocation", "deleted dashboard"])

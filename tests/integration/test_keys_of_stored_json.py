@@ -45,9 +45,9 @@ def shop(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SmallCore]:
     ],
 )
 def test_the_error_says_which_key_and_where(text: str, key: str, place: str) -> None:
-    with pytest.raises(RepeatedKeyError) as refused:
+    with pytest.raises(RepeatedKeyError) as rejected:
         read_json_once(text)
-    assert str(refused.value) == f"names the key {key!r} twice{place}"
+    assert str(rejected.value) == f"names the key {key!r} twice{place}"
 
 
 def test_a_key_may_come_again_in_another_object() -> None:
@@ -178,9 +178,9 @@ def test_what_was_stored_before_is_used_nowhere_without_a_word(stored_before: Sm
     ):
         core.charts.question(1)
     with pytest.raises(errors.PayloadSchemaError, match="params: names the key 'key' twice"):
-        core.charts.payload_elsewhere(1, dataset_ids={1: 7})
+        core.charts.export_payload(1, dataset_ids={1: 7})
     with pytest.raises(errors.PayloadSchemaError, match="json_metadata: names the key 'key' twice"):
-        core.dashboards.payload_elsewhere(1, chart_ids={}, dataset_ids={})
+        core.dashboards.export_payload(1, chart_ids={}, dataset_ids={})
     templated = {"expressionType": "SQL", "sqlExpression": "COUNT({{ kept.list[0] }})", "label": "n"}
     metrics: list[Any] = ["count", templated]
     queries = [{"metrics": [metric]} for metric in metrics]

@@ -80,10 +80,10 @@ def test_every_update_takes_the_moment_and_is_tried_here(world: GuestWorld) -> N
 def test_a_change_that_somebody_else_made_is_not_written_over(read: Read) -> None:
     assert read.changed_on == NOW
     read.change("theirs", read.changed_on)
-    with pytest.raises(StaleVersionError, match="was changed by somebody else since it was read") as refusal:
+    with pytest.raises(StaleVersionError, match="was changed by somebody else since it was read") as rejection:
         read.change("mine", read.changed_on)
-    assert (refusal.value.resource, refusal.value.key) == (read.life.noun, read.key[-1])
-    assert not refusal.value.retryable
+    assert (rejection.value.resource, rejection.value.key) == (read.life.noun, read.key[-1])
+    assert not rejection.value.retryable
     assert read.now_says() == "theirs"
     read.change("mine", read.again())
     assert read.now_says() == "mine"
@@ -140,11 +140,11 @@ def test_what_is_no_moment_is_refused(read: Read) -> None:
 def test_who_may_not_change_it_does_not_learn_that_it_changed(read: Read) -> None:
     stranger = read.world.admin.users.create({"username": "stranger"})
     try:
-        with pytest.raises(AccessError) as refusal:
+        with pytest.raises(AccessError) as rejection:
             read.life.change(read.world.host.as_user(stranger.id), read.key, unchanged_since="2000-01-01T00:00")
     finally:
         read.world.admin.users.delete(stranger.id)
-    assert not isinstance(refusal.value, StaleVersionError)
+    assert not isinstance(rejection.value, StaleVersionError)
 
 
 def test_lists_tell_the_moment_where_the_contract_has_a_field_for_it(read: Read) -> None:

@@ -78,15 +78,15 @@ def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
 ) -> None:
     life = LIVES[name]
     key = make(life)
-    for core, refusal in ((people.reader, life.reader), (people.stranger, life.stranger)):
-        if refusal is None:
+    for core, rejection in ((people.reader, life.reader), (people.stranger, life.stranger)):
+        if rejection is None:
             assert life.read(core, key) == "first"
             assert key in life.listed(core)
         else:
-            assert refused(refusal, life.read, core, key)
+            assert rejected(rejection, life.read, core, key)
             assert is_not_listed(life, core, key)
         for act in (life.change, life.delete):
-            assert refused(refusal or OwnershipError, act, core, key)  # who may not read learns no more
+            assert rejected(rejection or OwnershipError, act, core, key)  # who may not read learns no more
     assert life.read(people.maker(life), key) == "first"
 
 
@@ -94,12 +94,12 @@ def test_others_see_what_the_policy_lets_them_see_and_change_nothing(
 def test_a_guest_makes_sees_and_changes_nothing(people: People, make: Callable[[Life], Key], name: str) -> None:
     life = LIVES[name]
     key = make(life)
-    assert refused(GuestAccessError, life.make, people.guest)
+    assert rejected(GuestAccessError, life.make, people.guest)
     assert life.guest is not None
-    assert refused(life.guest, life.read, people.guest, key)
+    assert rejected(life.guest, life.read, people.guest, key)
     assert is_not_listed(life, people.guest, key)
     for act in (life.change, life.delete):
-        assert refused(GuestAccessError, act, people.guest, key)
+        assert rejected(GuestAccessError, act, people.guest, key)
     assert life.read(people.maker(life), key) == "first"
 
 
@@ -118,7 +118,7 @@ def test_what_another_system_manages_changes_only_for_that_system(people: People
     assert life.get(owner, key).is_managed_externally
     for core in (owner, admin):
         for act in (life.change, life.delete):
-            assert refused(OwnershipError, act, core, key)
+            assert rejected(OwnershipError, act, core, key)
     admin.users.update(1, {"attributes": {"manages_externally": "true"}})
     life.change(admin, key)
     assert life.read(owner, key) == "second"
@@ -127,11 +127,11 @@ def test_what_another_system_manages_changes_only_for_that_system(people: People
     assert key not in life.listed(owner)
 
 
-def refused(error: type[AnalyticsError], act: Callable[..., Any], *arguments: Any) -> bool:
+def rejected(error: type[AnalyticsError], act: Callable[..., Any], *arguments: Any) -> bool:
     """Tell that the act raises this very error."""
-    with pytest.raises(error) as refusal:
+    with pytest.raises(error) as rejection:
         act(*arguments)
-    return refusal.type is error
+    return rejection.type is error
 
 
 def is_not_listed(life: Life, core: AnalyticsCore, key: Key) -> bool:

@@ -27,7 +27,7 @@ from analytics_core.errors import (
     PayloadSchemaError,
     UserActivityAccessError,
 )
-from analytics_core.policy import RULES, Act, Policy, Standing
+from analytics_core.policy import RULES, Permission, Policy, Relationship
 from analytics_core.testing.clock import FixedClock
 
 NOW = datetime(2024, 6, 1, 12, tzinfo=UTC)
@@ -208,9 +208,9 @@ def test_a_host_records_a_view_with_all_its_fields(shop: SmallCore) -> None:
 )
 def test_a_malformed_entry_is_refused_with_its_path(shop: SmallCore, payload: Any, path: str) -> None:
     before = actions(shop.core)
-    with pytest.raises(PayloadSchemaError) as refusal:
+    with pytest.raises(PayloadSchemaError) as rejection:
         shop.core.logs.create(payload)
-    assert [problem.path for problem in refusal.value.problems] == [path]
+    assert [problem.path for problem in rejection.value.problems] == [path]
     assert actions(shop.core) == before
 
 
@@ -251,9 +251,9 @@ def test_an_act_never_took_less_than_no_time(shop: SmallCore) -> None:
 
 @pytest.mark.parametrize("extra", [{"user_id": 1}, {"dttm": "2020-01-01T00:00:00Z"}])
 def test_only_administrators_write_for_others_or_into_the_past(shop: SmallCore, extra: dict[str, Any]) -> None:
-    with pytest.raises(UserActivityAccessError) as refusal:
+    with pytest.raises(UserActivityAccessError) as rejection:
         shop.reader().logs.create({"action": "view", **extra})
-    assert refusal.value.error_type is ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
+    assert rejection.value.error_type is ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
     assert shop.core.logs.create({"action": "view", **extra}).action == "view"
 
 
@@ -289,7 +289,7 @@ def test_people_read_their_own_entries_and_administrators_all(shop: SmallCore) -
 
 
 def test_a_table_that_shows_people_nothing_of_their_own_holds_for_lists_too(tmp_path: Path) -> None:
-    policy = Policy({**RULES, Act.READ_ACTIVITY: frozenset({Standing.ADMINISTRATOR})})
+    policy = Policy({**RULES, Permission.READ_ACTIVITY: frozenset({Relationship.ADMINISTRATOR})})
     with small_core(tmp_path, policy=policy) as made:
         reader = made.reader()
         reader.logs.create({"action": "a.view"})
@@ -305,9 +305,9 @@ def test_an_entry_of_somebody_else_is_refused(shop: SmallCore) -> None:
     shop.reader().logs.create({"action": "a.view"})
     log_id = shop.core.logs.list().count  # ids count from 1 in an empty store
     assert shop.core.as_user("reader").logs.get(log_id).action == "a.view"
-    with pytest.raises(UserActivityAccessError) as refusal:
+    with pytest.raises(UserActivityAccessError) as rejection:
         shop.reader(username="other").logs.get(log_id)
-    assert refusal.value.status == 403
+    assert rejection.value.status == 403
 
 
 def test_a_list_is_newest_first_and_pages_do_not_overlap(shop: SmallCore, clock: FixedClock) -> None:
@@ -367,9 +367,9 @@ def test_recent_activity_is_of_the_last_year(shop: SmallCore, clock: FixedClock)
 def test_the_work_for_recent_activity_does_not_grow_with_what_was_done(shop: SmallCore) -> None:
     made = chart(shop.core)
 
-    def statements(**asked: Any) -> int:
+    def statements(**requested: Any) -> int:
         with statements_of(shop.core) as seen:
-            shop.core.logs.recent_activity(**asked)
+            shop.core.logs.recent_activity(**requested)
         return len(seen)
 
     def log(number: int, **fields: Any) -> None:

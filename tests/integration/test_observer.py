@@ -131,8 +131,8 @@ def test_failures_are_observed_by_their_type(world: GuestWorld, recorder: Record
     assert world.admin.charts.data(context(broken)).results[0].error
     told = recorder.take(4)
     assert [one.rows for one in told] == [None] * 4
-    refused, unknown, metric, database = told
-    assert (refused.error_type, refused.dataset_id) == ("DATASOURCE_SECURITY_ACCESS_ERROR", 1)
+    rejected, unknown, metric, database = told
+    assert (rejected.error_type, rejected.dataset_id) == ("DATASOURCE_SECURITY_ACCESS_ERROR", 1)
     assert (unknown.dataset_id, unknown.database_id, unknown.engine) == (99, None, None)
     assert metric.error_type
     assert database.error_type

@@ -44,9 +44,9 @@ def test_it_needs_no_actor_and_takes_administrators_alone(world: GuestWorld, ver
     reader = world.host.as_user(world.admin.users.create({"username": "reader"}).id)
     for core in (world.host, world.admin):
         assert getattr(core, verb)()
-    for refused in (reader, world.guest()):
+    for rejected in (reader, world.guest()):
         with pytest.raises(errors.AccessError, match=r"administrator|guests"):
-            getattr(refused, verb)()
+            getattr(rejected, verb)()
 
 
 @pytest.mark.parametrize("world", STORES, indirect=True)
@@ -103,9 +103,9 @@ def test_what_is_over_goes_and_nothing_else(world: GuestWorld) -> None:
     before = held(world)
     fill(world, "goes", is_over=True)
     told = world.host.prune(logs_older_than_days=30)
-    assert told == operating.Pruned(jobs=1, job_workers=1, key_values=1, locks=1, logs=1, guest_cut_offs=0)
+    assert told == operating.PruneCounts(jobs=1, job_workers=1, key_values=1, locks=1, logs=1, guest_cut_offs=0)
     assert held(world) == before
-    assert world.host.prune(logs_older_than_days=30) == operating.Pruned()
+    assert world.host.prune(logs_older_than_days=30) == operating.PruneCounts()
     with pytest.raises(errors.PayloadSchemaError):
         world.host.prune(logs_older_than_days=0)
 
@@ -142,7 +142,7 @@ def test_one_process_at_a_time_prunes(world: GuestWorld) -> None:
     lock = world.host._runtime.lock
     lease = lock.acquire(operating.PRUNE_LOCK, ttl_s=60)
     assert lease is not None
-    assert world.host.prune() == operating.Pruned(is_complete=False)
+    assert world.host.prune() == operating.PruneCounts(is_complete=False)
     assert lock.release(lease)
     assert world.host.prune().jobs == 1
     assert world.admin.charts.data(context(QUERY)).raise_for_error()

@@ -89,10 +89,10 @@ def test_parameters_of_a_new_dataset_take_the_right_too(world: TenantWorld) -> N
     role = world.admin.roles.create({"name": "readers of main"})
     world.admin.roles.grant(role, on=("schema", 1, "main"))
     world.admin.users.create({"username": "sam", "roles": [role.id]})
-    asked = {"database_id": 1, "schema": "main", "table_name": "targets"}
+    requested = {"database_id": 1, "schema": "main", "table_name": "targets"}
     with pytest.raises(DatabaseAccessError, match="grant on the whole database"):
-        world.user("sam").datasets.get_or_create({**asked, "template_params": '{"a": 1}'})
-    assert world.user("sam").datasets.get_or_create(asked).template_params is None
+        world.user("sam").datasets.get_or_create({**requested, "template_params": '{"a": 1}'})
+    assert world.user("sam").datasets.get_or_create(requested).template_params is None
 
 
 @pytest.mark.parametrize(

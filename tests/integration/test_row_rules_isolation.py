@@ -110,8 +110,8 @@ def answers(
     for table in tables:
         for road, (query, options) in roads.items():
             source = {"id": dataset_of(world, table), "type": "table"}
-            asked = {"datasource": source, "queries": [dict(query)], "force": True, **options}
-            result = core.charts.data(asked).results[0]
+            requested = {"datasource": source, "queries": [dict(query)], "force": True, **options}
+            result = core.charts.data(requested).results[0]
             assert result.error is None, f"{table}, {road}: {result.error}"
             told[f"{table}, {road}"] = (result.data, result.rowcount, [limit.to_payload() for limit in result.limits])
         told |= {f"{table}, {road}": answer for road, answer in stored_answers(world, user, dataset_of(world, table))}
@@ -130,10 +130,10 @@ def stored_answers(world: TenantWorld, user: str, number: int) -> Iterator[tuple
         yield name, asking.dashboards.filter_values(1, f"FILTER-{number}").raise_for_error().results[0].data
     layer = {"name": "layer", "show": True, "showMarkers": False, "annotationType": "EVENT", "sourceType": "table"}
     shown = {**GROUPED, "annotation_layers": [{**layer, "value": number}]}
-    asked = {"datasource": {"id": number, "type": "table"}, "queries": [shown], "force": True}
-    (result,) = core.charts.data(asked).raise_for_error().results
+    requested = {"datasource": {"id": number, "type": "table"}, "queries": [shown], "force": True}
+    (result,) = core.charts.data(requested).raise_for_error().results
     yield "annotations from a chart", [annotation.records for annotation in result.annotations]
-    job = core.charts.submit({**asked, "queries": [RAW]})
+    job = core.charts.submit({**requested, "queries": [RAW]})
     yield "job", job.result(timeout_s=60).results[0].data
 
 
@@ -184,9 +184,9 @@ def test_rules_that_cannot_be_read_stop_every_road(world: TenantWorld) -> None:
     world.break_rules()
     try:
         for query, options in ROADS.values():
-            asked = {"datasource": {"id": 1, "type": "table"}, "queries": [dict(query)], **options}
+            requested = {"datasource": {"id": 1, "type": "table"}, "queries": [dict(query)], **options}
             with pytest.raises(errors.StoredDataError):
-                world.user("acme").charts.data(asked)
+                world.user("acme").charts.data(requested)
     finally:
         world.mend_rules()
     assert world.user("acme").charts.data({"datasource": {"id": 1, "type": "table"}, "queries": [RAW]}).results[0].data
@@ -206,12 +206,12 @@ def trapped_roads(trap: str) -> Roads:
     flag = {"label": "flag", "sqlExpression": f"CASE WHEN {trap} THEN 1 ELSE 0 END"}
     summed = {"expressionType": "SQL", "label": "s", "sqlExpression": f"SUM({flag['sqlExpression']})"}
     foreign = {"col": "id", "op": "==", "val": 100}
-    asked = {
+    requested = {
         road: ({**query, "extras": {**query.get("extras", {}), "where": trap}}, options)
         for road, (query, options) in ROADS.items()
     }
     return {
-        **asked,
+        **requested,
         "ad-hoc column": ({"columns": ["id", flag]}, {}),
         "ad-hoc group": ({"columns": [flag], "metrics": [COUNT]}, {}),
         "ad-hoc filter": ({**RAW, "filters": [{"col": flag, "op": "==", "val": 1}]}, {}),
@@ -243,14 +243,14 @@ def test_what_fails_on_foreign_rows_tells_nothing_of_them(world: TenantWorld) ->
         world.admin.datasets.update(number, {"columns": [*columns, calculated], "fetch_values_predicate": trap})
         stored = {"datasource": {"id": number, "type": "table"}, "queries": [{**RAW, "extras": {"where": trap}}]}
         world.admin.charts.update(number, {"query_context": json.dumps(stored)})
-    asked = (world, "acme", trapped_roads(trap), ("table", "joined"))
-    own = answers(*asked)
+    requested = (world, "acme", trapped_roads(trap), ("table", "joined"))
+    own = answers(*requested)
     world.release()
     foreign = [
         (100 + n, tenant, "north", 1_000_000, "2024-01-05 00:00:00") for n, tenant in enumerate(("bolt", None, "b"))
     ]
     world.fill([*OWN, *foreign])
-    told = answers(*asked)
+    told = answers(*requested)
     assert {road: told[road] for road in told if told[road] != own[road]} == {}
 
 

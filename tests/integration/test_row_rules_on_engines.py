@@ -246,10 +246,10 @@ def test_numbers_are_compared_as_numbers(world: TenantWorld) -> None:
 def test_a_missing_attribute_shows_nothing(world: TenantWorld) -> None:
     world.admin.users.create({"username": "nobody", "roles": [world.readers]})
     dataset = world.virtual("for nobody", "SELECT id FROM sales")
-    for asked in (1, dataset):
-        with pytest.raises(errors.MissingTemplateValueError) as refused:
-            ids(world.user("nobody"), asked)
-        assert "tenant" not in str(refused.value)
+    for requested in (1, dataset):
+        with pytest.raises(errors.MissingTemplateValueError) as rejected:
+            ids(world.user("nobody"), requested)
+        assert "tenant" not in str(rejected.value)
     free = world.virtual("free for nobody", "SELECT id FROM targets")
     assert ids(world.user("nobody"), free) == [1, 4, 9]
 

@@ -21,7 +21,7 @@ from tests.support.security_world import (
     STATEMENT_ROADS,
     VALUE_ROADS,
     World,
-    refusal,
+    rejection,
     reset,
     security_world,
 )
@@ -198,7 +198,7 @@ def assert_refused(world: World, road: Callable[[World, str], str], texts: list[
     """Every text is refused by a typed error that shows nothing, and has no effect on database or files."""
     before = world.contents(), world.files()
     for text in texts:
-        error = refusal(world, road, text)
+        error = rejection(world, road, text)
         assert error is not None, f"answered: {text}"
         for secret in (SECRET, FILE_SECRET, HIDDEN):
             assert secret not in f"{error} {error.to_payload()}", text
@@ -251,7 +251,7 @@ def test_harmless_look_alikes_are_answered_on_every_road(world: World, text: str
         **dict.fromkeys(STATEMENT_ROADS, f"SELECT id, visible, {literal} AS note FROM orders -- {text}\n"),
     }
     for road, take in {**FRAGMENT_ROADS, **STATEMENT_ROADS}.items():
-        error = refusal(world, take, written[road])
+        error = rejection(world, take, written[road])
         assert error is None, f"{road}: {error}"
 
 
@@ -282,9 +282,9 @@ def test_a_label_is_quoted_whatever_it_holds(world: World) -> None:
 def test_a_table_is_a_name_and_never_a_file_or_a_function(world: World, name: str) -> None:
     before = world.contents(), world.files()
     # PostgreSQL would cut a long name: it is refused before the database is asked.
-    with pytest.raises((errors.DatabaseError, errors.StatementRefusedError)) as refused:
+    with pytest.raises((errors.DatabaseError, errors.StatementRefusedError)) as rejected:
         world.core.datasets.create({"database": 1, "table_name": name.format(folder=world.folder)})
-    assert FILE_SECRET not in str(refused.value.to_payload())
+    assert FILE_SECRET not in str(rejected.value.to_payload())
     assert (world.contents(), world.files()) == before
 
 

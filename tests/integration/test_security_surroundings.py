@@ -45,7 +45,7 @@ from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleBook, TableName
+from analytics_core._security.row_rules import RuleSet, TableName
 from analytics_core.testing.sample_data import make_shop
 
 PASSWORD = "pa55:w@rd/of%joe"
@@ -126,8 +126,8 @@ def broad_calls(admin: AnalyticsCore, url: str) -> Iterator[Any]:
     yield lambda: admin.datasets.create({"database": 1, "table_name": "made", "sql": sql})
     value = {"filters": [{"col": "country", "op": "!=", "val": WORDS["value"]}]}
     for result_type in ("full", "samples", "query", "drill_detail", "results", "columns", "post_processed"):
-        asked = context({"columns": ["country"], "metrics": ["count"], **value}, result_type=result_type)
-        yield lambda asked=asked: admin.charts.data(asked).to_payload()
+        requested = context({"columns": ["country"], "metrics": ["count"], **value}, result_type=result_type)
+        yield lambda requested=requested: admin.charts.data(requested).to_payload()
     templated = context({"columns": ["country"], "url_params": {"land": "France"}}, dataset=2)
     yield lambda: admin.charts.data(templated).to_csv()
     yield lambda: admin.charts.explain(templated)
@@ -320,9 +320,9 @@ class SeenIdentities:
 class NoRules:
     """Knows no row rule."""
 
-    def book(self, *_where: object, **_who: object) -> RuleBook:
+    def book(self, *_where: object, **_who: object) -> RuleSet:
         """Return an empty book."""
-        return RuleBook()
+        return RuleSet()
 
     def tables(self, _database_id: int, _table: TableName) -> tuple[Dataset, ...]:
         """Return no dataset."""
@@ -433,7 +433,7 @@ def test_hostile_uris_are_refused_on_every_road(tmp_path: Path, uri: str, road: 
             "update": lambda: core.databases.update(1, given),
             "test": lambda: core.databases.test_connection(given),
         }
-        with pytest.raises(errors.ConnectionUriError) as refused:
+        with pytest.raises(errors.ConnectionUriError) as rejected:
             roads[road]()
-        assert given["orm_uri"] not in str(refused.value.to_payload())
+        assert given["orm_uri"] not in str(rejected.value.to_payload())
     assert list(tmp_path.iterdir()) == []

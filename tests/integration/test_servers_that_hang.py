@@ -247,13 +247,13 @@ def test_jobs_on_other_databases_do_not_wait_for_one_that_hangs(behind: Behind, 
         hanging = core.datasets.create({"database": other.id, "table_name": "v", "sql": "SELECT 1 AS one"})
         core.charts.data(context({"metrics": ["count"]})).raise_for_error()  # heavy packages are loaded
         behind.proxy.stall()
-        asked = [core.charts.submit(context({"columns": ["one"]}, dataset=hanging.id)) for _ in range(6)]
+        requested = [core.charts.submit(context({"columns": ["one"]}, dataset=hanging.id)) for _ in range(6)]
         started = time.monotonic()
         healthy = [core.charts.submit(context({"metrics": ["count"]}), force=True) for _ in range(6)]
         for job in healthy:
             job.result(timeout_s=4).raise_for_error()
         assert time.monotonic() - started < 4
-        for job in asked:
+        for job in requested:
             job.cancel()
 
 

@@ -164,7 +164,7 @@ OF_ONE_ENGINE: Mapping[str, Mapping[str, tuple[str, ...]]] = {
 }
 
 
-def refusal(walled: Walled, text: str) -> AnalyticsError | None:
+def rejection(walled: Walled, text: str) -> AnalyticsError | None:
     try:
         walled.shop.run(text.format(folder=walled.folder))
     except AnalyticsError as error:
@@ -176,7 +176,7 @@ def test_every_kind_of_statement_is_refused_and_changes_nothing(walled: Walled) 
     before = walled.told()
     for kind, texts in {**KINDS, **OF_ONE_ENGINE[walled.engine]}.items():
         for text in texts:
-            assert refusal(walled, text), f"{kind}: {text}"
+            assert rejection(walled, text), f"{kind}: {text}"
             assert walled.shop.rows("SELECT count(*) FROM sales") == [(2,)], text
     assert walled.told() == before
 
@@ -186,7 +186,7 @@ def test_what_a_read_only_transaction_lets_through_is_rolled_back(walled: Walled
         return  # the others let nothing through
     before = walled.told()
     for text in ("SELECT lo_create(0)", "SELECT lo_from_bytea(0, 'x')"):
-        refusal(walled, text)  # older servers run them
+        rejection(walled, text)  # older servers run them
     assert walled.told() == before
 
 
@@ -267,7 +267,7 @@ def test_a_pooled_connection_goes_back_in_the_state_in_which_it_came(walled: Wal
     walled.shop.rows(state)  # connecting takes a part of the first time limit
     before = walled.shop.rows(state)
     for text in MARKS[walled.engine]:
-        refusal(walled, text)
+        rejection(walled, text)
         assert walled.shop.rows(state) == before, text
     walled.shop.run(ENDLESS_ROWS[walled.engine], limits=limits(max_rows=10))  # the rest is never read
     again = walled.shop.rows(state)

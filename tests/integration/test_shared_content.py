@@ -102,9 +102,9 @@ def test_others_than_creator_and_administrators_do_not_change_a_layer(world: Wor
         lambda: world.reader.annotation_layers.delete(layer_id),
         lambda: world.reader.annotations.create(layer_id, EVENT),
     ):
-        with pytest.raises(OwnershipError) as refused:
+        with pytest.raises(OwnershipError) as rejected:
             act()
-        assert (refused.value.status, refused.value.error_type.value) == (403, "MISSING_OWNERSHIP_ERROR")
+        assert (rejected.value.status, rejected.value.error_type.value) == (403, "MISSING_OWNERSHIP_ERROR")
     assert world.reader.annotation_layers.get(layer_id).name == "Releases"
     assert world.reader.annotations.list(layer_id).count == 0
     world.admin.annotation_layers.delete(layer_id)
@@ -181,10 +181,10 @@ def test_moments_are_kept_in_utc_and_naive_ones_are_utc(world: World, given: str
 
 def test_an_annotation_does_not_end_before_it_starts(world: World) -> None:
     layer_id = layer_of(world.creator)
-    with pytest.raises(PayloadSchemaError) as refused:
+    with pytest.raises(PayloadSchemaError) as rejected:
         world.creator.annotations.create(layer_id, {**EVENT, "end_dttm": "2024-03-01T09:59:59Z"})
-    assert [problem.path for problem in refused.value.problems] == ["end_dttm"]
-    assert "2024-03-01T10:00:00" in refused.value.message
+    assert [problem.path for problem in rejected.value.problems] == ["end_dttm"]
+    assert "2024-03-01T10:00:00" in rejected.value.message
     made = world.creator.annotations.create(layer_id, EVENT)
     with pytest.raises(PayloadSchemaError, match="end_dttm"):
         world.creator.annotations.update(layer_id, made.id, {"start_dttm": "2024-03-02"})

@@ -44,7 +44,7 @@ def milliseconds(moment: datetime) -> int:
 
 
 @pytest.fixture(scope="module", params=["TIMESTAMP", "DATE", "TEXT"])
-def asked(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+def requested(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     file: Path = tmp_path_factory.mktemp("moments") / "moments.db"
     with closing(sqlite3.connect(file)) as raw, raw:
         raw.execute(f"CREATE TABLE t (id INTEGER PRIMARY KEY, ts {request.param})")
@@ -71,69 +71,69 @@ def where(ask: Any, op: str, value: Any) -> set[int]:
     return ids(ask({"columns": ["id"], "filters": [{"col": "ts", "op": op, "val": value}]}))
 
 
-def test_what_is_shown_is_the_moment_in_utc(asked: Any) -> None:
-    shown = {row["id"]: row["ts"] for row in asked({"columns": ["id", "ts"]})}
+def test_what_is_shown_is_the_moment_in_utc(requested: Any) -> None:
+    shown = {row["id"]: row["ts"] for row in requested({"columns": ["id", "ts"]})}
     assert shown == {place: milliseconds(moment) for place, moment in enumerate(MOMENTS)}
 
 
-def test_equality_and_lists_find_every_text_of_a_moment(asked: Any) -> None:
+def test_equality_and_lists_find_every_text_of_a_moment(requested: Any) -> None:
     for moment in sorted(set(MOMENTS)):
         same = {place for place, other in enumerate(MOMENTS) if other == moment}
-        assert where(asked, "==", moment.isoformat()) == same
-        assert where(asked, "!=", moment.isoformat()) == set(range(len(TEXTS))) - same
-        assert where(asked, "IN", [moment.isoformat(), "1999-01-01"]) == same
+        assert where(requested, "==", moment.isoformat()) == same
+        assert where(requested, "!=", moment.isoformat()) == set(range(len(TEXTS))) - same
+        assert where(requested, "IN", [moment.isoformat(), "1999-01-01"]) == same
 
 
-def test_a_number_finds_every_text_of_its_millisecond(asked: Any, request: pytest.FixtureRequest) -> None:
+def test_a_number_finds_every_text_of_its_millisecond(requested: Any, request: pytest.FixtureRequest) -> None:
     if request.node.callspec.params["asked"] == "DATE":  # columns of days are compared exactly
         return
     for shown in {*map(milliseconds, MOMENTS)}:
         near = {place for place, other in enumerate(MOMENTS) if milliseconds(other) == shown}
-        assert where(asked, "==", shown) == near
+        assert where(requested, "==", shown) == near
 
 
-def test_bounds_part_the_moments(asked: Any) -> None:
+def test_bounds_part_the_moments(requested: Any) -> None:
     bounds = {*MOMENTS, *(moment + timedelta(microseconds=1) for moment in MOMENTS[::7])}
     for moment in sorted({*bounds, datetime(2024, 1, 31, tzinfo=UTC), datetime(2024, 2, 1, tzinfo=UTC)}):
         after = {place for place, other in enumerate(MOMENTS) if other >= moment}
-        assert where(asked, ">=", moment.isoformat()) == after
-        assert where(asked, "<", moment.isoformat()) == set(range(len(TEXTS))) - after
+        assert where(requested, ">=", moment.isoformat()) == after
+        assert where(requested, "<", moment.isoformat()) == set(range(len(TEXTS))) - after
     day = {place for place, moment in enumerate(MOMENTS) if moment.date().isoformat() == "2024-01-31"}
     ranged = {"columns": ["id"], "granularity": "ts", "time_range": "2024-01-31 : 2024-02-01"}
-    assert ids(asked(ranged)) == day
+    assert ids(requested(ranged)) == day
 
 
-def test_extremes_are_those_of_the_moments(asked: Any) -> None:
+def test_extremes_are_those_of_the_moments(requested: Any) -> None:
     for size in (2, 3, 5, len(TEXTS)):
         for start in range(0, len(TEXTS), size):
             some = list(range(len(TEXTS)))[start : start + size]
             among = [{"col": "id", "op": "IN", "val": some}]
-            found = asked({"metrics": EXTREMES, "filters": among})
+            found = requested({"metrics": EXTREMES, "filters": among})
             few = [MOMENTS[place] for place in some]
             assert found == [{"MIN": milliseconds(min(few)), "MAX": milliseconds(max(few))}]
 
 
 def test_rows_and_groups_are_ordered_by_the_moments_with_their_fractions(
-    asked: Any, request: pytest.FixtureRequest
+    requested: Any, request: pytest.FixtureRequest
 ) -> None:
     if request.node.callspec.params["asked"] != "TEXT":  # columns that are declared as moments: by their texts
         return
     for ascending in (True, False):
         order = {"orderby": [["ts", ascending]]}
         expected = sorted(map(milliseconds, MOMENTS), reverse=not ascending)
-        rows = asked({"columns": ["id", "ts"], **order})
+        rows = requested({"columns": ["id", "ts"], **order})
         assert [MOMENTS[row["id"]] for row in rows] == sorted(MOMENTS, reverse=not ascending)
-        first = asked({"columns": ["ts"], **order, "row_limit": 1})
+        first = requested({"columns": ["ts"], **order, "row_limit": 1})
         assert [row["ts"] for row in first] == expected[:1]
-        groups = asked({"columns": ["ts"], "metrics": ["count"], **order})
+        groups = requested({"columns": ["ts"], "metrics": ["count"], **order})
         assert [row["ts"] for row in groups] == sorted((row["ts"] for row in groups), reverse=not ascending)
 
 
 @pytest.mark.parametrize(("grain", "size"), [("PT1H", timedelta(hours=1)), ("P1D", timedelta(days=1))])
-def test_buckets_are_those_of_the_moments(asked: Any, grain: str, size: timedelta) -> None:
+def test_buckets_are_those_of_the_moments(requested: Any, grain: str, size: timedelta) -> None:
     axis = {"columnType": "BASE_AXIS", "sqlExpression": "ts", "label": "ts", "timeGrain": grain}
     counted = {"expressionType": "SIMPLE", "column": {"column_name": "id"}, "aggregate": "COUNT", "label": "n"}
-    found = {row["ts"]: row["n"] for row in asked({"columns": [axis], "metrics": [counted]})}
+    found = {row["ts"]: row["n"] for row in requested({"columns": [axis], "metrics": [counted]})}
     expected: dict[int, int] = {}
     for moment in MOMENTS:
         bucket = milliseconds(moment - (moment - EPOCH) % size)
@@ -170,7 +170,7 @@ def test_a_text_that_sqlite_would_compare_wrongly_makes_its_column_text(tmp_path
     assert [row["ts"] for row in rows] == [odd, "2024-01-31 10:30:15"]
 
 
-def test_an_index_serves_ranges_and_equality(asked: Any, tmp_path: Path) -> None:
+def test_an_index_serves_ranges_and_equality(requested: Any, tmp_path: Path) -> None:
     from tests.support.planning import spec_of, statement
 
     with closing(sqlite3.connect(":memory:")) as raw:

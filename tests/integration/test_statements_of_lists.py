@@ -107,9 +107,9 @@ PEOPLE_OF_ALL = ("databases", "datasets", "charts", "dashboards", "tags")
     ],
 )
 def test_choices_cost_few_statements_however_many_records_name_them(admin, reader, who, name, field):
-    asked = getattr({"admin": admin, "reader": reader}[who], name)
+    requested = getattr({"admin": admin, "reader": reader}[who], name)
     with statements_of(admin) as seen:
-        found = asked.related(field, page_size=100)
+        found = requested.related(field, page_size=100)
     assert found.result
     assert len(seen) <= (1 if field not in ("created_by", "owners") else 3), seen
 
@@ -126,9 +126,9 @@ def test_people_are_found_by_their_names_on_every_store(admin):
     ("name", "field"), [("charts", "viz_type"), ("dashboards", "slug"), ("datasets", "table_name"), ("tags", "name")]
 )
 def test_distinct_values_cost_two_statements(admin, reader, who, name, field):
-    asked = getattr({"admin": admin, "reader": reader}[who], name)
+    requested = getattr({"admin": admin, "reader": reader}[who], name)
     with statements_of(admin) as seen:
-        found = asked.distinct(field, page_size=100)
+        found = requested.distinct(field, page_size=100)
     assert found.result
     assert len(seen) == 2, seen
 
@@ -200,17 +200,17 @@ def test_a_directory_of_a_host_that_finds_one_person_at_a_time_still_works(admin
         core.create_first_administrator("admin")
         core.tags.create({"name": "one"})
         assert core.tags.list().result[0].created_by.first_name == "Hosted"
-        assert set(host.asked) == {70}
+        assert set(host.requested) == {70}
 
 
 class HostDirectory:
     """Knows everybody, one at a time."""
 
     def __init__(self):
-        self.asked = []
+        self.requested = []
 
     def find(self, key):
-        self.asked.append(key)
+        self.requested.append(key)
         return User(id=70, username="hosted", first_name="Hosted", role_ids=(1,))
 
 

@@ -103,9 +103,9 @@ def check_file(url):
 
 @pytest.mark.parametrize("retry", ["retry", "once"])
 def test_eight_writers_of_one_record_lose_no_update(url, retry):
-    accepted, refused = map(int, run_writers("count", url, COUNTED, 8, 30, retry).split())
-    assert accepted == 240 if retry == "retry" else accepted + refused == 240
-    assert refused > 0
+    accepted, rejected = map(int, run_writers("count", url, COUNTED, 8, 30, retry).split())
+    assert accepted == 240 if retry == "retry" else accepted + rejected == 240
+    assert rejected > 0
     with open_core(url) as core, core._runtime.store.unit_of_work() as unit:
         chart = unit.charts.get(COUNTED)
     assert (int(chart.description), chart.audit.version) == (accepted, accepted + 1)
@@ -201,9 +201,9 @@ def test_the_error_of_a_file_tells_what_is_wrong_with_it(tmp_path, spoil, cause)
             other.execute("DROP TABLE ac_tags")
         else:
             event.listen(core._runtime.store._engine, "checkout", leave_no_room)
-        with pytest.raises(StoreUnavailableError, match=cause) as refusal, a_store_of(f"sqlite:///{file}") as again:
+        with pytest.raises(StoreUnavailableError, match=cause) as rejection, a_store_of(f"sqlite:///{file}") as again:
             (core if spoil == "fill" else again).tags.create({"name": "x", "description": "y" * 100_000})
-    assert str(tmp_path) not in str(refusal.value)
+    assert str(tmp_path) not in str(rejection.value)
 
 
 def leave_no_room(connection, *_):
@@ -231,9 +231,9 @@ def a_store_of(url):
 )
 def test_the_error_of_a_server_tells_why_it_gives_no_store(request, kind, change, cause):
     url = make_url(request.getfixturevalue(f"make_{kind}_database")()).set(**change)
-    with pytest.raises(StoreUnavailableError, match=cause) as refusal, a_store_of(url.render_as_string(False)):
+    with pytest.raises(StoreUnavailableError, match=cause) as rejection, a_store_of(url.render_as_string(False)):
         pass
-    assert not any(name in str(refusal.value) for name in ("not_there", "n0body", "hunter2", "127.0.0.1"))
+    assert not any(name in str(rejection.value) for name in ("not_there", "n0body", "hunter2", "127.0.0.1"))
 
 
 @pytest.mark.server

@@ -80,9 +80,9 @@ def test_a_key_that_nobody_reads_is_refused_with_its_place(
 ) -> None:
     payload = asking(query, **context)
     for ask in (shop.core.charts.data, shop.core.charts.explain, shop.core.charts.submit):
-        with pytest.raises(PayloadSchemaError) as refused:
+        with pytest.raises(PayloadSchemaError) as rejected:
             ask(payload, strict=True)
-        assert told in str(refused.value)
+        assert told in str(rejected.value)
     with pytest.raises(PayloadSchemaError):
         shop.core.charts.data(json.dumps(payload), strict=True)
     name = told.partition(":")[0].rpartition(".")[2]

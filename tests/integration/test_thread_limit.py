@@ -34,10 +34,10 @@ class CountingCache:
     """A cache that has everything, and keeps what it was asked."""
 
     def __init__(self) -> None:
-        self.asked: list[str] = []
+        self.requested: list[str] = []
 
     def get(self, key: str) -> bytes | None:
-        self.asked.append(key)
+        self.requested.append(key)
         return b"kept"
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
@@ -105,7 +105,7 @@ def test_a_host_cache_is_a_miss():
         assert cache.get("key") is None
         cache.set("key", b"value", timeout_s=1)
         cache.delete("key")
-    assert counting.asked == []
+    assert counting.requested == []
     assert cache.get("key") == b"kept"
 
 

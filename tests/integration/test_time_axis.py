@@ -104,11 +104,11 @@ def test_the_grain_of_a_dashboard_moves_the_axis_of_its_charts(core: Any) -> Non
     }
     page = core.dashboards.create({"dashboard_title": "Page", "json_metadata": json.dumps(metadata)}).id
     core.charts.update(chart, {"dashboards": [page]})
-    asked = [
+    requested = [
         core.charts.question(chart, dashboard_id=page),
         core.charts.question(chart, extra_filters=[{"col": "__time_grain", "op": "==", "val": "P1M"}]),
     ]
-    for question in asked:
+    for question in requested:
         (result,) = core.charts.data(question).results
         assert dict(result.frame.rows()) == counted(month)
         assert result.notes == ()
@@ -193,14 +193,14 @@ def test_a_template_bounds_rows_as_a_clause_does(core: Any, way: str) -> None:
     moments = sorted(row["order_date"] for row in ORDERS)
     ranges = [(SINCE, UNTIL), (moments[700], moments[900]), (datetime(2024, 1, 1), moments[-1])]
     for since_at, until_at in ranges:
-        asked = {
+        requested = {
             "columns": ["id"],
             "filters": [
                 {"col": "order_date", "op": "TEMPORAL_RANGE", "val": f"{since_at.isoformat()} : {until_at.isoformat()}"}
             ],
             "row_limit": 0,
         }
-        result = ask(core, asked, dataset=made.id)
+        result = ask(core, requested, dataset=made.id)
         expected = {row["id"] for row in ORDERS if since_at <= row["order_date"] < until_at}
         assert {row[0] for row in result.frame.rows()} == expected
         assert (result.from_dttm, result.to_dttm, result.notes) == (ms(since_at), ms(until_at), ())

@@ -113,12 +113,12 @@ def test_a_bucket_without_a_partner_has_null(core: Any) -> None:
 @pytest.mark.parametrize("condition", [{"having": "COUNT(*) > 75"}, {"filter": 75}])
 def test_a_condition_on_a_metric_chooses_main_rows_and_cuts_no_partner(core: Any, condition: dict[str, Any]) -> None:
     counted = by_bucket(month)
-    asked = series("P1M", "1 year ago")
+    requested = series("P1M", "1 year ago")
     if "having" in condition:
-        asked["extras"] = condition
+        requested["extras"] = condition
     else:
-        asked["filters"] = [{"col": "count", "op": ">", "val": condition["filter"]}]
-    answer = rows(core, asked)
+        requested["filters"] = [{"col": "count", "op": ">", "val": condition["filter"]}]
+    answer = rows(core, requested)
     chosen = {when for when, number in counted.items() if when.year == 2024 and number > 75}
     assert {when for when, _, _ in answer} == chosen
     for when, here, before in answer:

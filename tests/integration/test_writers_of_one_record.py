@@ -39,16 +39,16 @@ def world(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 
 def count_up(world: GuestWorld, life: Life, key: Key, chance: random.Random) -> int:
     """Add one as often as asked, each time to what was read just now; return how often somebody was faster."""
-    accepted = refused = 0
+    accepted = rejected = 0
     while accepted < STEPS:
         read = life.get(world.admin, key)
         try:
             life.change(world.admin, key, str(int(life.word(read)) + 1), unchanged_since=read.changed_on)
             accepted += 1
         except StaleVersionError:
-            refused += 1
+            rejected += 1
             time.sleep(chance.uniform(0, 0.01))
-    return refused
+    return rejected
 
 
 @pytest.mark.parametrize(("world", "name"), CASES, indirect=["world"])
@@ -60,9 +60,9 @@ def test_writers_of_one_record_lose_no_step(world: GuestWorld, name: str) -> Non
     logged = updates_in_the_log(world, action)
     with ThreadPoolExecutor(WRITERS) as pool:
         writers = [pool.submit(count_up, world, life, key, random.Random(number)) for number in range(WRITERS)]
-        refused = sum(writer.result() for writer in writers)
+        rejected = sum(writer.result() for writer in writers)
     assert life.read(world.admin, key) == str(WRITERS * STEPS)
-    assert refused > 0  # they did get in each other's way
+    assert rejected > 0  # they did get in each other's way
     assert updates_in_the_log(world, action) - logged == WRITERS * STEPS
 
 

@@ -143,7 +143,7 @@ def check(world: World, payload: Any) -> str:
     return text
 
 
-def asked(**query: Any) -> dict[str, Any]:
+def requested(**query: Any) -> dict[str, Any]:
     return {"datasource": {"id": 1, "type": "table"}, "queries": [query]}
 
 
@@ -198,23 +198,23 @@ PLACES = {
 @pytest.mark.parametrize("place", list(PLACES))
 def test_no_hostile_text_in_any_place_reads_or_writes_what_it_must_not(world: World, place: str) -> None:
     for text in HOSTILE:
-        check(world, asked(**PLACES[place](text)))
+        check(world, requested(**PLACES[place](text)))
 
 
 def test_harmless_look_alikes_give_rows(world: World) -> None:
     for text in ("it's", "50%", "x; y", "--", 'O\'Hara \\ "q" ? :p0 %(p0)s $p0', "NULL", "DROP TABLE orders"):
         for op in ("==", "!=", "IN", "NOT LIKE"):
             query = {"columns": ["id"], "filters": [{"col": "note", "op": op, "val": text}]}
-            answer = world.core.charts.data(asked(**query))
+            answer = world.core.charts.data(requested(**query))
             assert answer.results[0].failure is None
-    answer = world.core.charts.data(asked(columns=["id"], filters=[{"col": "note", "op": "==", "val": "it's"}]))
+    answer = world.core.charts.data(requested(columns=["id"], filters=[{"col": "note", "op": "==", "val": "it's"}]))
     assert answer.to_payload()["result"][0]["data"] == [{"id": 2}]
 
 
 @pytest.mark.parametrize("fragment", FRAGMENTS)
 def test_a_sound_fragment_gives_rows(world: World, fragment: str) -> None:
     column = {"label": "x", "sqlExpression": fragment}
-    answer = world.core.charts.data(asked(columns=[column], metrics=["count"], orderby=[["x", False]]))
+    answer = world.core.charts.data(requested(columns=[column], metrics=["count"], orderby=[["x", False]]))
     assert answer.results[0].failure is None
 
 
@@ -222,8 +222,8 @@ def test_constants_may_be_the_only_group_and_the_only_series(world: World) -> No
     column = {"label": "x", "sqlExpression": "7"}
     query = {"columns": [column], "metrics": ["count"]}
     for more in ({}, {"series_columns": [column], "series_limit": 1}, {"is_rowcount": True}):
-        assert check(world, asked(**query, **more)).count('"count":4') == (0 if more.get("is_rowcount") else 1)
-    assert '"data":[{"x":7}]' in check(world, asked(columns=[column], metrics=[]))
+        assert check(world, requested(**query, **more)).count('"count":4') == (0 if more.get("is_rowcount") else 1)
+    assert '"data":[{"x":7}]' in check(world, requested(columns=[column], metrics=[]))
 
 
 @pytest.mark.parametrize("fragment", AGGREGATES)
@@ -235,14 +235,14 @@ def test_a_sound_metric_gives_rows(world: World, fragment: str) -> None:
         "orderby": [[metric, False]],
         "extras": {"having": f"{fragment} IS NOT NULL"},
     }
-    answer = world.core.charts.data(asked(**query))
+    answer = world.core.charts.data(requested(**query))
     assert answer.results[0].failure is None
 
 
 @pytest.mark.parametrize("column", COLUMNS)
 def test_every_column_can_be_asked_for_and_compared(world: World, column: str) -> None:
     answer = world.core.charts.data(
-        asked(columns=[column], metrics=["count"], filters=[{"col": column, "op": "IS NOT NULL"}])
+        requested(columns=[column], metrics=["count"], filters=[{"col": column, "op": "IS NOT NULL"}])
     )
     assert answer.results[0].failure is None
     assert answer.results[0].rowcount > 0
@@ -251,7 +251,9 @@ def test_every_column_can_be_asked_for_and_compared(world: World, column: str) -
 def test_the_row_rule_holds_for_every_way_of_asking(world: World) -> None:
     """The hidden row is not counted, and its values do not show."""
     count = {"metrics": ["count"], "extras": {"where": "1 = 1 OR visible = 0"}}
-    assert '"count":4' in check(world, asked(**count))
-    assert '"rowcount":4' in check(world, asked(columns=["id"], is_rowcount=True, extras={"where": "1 = 1 OR 1 = 1"}))
-    check(world, {**asked(columns=["city"]), "result_type": "samples"})
-    check(world, {**asked(columns=["city"]), "result_type": "drill_detail"})
+    assert '"count":4' in check(world, requested(**count))
+    assert '"rowcount":4' in check(
+        world, requested(columns=["id"], is_rowcount=True, extras={"where": "1 = 1 OR 1 = 1"})
+    )
+    check(world, {**requested(columns=["city"]), "result_type": "samples"})
+    check(world, {**requested(columns=["city"]), "result_type": "drill_detail"})

@@ -42,10 +42,10 @@ COLUMNS = st.one_of(*(st.lists(st.none() | values, max_size=12) for values in (*
 
 
 def read_strictly(text: bytes) -> Any:
-    def refuse(constant: str) -> None:
+    def reject(constant: str) -> None:
         raise AssertionError(f"not JSON: {constant}")
 
-    return json.loads(text, parse_constant=refuse)
+    return json.loads(text, parse_constant=reject)
 
 
 def by_columns(frame: Any, slice_rows: int = 50_000) -> bytes:

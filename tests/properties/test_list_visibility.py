@@ -10,16 +10,16 @@ from tests.support.visible_world import KINDS, PEOPLE, SCHEMAS, fill
 
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import RULES, Act, HasRole, Policy, Standing
+from analytics_core._security.policy import RULES, HasRole, Permission, Policy, Relationship
 from analytics_core._security.scopes import scope_of
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START
 
 READING = {
-    "databases": Act.READ_DATABASE,
-    "datasets": Act.READ_DATASET,
-    "charts": Act.READ_CHART,
-    "dashboards": Act.READ_DASHBOARD,
+    "databases": Permission.READ_DATABASE,
+    "datasets": Permission.READ_DATASET,
+    "charts": Permission.READ_CHART,
+    "dashboards": Permission.READ_DASHBOARD,
 }
 
 
@@ -65,11 +65,17 @@ actors = st.one_of(
         Actor, user=st.just(User(id=0, username="g")), roles=st.lists(roles, max_size=3).map(tuple), guest=passes
     ),
 )
-ELSEWHERE = {Standing.THEMSELVES, Standing.SIGNED_IN, Standing.CREATOR}  # standings that no list is narrowed by
-standings = st.frozensets(
-    st.sampled_from([*(standing for standing in Standing if standing not in ELSEWHERE), HasRole("readers")])
+ELSEWHERE = {
+    Relationship.THEMSELVES,
+    Relationship.SIGNED_IN,
+    Relationship.CREATOR,
+}  # standings that no list is narrowed by
+relationships = st.frozensets(
+    st.sampled_from(
+        [*(relationship for relationship in Relationship if relationship not in ELSEWHERE), HasRole("readers")]
+    )
 )
-tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.values(), standings)))
+tables = st.one_of(st.just(RULES), st.fixed_dictionaries(dict.fromkeys(READING.values(), relationships)))
 
 
 @given(actor=actors, table=tables)
@@ -119,10 +125,10 @@ class ChoosyAboutDatasets(Policy):
 @pytest.mark.parametrize(
     ("act", "is_asked"),
     [
-        (Act.READ_DATABASE, False),
-        (Act.READ_DATASET, True),
-        (Act.READ_CHART, True),
-        (Act.READ_DASHBOARD, True),
+        (Permission.READ_DATABASE, False),
+        (Permission.READ_DATASET, True),
+        (Permission.READ_CHART, True),
+        (Permission.READ_DASHBOARD, True),
     ],
 )
 def test_a_policy_is_asked_about_what_its_methods_bear_on(act, is_asked):
@@ -133,9 +139,9 @@ def test_a_policy_is_asked_about_what_its_methods_bear_on(act, is_asked):
 def test_a_policy_whose_method_was_replaced_on_the_object_is_asked_too():
     policy = Policy()
     policy.can_read_chart = lambda actor, chart, dataset: False
-    assert scope_of(policy, Act.READ_CHART, Actor(user=User(id=2, username="u"))) is None
+    assert scope_of(policy, Permission.READ_CHART, Actor(user=User(id=2, username="u"))) is None
 
 
 def test_a_standing_that_lists_do_not_know_makes_them_ask_about_each_record():
-    table = {**RULES, Act.READ_CHART: frozenset({Standing.SIGNED_IN})}
-    assert scope_of(Policy(table), Act.READ_CHART, Actor(user=User(id=2, username="u"))) is None
+    table = {**RULES, Permission.READ_CHART: frozenset({Relationship.SIGNED_IN})}
+    assert scope_of(Policy(table), Permission.READ_CHART, Actor(user=User(id=2, username="u"))) is None

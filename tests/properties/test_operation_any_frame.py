@@ -18,7 +18,7 @@ from tests.support.any_options import JUNK_OR_NONE, OPTIONS, WITHOUT_FORECAST, o
 from analytics_core._frames.operations.flatten import flattened_for_output
 from analytics_core._frames.pandas_frames import from_pandas
 from analytics_core._frames.pipeline import read_options
-from analytics_core._frames.registry import Noted, Operations
+from analytics_core._frames.registry import FrameWithNotes, Operations
 from analytics_core.errors import LimitError, PostProcessingError
 
 OPERATIONS = Operations()
@@ -70,7 +70,7 @@ def check(name: str, table: pd.DataFrame, options: dict[str, Any]) -> bool:
     try:
         read = read_options(OPERATIONS[name], options, place=name)
         applied = OPERATIONS[name].apply(table, read)
-        result = applied.frame if isinstance(applied, Noted) else applied
+        result = applied.frame if isinstance(applied, FrameWithNotes) else applied
         shown = flattened_for_output(result)
     except (PostProcessingError, LimitError) as error:
         made, told = False, error.message

@@ -25,7 +25,7 @@ class Check:
     kind: str
     payload: Mapping[str, Any]
     field: str = ""
-    refused: bool = False
+    rejected: bool = False
 
     def __str__(self) -> str:
         where = f"{self.shape}.{self.field}" if self.field else self.shape
@@ -41,19 +41,19 @@ def checks_of(shape: Shape, shapes: Mapping[str, Shape]) -> Iterator[Check]:
     yield Check(shape=shape.name, kind="unknown field", payload={**least, "frobnicate": 1})
     for rule in shape.rules.values():
         yield from _presence(rule, least)
-        for kind, value, refused in _values(rule, shape, shapes):
+        for kind, value, rejected in _values(rule, shape, shapes):
             payload = completed({**least, rule.name: value}, shape, shapes)
-            yield Check(shape=shape.name, kind=kind, payload=payload, field=rule.name, refused=refused)
+            yield Check(shape=shape.name, kind=kind, payload=payload, field=rule.name, rejected=rejected)
 
 
 def _presence(rule: Rule, least: Mapping[str, Any]) -> Iterator[Check]:
     without = {name: value for name, value in least.items() if name != rule.name}
     if rule.required:
-        yield Check(shape=rule.shape, kind="missing", payload=without, field=rule.name, refused=True)
+        yield Check(shape=rule.shape, kind="missing", payload=without, field=rule.name, rejected=True)
     if rule.required_if:
         name, value = rule.required_if
         payload = {**without, name: value}
-        yield Check(shape=rule.shape, kind="required if", payload=payload, field=rule.name, refused=True)
+        yield Check(shape=rule.shape, kind="required if", payload=payload, field=rule.name, rejected=True)
 
 
 def _values(rule: Rule, shape: Shape, shapes: Mapping[str, Shape]) -> Iterator[tuple[str, Any, bool]]:
@@ -104,7 +104,7 @@ def failure(check: Check, shape: Shape, model: type[BaseModel]) -> str | None:
         read = parse(model, check.payload, shape=check.shape)
     except PayloadSchemaError as error:
         return _judge_refusal(check, shape, error)
-    if check.refused:
+    if check.rejected:
         return "is taken"
     if check.kind == "unknown field":
         return _judge_unknown(check, shape, read)
@@ -114,7 +114,7 @@ def failure(check: Check, shape: Shape, model: type[BaseModel]) -> str | None:
 def _judge_refusal(check: Check, shape: Shape, error: PayloadSchemaError) -> str | None:
     if check.kind == "unknown field" and shape.kind in ("strict", "answer"):
         return None if "frobnicate" in str(error) else f"the error does not name the field: {error}"
-    if not check.refused:
+    if not check.rejected:
         return f"is refused: {error}"
     paths = {problem.path.split(".")[0] for problem in error.problems}
     if check.kind != "required if" and paths != {check.field}:

@@ -121,7 +121,7 @@ def wrong_values(kind: Type, shapes: Mapping[str, Shape]) -> tuple[Any, ...]:
         case "two":
             return (*_WRONG["two"], [sample_of(kind.of[0], shapes)])
         case "either":
-            refused = [set(map(repr, wrong_values(part, shapes))) for part in kind.of]
+            rejected = [set(map(repr, wrong_values(part, shapes))) for part in kind.of]
             values = {repr(value): value for part in kind.of for value in wrong_values(part, shapes)}
-            return tuple(value for key, value in values.items() if all(key in keys for keys in refused))
+            return tuple(value for key, value in values.items() if all(key in keys for keys in rejected))
     return _WRONG.get(kind.kind, ())

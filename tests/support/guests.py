@@ -165,7 +165,7 @@ def context(query: Mapping[str, Any], *, dataset: int = 1, **options: Any) -> di
     return {"datasource": {"id": dataset, "type": "table"}, "queries": [dict(query)], **options}
 
 
-def asked(chart_id: int = 1, *, base: Mapping[str, Any] = QUERY, **changes: Any) -> dict[str, Any]:
+def requested(chart_id: int = 1, *, base: Mapping[str, Any] = QUERY, **changes: Any) -> dict[str, Any]:
     """Return a guest's query context for a chart: the stored query with changes."""
     return context({**base, **changes}, form_data={"slice_id": chart_id})
 

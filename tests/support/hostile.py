@@ -65,12 +65,12 @@ HOSTILE: dict[str, Any] = {
 }
 
 
-def refusal(ask: Callable[[], Any]) -> str:
+def rejection(ask: Callable[[], Any]) -> str:
     """Return the message of a typed refusal, and the empty text for an answer."""
     try:
         ask()
-    except AnalyticsError as refused:
-        return refused.message
+    except AnalyticsError as rejected:
+        return rejected.message
     except Exception as error:
         return f"raw {type(error).__name__}"
     return ""

@@ -86,16 +86,16 @@ def count(url: str, chart_id: str, writers: str, updates: str, retry: str) -> No
         results.append(reader)
     os.write(start, b"!" * len(results))
     sums = [tuple(map(int, os.read(reader, 100).split())) for reader in results]
-    print(sum(accepted for accepted, _ in sums), sum(refused for _, refused in sums))
+    print(sum(accepted for accepted, _ in sums), sum(rejected for _, rejected in sums))
 
 
 def _add(url: str, chart_id: int, updates: int, chance: random.Random, *, retry: bool, go: int, out: int) -> None:
-    accepted = refused = 0
+    accepted = rejected = 0
     with open_core(url) as core:
         store = core._runtime.store
         core.charts.get(chart_id)
         os.read(go, 1)
-        while accepted + (0 if retry else refused) < updates:
+        while accepted + (0 if retry else rejected) < updates:
             try:
                 with store.unit_of_work() as unit:
                     chart = unit.charts.get(chart_id)
@@ -103,9 +103,9 @@ def _add(url: str, chart_id: int, updates: int, chance: random.Random, *, retry:
                     unit.charts.update(grown, actor_id=1)
                 accepted += 1
             except StaleVersionError:
-                refused += 1
+                rejected += 1
                 time.sleep(chance.uniform(0, 0.05))
-    os.write(out, f"{accepted} {refused}".encode())
+    os.write(out, f"{accepted} {rejected}".encode())
 
 
 def _forked(work: Callable[[], None]) -> int:

@@ -12,7 +12,7 @@ from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import Output, Predicate, QueryPlan, SqlSource, Statement, TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import compile_plan
-from analytics_core._compile.scope import PlanLimits, Scope
+from analytics_core._compile.scope import PlanLimits, PlanningContext
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
@@ -83,9 +83,9 @@ def query_of(query: Mapping[str, Any]) -> ChartDataQueryObject:
     return parse_query_context({"datasource": {"id": 7, "type": "table"}, "queries": [query]}).queries[0]
 
 
-def scope_of(view: DatasetView, *, limits: PlanLimits | None = None, now: datetime = NOW) -> Scope:
+def scope_of(view: DatasetView, *, limits: PlanLimits | None = None, now: datetime = NOW) -> PlanningContext:
     """Return the surroundings of a query."""
-    return Scope(view=view, parser=PARSER, now=now, limits=limits or PlanLimits(), render=lambda text: text)
+    return PlanningContext(view=view, parser=PARSER, now=now, limits=limits or PlanLimits(), render=lambda text: text)
 
 
 def plan(

@@ -206,7 +206,7 @@ def reset(world: World) -> None:
     )
 
 
-def refusal(world: World, road: Callable[[World, str], str], text: str) -> AnalyticsError | None:
+def rejection(world: World, road: Callable[[World, str], str], text: str) -> AnalyticsError | None:
     """Return the typed error that a text meets on a road, or None when it was answered."""
     try:
         road(world, text)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._querying.chart_request import ChartRequest, asked_queries, notes_of
+from analytics_core._querying.chart_request import ChartRequest, notes_of, requested_queries
 from analytics_core._querying.reading import ContextReader
 from analytics_core._records.people import User
 from analytics_core._security.actor import Actor
@@ -123,9 +123,9 @@ def test_a_list_of_more_items_than_allowed_is_refused_before_it_is_planned(name:
     ],
 )
 def test_a_context_that_asks_nothing_is_refused(payload: dict[str, Any], message: str) -> None:
-    for asked in (payload, json.dumps(payload), parse_query_context(payload)):
+    for requested in (payload, json.dumps(payload), parse_query_context(payload)):
         with pytest.raises(PayloadError, match=message):
-            read(ContextReader(most_queries=5), asked)
+            read(ContextReader(most_queries=5), requested)
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_parameters_in_form_data_are_told_to_be_unread() -> None:
         context = parse_query_context(
             {"form_data": {"url_params": {"a": "1"}}, "queries": [{"columns": ["a"], **query}]}
         )
-        return notes_of(context, asked_queries(context)[0])
+        return notes_of(context, requested_queries(context)[0])
 
     assert notes() == notes(url_params={"a": "2"}) != ()
     assert "queries[i].url_params" in notes()[0]

@@ -10,7 +10,7 @@ from tests.support.execution import admission, database
 
 from analytics_core._engines.registry import default_registry
 from analytics_core._execution.connections import Connections
-from analytics_core._execution.diagnosis import Sent, diagnose, error_code
+from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._records.database import Access, Database, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
@@ -165,7 +165,7 @@ SEEN = [
 ]  # fmt: skip
 
 
-SENT = Sent(
+SENT = SentStatement(
     sql="""SELECT "nofunc"(t.nocol, i, "{0.__class__}") FROM "nosuch", "orders", a.b.c, proj.data.nosuch""",
     url=sa.URL.create("x", username="ann", host="10.0.0.1,db.invalid", port=5433, database="shop"),
 )
@@ -179,7 +179,7 @@ class CodedError(Exception):
         self.sqlstate = sqlstate
 
 
-def diagnosed(engine: str, error: str | Exception, sent: Sent = SENT) -> DatabaseError:
+def diagnosed(engine: str, error: str | Exception, sent: SentStatement = SENT) -> DatabaseError:
     spec = replace(SPEC, name=engine, label=engine, error_patterns=REGISTRY.get(engine).error_patterns)
     return diagnose(Exception(error) if isinstance(error, str) else error, spec, sent=sent)
 
@@ -205,7 +205,7 @@ def test_the_host_that_was_asked_for_is_told_and_not_its_address() -> None:
 
 @pytest.mark.parametrize(("engine", "told"), [("postgresql", "5432"), ("redshift", "5439"), ("postgresql", "3306")])
 def test_a_port_that_the_url_leaves_out_is_told_where_it_is_the_engines_own(engine: str, told: str) -> None:
-    sent = Sent(url=sa.URL.create("x", host="localhost"))
+    sent = SentStatement(url=sa.URL.create("x", host="localhost"))
     text = f'connection to server at "127.0.0.1", port {told} failed: Connection refused'
     spec = REGISTRY.get(engine)
     shown = diagnose(Exception(text), spec, sent=sent).message
@@ -242,7 +242,7 @@ CANARY = "CANARY_T2"
 
 @pytest.mark.parametrize(("engine", "text", "error_type", "named"), SEEN)
 def test_a_name_that_was_not_sent_is_withheld(engine: str, text: str, error_type: ErrorType, named: str) -> None:
-    nothing = Sent(sql="SELECT 1", url=sa.URL.create("x", host="elsewhere", port=1, username="eve"))
+    nothing = SentStatement(sql="SELECT 1", url=sa.URL.create("x", host="elsewhere", port=1, username="eve"))
     error = diagnosed(engine, text, nothing)
     names = ("nosuch", "nocol", "nofunc", "orders", "ann", "10.0.0.1", "db.invalid", "5433")
     assert [name for name in names if name in text and name in str(error.to_payload()).casefold()] == []
@@ -264,7 +264,7 @@ def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
     """They may hold anything, such as somebody's guess at the value of a row."""
     spec = default_registry().get("postgresql")
     failure = CodedError(f'schema "{CANARY}" does not exist', "3F000")
-    error = diagnose(failure, spec, sent=Sent(sql=sql))
+    error = diagnose(failure, spec, sent=SentStatement(sql=sql))
     assert error.error_type is E.SCHEMA_DOES_NOT_EXIST_ERROR
     assert CANARY not in str(error.to_payload())
 

@@ -10,7 +10,7 @@ from tests.support.forecasting import forecast, noisy_week, random_walk
 
 from analytics_core._forecast import Seasonality
 from analytics_core._forecast.periods import Period, choose_periods
-from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
+from analytics_core._forecast.season import AdjustedSeries, adjust_for_seasons, shapes_of
 from analytics_core._forecast.types import Floats
 from analytics_core.models.enums import TimeGrain
 
@@ -22,7 +22,7 @@ def _steps(grain: TimeGrain, points: int, seasonality: Seasonality | None = None
     return [round(period.steps, 2) for period in periods]
 
 
-def _adjust(y: Floats, periods: Sequence[Period], *, horizon: int) -> Adjusted:
+def _adjust(y: Floats, periods: Sequence[Period], *, horizon: int) -> AdjustedSeries:
     return adjust_for_seasons(y, shapes_of(periods, points=y.size, horizon=horizon))
 
 

@@ -22,7 +22,7 @@ from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestR
 from analytics_core._records.row_rule import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
-from analytics_core._security.row_rules import RuleBook, TableName, make_book
+from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AccessError, DatabaseAccessError
 
 SHOP = database("sqlite://")
@@ -35,9 +35,9 @@ ON_OTHERS = TableName(table="others", schema="main")
 class Books:
     """Knows no rule, and that one dataset stands over `main.orders`."""
 
-    def book(self, *_where: object, **_who: object) -> RuleBook:
+    def book(self, *_where: object, **_who: object) -> RuleSet:
         """Return an empty book."""
-        return RuleBook()
+        return RuleSet()
 
     def tables(self, _database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the dataset over a table."""
@@ -50,13 +50,13 @@ class ChangingBooks(Books):
     def __init__(self) -> None:
         self.clauses: list[str] = []
 
-    def book(self, *_where: object, **_who: object) -> RuleBook:
+    def book(self, *_where: object, **_who: object) -> RuleSet:
         """Return the rules that are stored now."""
         rules = [
             RowRule(id=i, name="r", clause=clause, role_ids=(1,), dataset_ids=(ORDERS.id,))
             for i, clause in enumerate(self.clauses, start=1)
         ]
-        return make_book(rules, [ORDERS])
+        return make_rule_set(rules, [ORDERS])
 
 
 class Curfew(Policy):

@@ -19,11 +19,11 @@ class Broken:
     """A cache that does what a test tells it to, and counts how often it is asked."""
 
     def __init__(self) -> None:
-        self.asked = 0
+        self.requested = 0
         self.act: Callable[[], bytes | None] = lambda: b"kept"
 
     def get(self, key: str) -> bytes | None:
-        self.asked += 1
+        self.requested += 1
         return self.act()
 
     def set(self, key: str, value: bytes, *, timeout_s: int | None) -> None:
@@ -94,7 +94,7 @@ def test_what_hangs_is_a_miss_in_time_and_is_not_asked_again(
     for _ in range(50):
         assert use(cache) is None
     assert time.monotonic() - started < 2
-    assert broken.asked == 1
+    assert broken.requested == 1
 
 
 @pytest.mark.parametrize("found", ["text", bytearray(b"bytes"), 7])
@@ -107,14 +107,14 @@ def test_three_failures_in_a_row_open_the_circuit(cache: GuardedCache, broken: B
     broken.act = fail
     for _ in range(20):
         use(cache)
-    assert broken.asked == 3
+    assert broken.requested == 3
 
 
 def test_single_failures_leave_it_closed(cache: GuardedCache, broken: Broken) -> None:
     for act in (fail, lambda: b"kept") * 10:
         broken.act = act
         cache.get("key")
-    assert broken.asked == 20
+    assert broken.requested == 20
 
 
 def test_the_circuit_closes_when_the_cache_serves_again(cache: GuardedCache, broken: Broken, watch: Watch) -> None:
@@ -132,7 +132,7 @@ def test_pauses_grow_while_it_fails(cache: GuardedCache, broken: Broken, watch: 
     for _ in range(600):
         watch.now += 0.5
         cache.get("key")
-    assert 3 + 5 <= broken.asked <= 3 + 16  # 300 seconds: pauses of 1, 2, 4, 8, 16 and then 30
+    assert 3 + 5 <= broken.requested <= 3 + 16  # 300 seconds: pauses of 1, 2, 4, 8, 16 and then 30
 
 
 def test_one_caller_tries_and_the_others_do_not_wait(
@@ -147,7 +147,7 @@ def test_one_caller_tries_and_the_others_do_not_wait(
         thread.start()
     for thread in threads:
         thread.join(10)
-    assert broken.asked == 4
+    assert broken.requested == 4
 
 
 def test_the_log_tells_it_once_and_in_our_words(
@@ -174,7 +174,7 @@ def test_many_calls_that_hang_for_ever_hold_few_threads(broken: Broken, watch: W
     for _ in range(60):
         watch.now += 100
         cache.get("key")
-    assert broken.asked == 20
+    assert broken.requested == 20
 
 
 def test_pauses_are_short_again_after_the_cache_served(cache: GuardedCache, broken: Broken, watch: Watch) -> None:

@@ -40,10 +40,10 @@ def test_a_guest_is_refused_everywhere_but_where_it_is_allowed(
 ) -> None:
     assert GUESTS_MAY.get(namespace, set()) <= set(methods(world.admin, namespace))
     for name, positional, named in closed_doors(world.admin, namespace):
-        with pytest.raises(errors.GuestAccessError) as refusal:
+        with pytest.raises(errors.GuestAccessError) as rejection:
             getattr(getattr(guest, namespace), name)(*positional, **named)
-        assert refusal.value.status == 403
-        assert refusal.value.error_type is errors.ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+        assert rejection.value.status == 403
+        assert rejection.value.error_type is errors.ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
 
 
 def test_a_method_that_comes_later_is_refused_until_somebody_allows_it(guest: AnalyticsCore, world: GuestWorld) -> None:
@@ -63,9 +63,9 @@ def test_lists_show_what_the_token_names_only(guest: AnalyticsCore) -> None:
 
 def test_other_published_dashboards_on_the_same_dataset_stay_closed(world: GuestWorld, guest: AnalyticsCore) -> None:
     for key in (2, "2", "other", 99, "no-such-slug"):
-        with pytest.raises(errors.DashboardAccessError) as refusal:
+        with pytest.raises(errors.DashboardAccessError) as rejection:
             guest.dashboards.get(key)
-        assert refusal.value.message == f"the guest token does not open dashboard {key!r}"
+        assert rejection.value.message == f"the guest token does not open dashboard {key!r}"
     for call in (guest.dashboards.charts, guest.dashboards.datasets):
         for dashboard_id in (2, 99):
             with pytest.raises(errors.DashboardAccessError, match="does not open"):
@@ -193,9 +193,9 @@ def test_a_rule_that_stops_a_guest_is_told_by_its_number_and_not_by_its_name(tmp
             lambda: guest.charts.data(1),
             lambda: guest.dashboards.filter_values(1, "NATIVE_FILTER-city"),
         ):
-            with pytest.raises(errors.QueryError, match=r"row rule '?1") as refusal:
+            with pytest.raises(errors.QueryError, match=r"row rule '?1") as rejection:
                 ask().raise_for_error()
-            assert "layoffs" not in str(refusal.value.to_payload())
+            assert "layoffs" not in str(rejection.value.to_payload())
         role = own.admin.roles.create({"name": "readers"})
         own.admin.roles.grant(role, on=("dataset", 1))
         own.admin.users.create({"username": "anna", "roles": [role.id]})

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.support.guests import QUERY, RULE, GuestWorld, asked, chart, context, dashboard, guest_world
+from tests.support.guests import QUERY, RULE, GuestWorld, chart, context, dashboard, guest_world, requested
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._resources.guests.requests import StoredQuestion, answerable
+from analytics_core._resources.guests.requests import StoredRequest, answerable
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryContext, ChartDataQueryObject
 
@@ -40,23 +40,23 @@ def rows(guest: AnalyticsCore, question: Any) -> Any:
     return guest.charts.data(question).raise_for_error().results[0].data
 
 
-def refusal(guest: AnalyticsCore, question: Any) -> str:
+def rejection(guest: AnalyticsCore, question: Any) -> str:
     """Return the place of what is refused."""
-    with pytest.raises(errors.GuestAccessError) as refused:
+    with pytest.raises(errors.GuestAccessError) as rejected:
         guest.charts.data(question)
-    assert refused.value.status == 403
-    assert refused.value.error_type is errors.ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
-    return str(refused.value.extra.get("path"))
+    assert rejected.value.status == 403
+    assert rejected.value.error_type is errors.ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
+    return str(rejected.value.extra.get("path"))
 
 
 # ----------------------------------------------------------------------------------------------------- what may differ
 def test_the_stored_chart_is_answered_by_id_and_by_its_own_context(guest: AnalyticsCore) -> None:
-    assert rows(guest, 1) == rows(guest, asked()) == [BONN, KIEL]
-    assert rows(guest, json.dumps(asked())) == [BONN, KIEL]
+    assert rows(guest, 1) == rows(guest, requested()) == [BONN, KIEL]
+    assert rows(guest, json.dumps(requested())) == [BONN, KIEL]
 
 
 def test_an_answer_tells_no_statement(guest: AnalyticsCore) -> None:
-    for question in (1, asked(), {**asked(), "result_type": "results"}):
+    for question in (1, requested(), {**requested(), "result_type": "results"}):
         result = guest.charts.data(question).raise_for_error().results[0]
         assert result.query == ""
         assert b"SELECT" not in guest.charts.data(question).to_json()
@@ -88,18 +88,18 @@ def test_a_failure_tells_no_statement(own: GuestWorld) -> None:
 def test_filters_that_the_dashboard_declares_narrow_the_chart(
     guest: AnalyticsCore, filters: list[dict[str, Any]], cities: list[str]
 ) -> None:
-    found = rows(guest, asked(filters=filters, **({} if "day" not in str(filters) else {"time_range": None})))
+    found = rows(guest, requested(filters=filters, **({} if "day" not in str(filters) else {"time_range": None})))
     assert [row["city"] for row in found] == cities
 
 
 def test_a_declared_time_filter_moves_the_range(guest: AnalyticsCore) -> None:
-    assert rows(guest, asked(time_range="2024-02-01 : 2024-03-01")) == [KIEL]
+    assert rows(guest, requested(time_range="2024-02-01 : 2024-03-01")) == [KIEL]
 
 
 def test_the_order_is_the_guests_among_columns_and_metrics_of_the_chart(guest: AnalyticsCore) -> None:
-    assert rows(guest, asked(orderby=[["city", False]])) == [KIEL, BONN]
-    assert rows(guest, asked(orderby=[["revenue", True], ["city", True]])) == [KIEL, BONN]
-    assert rows(guest, asked(orderby=[])) == [BONN, KIEL]
+    assert rows(guest, requested(orderby=[["city", False]])) == [KIEL, BONN]
+    assert rows(guest, requested(orderby=[["revenue", True], ["city", True]])) == [KIEL, BONN]
+    assert rows(guest, requested(orderby=[])) == [BONN, KIEL]
 
 
 @pytest.mark.parametrize(
@@ -113,7 +113,7 @@ def test_the_order_is_the_guests_among_columns_and_metrics_of_the_chart(guest: A
     ],
 )
 def test_a_page_stays_inside_the_rows_of_the_chart(guest: AnalyticsCore, page: Any, expected: Any) -> None:
-    assert rows(guest, asked(**page)) == expected
+    assert rows(guest, requested(**page)) == expected
 
 
 @pytest.mark.parametrize(
@@ -128,16 +128,16 @@ def test_a_page_stays_inside_the_rows_of_the_chart(guest: AnalyticsCore, page: A
     ],
 )
 def test_a_page_outside_the_rows_of_the_chart_is_refused(guest: AnalyticsCore, page: Any) -> None:
-    assert refusal(guest, asked(**page)) == "queries.0.row_limit"
+    assert rejection(guest, requested(**page)) == "queries.0.row_limit"
 
 
 def test_a_stored_offset_and_an_open_limit_bound_the_page(own: GuestWorld) -> None:
     own.admin.charts.create(chart("open", 1, {"columns": ["id"], "row_offset": 1}))
     own.admin.dashboards.update(1, {"position_json": dashboard("x", 5)["position_json"]})
     guest, base = own.guest(), {"columns": ["id"], "row_offset": 1}
-    assert rows(guest, asked(5, base=base, row_limit=1)) == [{"id": 2}]
-    assert refusal(guest, asked(5, base=base, row_limit=1, row_offset=0)) == "queries.0.row_limit"
-    assert refusal(guest, asked(5, base=base, row_limit=50_001)) == "queries.0.row_limit"
+    assert rows(guest, requested(5, base=base, row_limit=1)) == [{"id": 2}]
+    assert rejection(guest, requested(5, base=base, row_limit=1, row_offset=0)) == "queries.0.row_limit"
+    assert rejection(guest, requested(5, base=base, row_limit=50_001)) == "queries.0.row_limit"
 
 
 def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path) -> None:
@@ -146,8 +146,8 @@ def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path)
         small.admin.charts.update(2, {"query_context": json.dumps(context(base))})
         guest = small.guest(None)
         assert [row["id"] for row in rows(guest, 2)] == [1, 2, 3, 4]
-        assert [row["id"] for row in rows(guest, asked(2, base=base, row_limit=2, row_offset=2))] == [3, 4]
-        assert refusal(guest, asked(2, base=base, row_limit=2, row_offset=4)) == "queries.0.row_limit"
+        assert [row["id"] for row in rows(guest, requested(2, base=base, row_limit=2, row_offset=2))] == [3, 4]
+        assert rejection(guest, requested(2, base=base, row_limit=2, row_offset=4)) == "queries.0.row_limit"
 
 
 # -------------------------------------------------------------------------------------------------- what is a refusal
@@ -205,7 +205,7 @@ def test_no_page_lies_beyond_the_rows_that_the_server_would_show(tmp_path: Path)
 def test_any_other_change_of_the_query_is_refused_with_its_place(
     guest: AnalyticsCore, changes: dict[str, Any], path: str
 ) -> None:
-    assert refusal(guest, asked(**changes)).startswith(path)
+    assert rejection(guest, requested(**changes)).startswith(path)
 
 
 @pytest.mark.parametrize(
@@ -227,7 +227,7 @@ def test_any_other_change_of_the_query_is_refused_with_its_place(
     ],
 )
 def test_any_other_change_of_the_context_is_refused(guest: AnalyticsCore, changes: dict[str, Any], path: str) -> None:
-    assert refusal(guest, {**asked(), **changes}) == path
+    assert rejection(guest, {**requested(), **changes}) == path
 
 
 MAY_DIFFER = {"filters", "time_range", "orderby", "row_limit", "row_offset", "applied_time_extras"}
@@ -235,15 +235,15 @@ OF_THE_CONTEXT = {"queries", "form_data", "force", "result_type", "result_format
 """What other tests here try; every other field, also one that comes later, must be the stored one."""
 
 
-def question(stored: ChartDataQueryContext) -> StoredQuestion:
-    return StoredQuestion(
+def question(stored: ChartDataQueryContext) -> StoredRequest:
+    return StoredRequest(
         chart_id=1, context=stored, form_data={}, filters=(), main_columns={}, default_rows=100, most_rows=1_000
     )
 
 
 @pytest.mark.parametrize("name", sorted(set(ChartDataQueryObject.model_fields) - MAY_DIFFER))
 def test_no_field_of_a_query_may_differ_but_the_six(name: str) -> None:
-    stored = parse_query_context(asked())
+    stored = parse_query_context(requested())
     assert answerable(question(stored), stored) == stored
     changed = stored.queries[0].model_copy(update={name: object()})
     with pytest.raises(errors.GuestAccessError, match=rf"queries\.0\.{name}"):
@@ -252,7 +252,7 @@ def test_no_field_of_a_query_may_differ_but_the_six(name: str) -> None:
 
 @pytest.mark.parametrize("name", sorted(set(ChartDataQueryContext.model_fields) - OF_THE_CONTEXT))
 def test_no_field_of_a_context_may_differ_but_those_with_rules(name: str) -> None:
-    stored = parse_query_context(asked())
+    stored = parse_query_context(requested())
     with pytest.raises(errors.GuestAccessError, match=name):
         answerable(question(stored), stored.model_copy(update={name: object()}))
 
@@ -261,16 +261,16 @@ def test_a_field_that_the_stored_chart_has_may_not_be_left_out(own: GuestWorld) 
     base = {**QUERY, "extras": {"where": "amount > 15"}, "something": {"of": "a client"}}
     own.admin.charts.update(1, {"query_context": json.dumps(context(base, other=1))})
     guest = own.guest()
-    assert rows(guest, {**asked(base=base), "other": 1}) == [{"city": "Bonn", "revenue": 30}, KIEL]
+    assert rows(guest, {**requested(base=base), "other": 1}) == [{"city": "Bonn", "revenue": 30}, KIEL]
     without = {name: {key: value for key, value in base.items() if key != name} for name in ("extras", "something")}
     for name, query in without.items():
-        assert refusal(guest, {**asked(base=query), "other": 1}) == f"queries.0.{name}"
-    assert refusal(guest, asked(base=base)) == "other"
+        assert rejection(guest, {**requested(base=query), "other": 1}) == f"queries.0.{name}"
+    assert rejection(guest, requested(base=base)) == "other"
 
 
 def test_form_data_as_clients_send_it_is_taken(guest: AnalyticsCore) -> None:
     form = {"slice_id": 1, "metrics": ["revenue"], "viz_type": "table", "dashboardId": 1, "force": False}
-    assert rows(guest, {**asked(), "form_data": form}) == [BONN, KIEL]
+    assert rows(guest, {**requested(), "form_data": form}) == [BONN, KIEL]
 
 
 def as_the_page_sends_it(**query: Any) -> dict[str, Any]:
@@ -310,7 +310,7 @@ def as_the_page_sends_it(**query: Any) -> dict[str, Any]:
         "filters": [{"col": "city", "op": "IN", "val": ["Bonn"]}],
         "is_timeseries": False,
     }
-    return {**asked(**{**sent, **query}), "form_data": form, "force": False}
+    return {**requested(**{**sent, **query}), "form_data": form, "force": False}
 
 
 def test_a_chart_is_answered_as_the_page_of_an_embedded_dashboard_asks_it(guest: AnalyticsCore) -> None:
@@ -330,14 +330,14 @@ def test_parameters_of_the_address_differ_only_where_no_template_reads_them(own:
     guest = own.guest()
 
     def ask(**params: str) -> Any:
-        question = asked(5, base={"columns": ["city"], "metrics": ["revenue"]}, url_params=params)
+        question = requested(5, base={"columns": ["city"], "metrics": ["revenue"]}, url_params=params)
         return {**question, "datasource": {"id": 3, "type": "table"}}
 
     assert rows(guest, ask()) == rows(guest, ask(uiConfig="11")) == [KIEL]
-    assert refusal(guest, ask(town="Bonn")) == "queries.0.url_params"
+    assert rejection(guest, ask(town="Bonn")) == "queries.0.url_params"
     for hidden in ("{% set n = 'town' %}{{ url_param(n, 'Kiel') }}", "{% set f = url_param %}{{ f('town', 'Kiel') }}"):
         own.admin.datasets.update(3, {"sql": sql.replace("{{ url_param('town', 'Kiel') }}", hidden)})
-        assert refusal(guest, ask(uiConfig="11")) == "queries.0.url_params"
+        assert rejection(guest, ask(uiConfig="11")) == "queries.0.url_params"
 
 
 def test_the_rules_of_a_guest_hold_inside_a_dataset_that_another_one_takes_in(own: GuestWorld) -> None:
@@ -361,13 +361,13 @@ def test_a_time_grain_is_the_guests_where_the_dashboard_declares_it(own: GuestWo
     own.admin.charts.update(1, {"query_context": json.dumps(context(base))})
     guest = own.guest()
     yearly = {"columns": [{**day, "timeGrain": "P1Y"}], "extras": {"time_grain_sqla": "P1Y"}}
-    assert [row["revenue"] for row in rows(guest, asked(base=base))] == [10, 20, 30]
-    assert refusal(guest, asked(base=base, **yearly)) == "queries.0.columns"
+    assert [row["revenue"] for row in rows(guest, requested(base=base))] == [10, 20, 30]
+    assert rejection(guest, requested(base=base, **yearly)) == "queries.0.columns"
     grain = {"id": "NATIVE_FILTER-grain", "filterType": "filter_timegrain", "targets": [{"datasetId": 1}]}
     own.admin.dashboards.update_native_filters(1, {"modified": [grain], "deleted": [], "reordered": []})
-    assert [row["revenue"] for row in rows(guest, asked(base=base, **yearly))] == [60]
-    assert [row["revenue"] for row in rows(guest, asked(base=base, **{**yearly, "extras": {}}))] == [60]
-    assert refusal(guest, asked(base=base, columns=[{**day, "timeGrain": "P1Y", "sqlExpression": "tenant"}]))
+    assert [row["revenue"] for row in rows(guest, requested(base=base, **yearly))] == [60]
+    assert [row["revenue"] for row in rows(guest, requested(base=base, **{**yearly, "extras": {}}))] == [60]
+    assert rejection(guest, requested(base=base, columns=[{**day, "timeGrain": "P1Y", "sqlExpression": "tenant"}]))
     with pytest.raises(errors.QueryError, match="no list of values"):
         guest.dashboards.filter_values(1, "NATIVE_FILTER-grain")
 
@@ -393,11 +393,11 @@ def test_without_a_reference_to_the_stored_chart_nothing_is_answered(guest: Anal
 
 @pytest.mark.parametrize("chart_id", [3, 4, 99, 0, -1, 2**40])
 def test_a_chart_of_no_named_dashboard_is_refused_whether_it_exists_or_not(guest: AnalyticsCore, chart_id: int) -> None:
-    for call in (guest.charts.data, guest.charts.get, lambda key: guest.charts.data(asked(key))):
-        with pytest.raises(errors.ChartAccessError) as refused:
+    for call in (guest.charts.data, guest.charts.get, lambda key: guest.charts.data(requested(key))):
+        with pytest.raises(errors.ChartAccessError) as rejected:
             call(chart_id)
         assert (
-            refused.value.message.replace(str(chart_id), "N")
+            rejected.value.message.replace(str(chart_id), "N")
             == "chart N is on none of the dashboards of the guest token"
         )
 
@@ -411,9 +411,9 @@ def test_a_stored_filter_cannot_be_dropped_or_changed(own: GuestWorld) -> None:
     base = {**QUERY, "filters": [{"col": "city", "op": "!=", "val": "Kiel"}]}
     own.admin.charts.update(1, {"query_context": json.dumps(context(base))})
     guest, extra = own.guest(), {"col": "city", "op": "IN", "val": ["Kiel", "Bonn"]}
-    assert rows(guest, asked(base=base, filters=[extra, *base["filters"]])) == [BONN]
+    assert rows(guest, requested(base=base, filters=[extra, *base["filters"]])) == [BONN]
     for filters in ([], [extra], [{"col": "city", "op": "!=", "val": "Bonn"}], [{**base["filters"][0], "val": "x"}]):
-        assert refusal(guest, asked(base=base, filters=filters)) == "queries.0.filters"
+        assert rejection(guest, requested(base=base, filters=filters)) == "queries.0.filters"
 
 
 def test_a_stored_time_range_moves_only_with_a_time_filter(own: GuestWorld) -> None:
@@ -425,19 +425,19 @@ def test_a_stored_time_range_moves_only_with_a_time_filter(own: GuestWorld) -> N
     wider = [{"col": "day", "op": "TEMPORAL_RANGE", "val": "2024-01-01 : 2025-01-01"}]
     own.admin.charts.update(1, {"query_context": json.dumps(context(base))})
     guest = own.guest()
-    assert [row["revenue"] for row in rows(guest, asked(base=base))] == [30, 20]
-    assert [row["revenue"] for row in rows(guest, asked(base=base, filters=wider))] == [40, 20]
+    assert [row["revenue"] for row in rows(guest, requested(base=base))] == [30, 20]
+    assert [row["revenue"] for row in rows(guest, requested(base=base, filters=wider))] == [40, 20]
     own.admin.dashboards.update_native_filters(1, {"deleted": ["NATIVE_FILTER-time"], "modified": [], "reordered": []})
     for changes in ({"filters": wider}, {"time_range": "No filter"}, {"filters": [*base["filters"], *wider]}):
-        assert refusal(guest, asked(base=base, **changes)).startswith("queries.0.")
-    assert [row["revenue"] for row in rows(guest, asked(base=base))] == [30, 20]
+        assert rejection(guest, requested(base=base, **changes)).startswith("queries.0.")
+    assert [row["revenue"] for row in rows(guest, requested(base=base))] == [30, 20]
 
 
 def test_a_filter_counts_where_its_scope_says(own: GuestWorld) -> None:
     base = {"columns": ["id", "city"], "row_limit": 2}
     bonn = [{"col": "city", "op": "==", "val": "Bonn"}]
     guest = own.guest()
-    assert refusal(guest, asked(2, base=base, filters=bonn)) == "queries.0.filters"
+    assert rejection(guest, requested(2, base=base, filters=bonn)) == "queries.0.filters"
     stored = json.loads(own.admin.dashboards.get(1).json_metadata or "{}")["native_filter_configuration"][0]
     for scope, is_taken in (
         ({"rootPath": ["ROOT_ID"], "excluded": []}, True),
@@ -449,24 +449,24 @@ def test_a_filter_counts_where_its_scope_says(own: GuestWorld) -> None:
     ):
         update = {"modified": [{**stored, "scope": scope}], "deleted": [], "reordered": []}
         own.admin.dashboards.update_native_filters(1, update)
-        question = asked(2, base=base, filters=bonn)
+        question = requested(2, base=base, filters=bonn)
         if is_taken:
             assert [row["id"] for row in rows(guest, question)] == [1, 3]
         else:
-            assert refusal(guest, question) == "queries.0.filters"
+            assert rejection(guest, question) == "queries.0.filters"
 
 
 def test_a_filter_on_another_dataset_is_not_declared_for_this_one(own: GuestWorld) -> None:
     stored = json.loads(own.admin.dashboards.get(1).json_metadata or "{}")["native_filter_configuration"][0]
     other = {**stored, "targets": [{"datasetId": 2, "column": {"name": "city"}}]}
     own.admin.dashboards.update_native_filters(1, {"modified": [other], "deleted": [], "reordered": []})
-    question = asked(filters=[{"col": "city", "op": "==", "val": "Bonn"}])
-    assert refusal(own.guest(), question) == "queries.0.filters"
+    question = requested(filters=[{"col": "city", "op": "==", "val": "Bonn"}])
+    assert rejection(own.guest(), question) == "queries.0.filters"
 
 
 def test_a_stored_chart_that_asks_for_its_statement_is_not_for_guests(own: GuestWorld) -> None:
     own.admin.charts.update(1, {"query_context": json.dumps({**context(QUERY), "result_type": "query"})})
-    assert refusal(own.guest(), 1) == "result_type"
+    assert rejection(own.guest(), 1) == "result_type"
 
 
 def test_a_stored_force_does_not_count_for_guests(own: GuestWorld) -> None:

@@ -33,15 +33,15 @@ def world(tmp_path: Path) -> Iterator[GuestWorld]:
         yield world
 
 
-def refused(world: GuestWorld, token: Any) -> str:
+def rejected(world: GuestWorld, token: Any) -> str:
     """Return why a token opens nothing; the error says nothing of the token itself."""
-    with pytest.raises(errors.GuestTokenError) as refusal:
+    with pytest.raises(errors.GuestTokenError) as rejection:
         world.host.as_guest(token)
-    assert refusal.value.status == 401
-    assert refusal.value.to_payload()["errors"][0]["error_type"]
+    assert rejection.value.status == 401
+    assert rejection.value.to_payload()["errors"][0]["error_type"]
     if isinstance(token, str) and len(token) > 20:
-        assert token not in str(refusal.value)
-    return refusal.value.message
+        assert token not in str(rejection.value)
+    return rejection.value.message
 
 
 def read(token: str) -> dict[str, Any]:
@@ -86,19 +86,19 @@ def test_a_token_signed_outside_with_the_derived_key_opens_so_the_forgeries_belo
 # ------------------------------------------------------------------------------------------------ key and algorithm
 @pytest.mark.parametrize("algorithm", ["none", "None", "NONE", "nOnE"])
 def test_a_token_without_a_signature_opens_nothing(shared: GuestWorld, algorithm: str) -> None:
-    refused(shared, unsigned({"alg": algorithm, "typ": "JWT"}, claims(shared)))
-    refused(shared, jwt.encode(claims(shared), None, algorithm="none"))
+    rejected(shared, unsigned({"alg": algorithm, "typ": "JWT"}, claims(shared)))
+    rejected(shared, jwt.encode(claims(shared), None, algorithm="none"))
 
 
 @pytest.mark.parametrize("algorithm", ["HS384", "HS512"])
 def test_another_algorithm_with_the_right_key_opens_nothing(shared: GuestWorld, algorithm: str) -> None:
-    refused(shared, forged(shared, algorithm=algorithm, key=signing_key() * 2))
+    rejected(shared, forged(shared, algorithm=algorithm, key=signing_key() * 2))
     padded = jwt.encode(claims(shared), signing_key().ljust(64, b"\0"), algorithm=algorithm)
-    refused(shared, padded)
+    rejected(shared, padded)
 
 
 def test_an_asymmetric_algorithm_opens_nothing(shared: GuestWorld) -> None:
-    refused(shared, forged(shared, algorithm="RS256", key=generate_private_key(65537, 2048)))
+    rejected(shared, forged(shared, algorithm="RS256", key=generate_private_key(65537, 2048)))
 
 
 @pytest.mark.parametrize(
@@ -111,15 +111,15 @@ def test_an_asymmetric_algorithm_opens_nothing(shared: GuestWorld) -> None:
     ],
 )
 def test_the_header_brings_no_key(shared: GuestWorld, headers: dict[str, Any]) -> None:
-    refused(shared, forged(shared, key=signing_key(OTHER_KEY), headers=headers))
+    rejected(shared, forged(shared, key=signing_key(OTHER_KEY), headers=headers))
 
 
 def test_the_key_of_another_host_opens_nothing(shared: GuestWorld) -> None:
-    refused(shared, forged(shared, key=signing_key(OTHER_KEY)))
+    rejected(shared, forged(shared, key=signing_key(OTHER_KEY)))
 
 
 def test_the_secret_key_itself_does_not_sign(shared: GuestWorld) -> None:
-    refused(shared, forged(shared, key=KEY.encode()))
+    rejected(shared, forged(shared, key=KEY.encode()))
 
 
 @pytest.mark.parametrize(
@@ -127,15 +127,15 @@ def test_the_secret_key_itself_does_not_sign(shared: GuestWorld) -> None:
     ["analytics_core/secret-box/ac1/encryption", "analytics_core/oauth-state/v1", "analytics_core/guest-token/v2", ""],
 )
 def test_a_key_of_another_purpose_opens_nothing(shared: GuestWorld, purpose: str) -> None:
-    refused(shared, forged(shared, key=signing_key(purpose=purpose)))
+    rejected(shared, forged(shared, key=signing_key(purpose=purpose)))
 
 
 def test_a_changed_claim_breaks_the_signature(shared: GuestWorld) -> None:
     head, body, signature = shared.token("acme").split(".")
     other = base64.urlsafe_b64encode(json.dumps(claims(shared, all_rows=True)).encode()).rstrip(b"=").decode()
-    assert refused(shared, f"{head}.{other}.{signature}")
-    refused(shared, f"{head}.{body}.{signature[:-2]}")
-    refused(shared, f"{head}.{body}.")
+    assert rejected(shared, f"{head}.{other}.{signature}")
+    rejected(shared, f"{head}.{body}.{signature[:-2]}")
+    rejected(shared, f"{head}.{body}.")
 
 
 def test_an_older_key_still_reads_and_a_dropped_one_does_not(tmp_path: Path) -> None:
@@ -143,7 +143,7 @@ def test_an_older_key_still_reads_and_a_dropped_one_does_not(tmp_path: Path) -> 
         assert opens(world, forged(world, key=signing_key(OTHER_KEY)))
         assert read(world.token("acme"))["type"] == "guest"
     with guest_world(f"sqlite:///{tmp_path}/b.db") as world:
-        refused(world, forged(world, key=signing_key(OTHER_KEY)))
+        rejected(world, forged(world, key=signing_key(OTHER_KEY)))
 
 
 # ------------------------------------------------------------------------------------------------------ the claims
@@ -151,7 +151,7 @@ def test_an_older_key_still_reads_and_a_dropped_one_does_not(tmp_path: Path) -> 
     "name", ["type", "aud", "iat", "exp", "jti", "sub", "user", "resources", "rls_rules", "all_rows"]
 )
 def test_a_missing_claim_is_a_refusal(shared: GuestWorld, name: str) -> None:
-    refused(shared, forged(shared, **{name: None}))
+    rejected(shared, forged(shared, **{name: None}))
 
 
 @pytest.mark.parametrize(
@@ -192,12 +192,12 @@ def test_a_missing_claim_is_a_refusal(shared: GuestWorld, name: str) -> None:
     ],
 )
 def test_a_claim_of_another_kind_is_a_refusal(shared: GuestWorld, name: str, value: Any) -> None:
-    refused(shared, forged(shared, **{name: value}))
+    rejected(shared, forged(shared, **{name: value}))
 
 
 @pytest.mark.parametrize("token", ["", ".", "..", "a.b.c", "x" * 100, "ey.ey.ey", None, 7, b"bytes", {"token": "x"}])
 def test_what_is_no_token_opens_nothing(shared: GuestWorld, token: Any) -> None:
-    refused(shared, token)
+    rejected(shared, token)
 
 
 @pytest.mark.parametrize("number", ["NaN", "Infinity", "1e999"])
@@ -206,11 +206,11 @@ def test_a_time_that_is_no_number_opens_nothing(shared: GuestWorld, number: str)
     head = jwt.encode({}, signing_key()).split(".")[0]
     signed = f"{head}.{base64.urlsafe_b64encode(body.encode()).rstrip(b'=').decode()}"
     signature = jwt.algorithms.HMACAlgorithm(jwt.algorithms.HMACAlgorithm.SHA256).sign(signed.encode(), signing_key())
-    refused(shared, f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}")
+    rejected(shared, f"{signed}.{base64.urlsafe_b64encode(signature).rstrip(b'=').decode()}")
 
 
 def test_a_token_that_is_too_long_is_not_even_read(shared: GuestWorld) -> None:
-    refused(shared, forged(shared, user={"username": "guest", "attributes": {f"a{i}": "x" * 250 for i in range(60)}}))
+    rejected(shared, forged(shared, user={"username": "guest", "attributes": {f"a{i}": "x" * 250 for i in range(60)}}))
 
 
 def test_a_token_without_rules_opens_only_what_it_was_minted_to_show_whole(shared: GuestWorld) -> None:
@@ -229,7 +229,7 @@ def test_a_token_ends_at_its_time_by_the_clock_of_the_host(world: GuestWorld) ->
     assert opens(world, token)
     assert guest.charts.get(1).id == 1
     later(world, 0.1)
-    assert "expired" in refused(world, token)
+    assert "expired" in rejected(world, token)
     with pytest.raises(errors.GuestTokenError, match="expired"):
         guest.charts.get(1)
 
@@ -256,7 +256,7 @@ def test_another_now_for_queries_revives_no_token(world: GuestWorld) -> None:
 @pytest.mark.parametrize(("iat", "exp"), [(0, 3_601), (0, 10_000_000), (31, 300), (0, 0), (10, 5)])
 def test_times_that_no_minted_token_has_open_nothing(shared: GuestWorld, iat: float, exp: float) -> None:
     now = shared.clock.now().timestamp()
-    refused(shared, forged(shared, iat=now + iat, exp=now + exp))
+    rejected(shared, forged(shared, iat=now + iat, exp=now + exp))
 
 
 @pytest.mark.parametrize(("iat", "exp"), [(0, 3_600), (29, 300), (-3_000, 1)])
@@ -276,12 +276,12 @@ def test_life_cap_audience_and_size_come_from_the_settings(tmp_path: Path) -> No
     with guest_world(f"sqlite:///{tmp_path}/shop.db", guest_token_max_bytes=1_000, **choices) as world:
         token = world.token("acme")
         assert opens(world, token)
-        assert "not one" in refused(world, forged(world))
+        assert "not one" in rejected(world, forged(world))
         assert opens(world, forged(world, aud="shop", exp=world.clock.now().timestamp() + 20))
         with pytest.raises(errors.LimitError, match="bytes"):
             world.token("acme", attributes={"a": "x" * 250, "b": "y" * 250, "c": "z" * 250})
         later(world, 10)
-        refused(world, token)
+        rejected(world, token)
 
 
 @pytest.mark.parametrize(
@@ -299,7 +299,7 @@ def test_a_cut_off_of_a_dashboard_ends_the_tokens_minted_before_it(world: GuestW
     world.admin.embedded.revoke_guest_tokens(dashboard_id=2)
     assert opens(world, token)
     world.admin.embedded.revoke_guest_tokens(dashboard_id=1)
-    assert "revoked" in refused(world, token)
+    assert "revoked" in rejected(world, token)
     with pytest.raises(errors.GuestTokenError, match="revoked"):
         guest.charts.get(1)
     later(world, 1)
@@ -310,7 +310,7 @@ def test_a_cut_off_of_a_guest_ends_their_tokens_only(world: GuestWorld) -> None:
     anna, bert = world.token("acme", username="anna"), world.token("acme", username="bert")
     later(world, 1)
     world.admin.embedded.revoke_guest_tokens(subject="anna")
-    refused(world, anna)
+    rejected(world, anna)
     assert opens(world, bert)
     later(world, 1)
     world.admin.embedded.revoke_guest_tokens(subject="anna")
@@ -346,9 +346,9 @@ def test_revoking_names_exactly_one_thing_and_needs_the_right(world: GuestWorld)
 
 @pytest.mark.parametrize("subject", ["", 5, ["anna"], "x" * 65, "a\x00", "\ud800"])
 def test_revoking_what_no_guest_is_called_is_told_and_not_done(world: GuestWorld, subject: Any) -> None:
-    with pytest.raises(errors.PayloadError) as refusal:
+    with pytest.raises(errors.PayloadError) as rejection:
         world.admin.embedded.revoke_guest_tokens(subject=subject)
-    assert "revoke_guest_tokens" in str(refusal.value)
+    assert "revoke_guest_tokens" in str(rejection.value)
 
 
 @pytest.mark.parametrize("all_rows", [5, None, "1", ["1"], [True], [1.0], [[1]], {"1": 1}])
@@ -377,13 +377,13 @@ def test_a_stored_cut_off_that_cannot_be_read_lets_nobody_in(world: GuestWorld) 
 def test_a_token_ends_when_its_dashboard_is_embedded_no_more_also_when_it_is_again(world: GuestWorld) -> None:
     token = world.token("acme")
     world.admin.embedded.delete(1)
-    assert "embedded" in refused(world, token)
+    assert "embedded" in rejected(world, token)
     world.admin.embedded.create(1, {"allowed_domains": []})
-    assert "embedded" in refused(world, token)
+    assert "embedded" in rejected(world, token)
 
 
 def test_a_token_with_a_rule_on_a_dataset_that_is_gone_opens_nothing(world: GuestWorld) -> None:
-    assert "gone" in refused(world, forged(world, rls_rules=[{**RULE, "dataset": 99}]))
+    assert "gone" in rejected(world, forged(world, rls_rules=[{**RULE, "dataset": 99}]))
 
 
 # ----------------------------------------------------------------------------------------------------------- origins
@@ -424,9 +424,9 @@ def test_only_pages_of_the_allowed_domains_show_the_dashboard(tmp_path: Path, or
         if is_open:
             assert world.host.as_guest(token, origin=origin).charts.get(1).id == 1
             return
-        with pytest.raises(errors.GuestAccessError) as refusal:
+        with pytest.raises(errors.GuestAccessError) as rejection:
             world.host.as_guest(token, origin=origin)
-        assert refusal.value.status == 403
+        assert rejection.value.status == 403
 
 
 def test_a_dashboard_without_domains_is_shown_on_every_page(shared: GuestWorld) -> None:
@@ -456,9 +456,9 @@ def test_only_administrators_mint(world: GuestWorld) -> None:
     owner = world.admin.users.create({"username": "owner", "roles": [role.id]})
     world.admin.dashboards.update(1, {"owners": [owner.id]})
     for acting in ("owner", owner.id):
-        with pytest.raises(errors.AccessError) as refusal:
+        with pytest.raises(errors.AccessError) as rejection:
             world.host.as_user(acting).embedded.guest_token(world.request(RULE))
-        assert refusal.value.status == 403
+        assert rejection.value.status == 403
 
 
 @pytest.mark.parametrize(
@@ -480,9 +480,9 @@ def test_only_administrators_mint(world: GuestWorld) -> None:
 def test_a_request_that_says_too_little_or_too_much_is_refused_with_its_place(
     shared: GuestWorld, changes: dict[str, Any], path: str
 ) -> None:
-    with pytest.raises(errors.PayloadSchemaError) as refusal:
+    with pytest.raises(errors.PayloadSchemaError) as rejection:
         shared.admin.embedded.guest_token({**shared.request(RULE), **changes})
-    assert any(problem.path.startswith(path) for problem in refusal.value.problems)
+    assert any(problem.path.startswith(path) for problem in rejection.value.problems)
 
 
 @pytest.mark.parametrize("key", ["99", "", "shown", "00000000-0000-0000-0000-000000000000", "1 OR 1=1"])
@@ -514,9 +514,9 @@ def test_a_clause_that_is_no_condition_is_neither_minted_nor_obeyed(
     with pytest.raises(error):
         shared.admin.embedded.guest_token(shared.request({"clause": clause}))
     guest = shared.host.as_guest(forged(shared, rls_rules=[{"clause": clause}]))
-    with pytest.raises(errors.QueryError) as refusal:
+    with pytest.raises(errors.QueryError) as rejection:
         guest.charts.data(1).raise_for_error()
-    assert clause not in str(refusal.value)
+    assert clause not in str(rejection.value)
 
 
 @pytest.mark.parametrize(

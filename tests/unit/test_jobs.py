@@ -16,7 +16,7 @@ from tests.support.stores import open_store
 
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._jobs.book import JobBook
+from analytics_core._jobs.book import JobRegistry
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._jobs.job import Job
@@ -87,7 +87,7 @@ class Desk:
         self.store = store
         self.handler = Handler(work)
         choices = Settings(secret_key=secrets.token_urlsafe(32), **settings)
-        self.book = JobBook(store=store, runner=runner, settings=choices)
+        self.book = JobRegistry(store=store, runner=runner, settings=choices)
         self.book.start({JobKind.CHART_DATA: self.handler})
 
     def submit(self) -> Job[str]:
@@ -450,9 +450,9 @@ def test_a_large_result_is_kept_in_parts(desk: Any) -> None:
 def test_so_many_unfinished_jobs_take_no_more_until_one_is_lost(desk: Any) -> None:
     at = desk(runner=HoldingRunner(is_local=False), max_jobs=1)
     job = at.submit()
-    with pytest.raises(JobError, match=r"Settings.max_jobs\); try again later") as refusal:
+    with pytest.raises(JobError, match=r"Settings.max_jobs\); try again later") as rejection:
         at.submit()
-    assert refusal.value.retryable
+    assert rejection.value.retryable
     with at.store.unit_of_work() as unit:
         past = unit.now() - timedelta(seconds=1)
     at.change(job, lease_until=past)
@@ -471,10 +471,10 @@ class BrokenRunner(HoldingRunner):
 def test_a_job_that_no_runner_takes_is_over_and_told(desk: Any) -> None:
     at = desk(runner=BrokenRunner())
     for _ in range(3):
-        with pytest.raises(JobError, match="the job runner failed") as refusal:
+        with pytest.raises(JobError, match="the job runner failed") as rejection:
             at.submit()
-        assert "hunter2" not in str(refusal.value)
-        assert refusal.value.__cause__ is None
+        assert "hunter2" not in str(rejection.value)
+        assert rejection.value.__cause__ is None
     assert {job.state for job in at.book.list(ListQuery())[1]} == {JobState.FAILED}
     runner = InlineJobRunner()
     at = desk(runner=runner)

@@ -15,9 +15,9 @@ from analytics_core.models import (
     ErrorBodyWithErrors,
     ExecutePayload,
     LogGet,
-    QueryResult,
     ReportRecipient,
     RowRuleGet,
+    SqlQueryResult,
 )
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.parsing import parse
@@ -25,14 +25,14 @@ from analytics_core.models.report import RecipientType
 
 
 def test_an_answer_gives_its_fields_in_our_spelling_and_in_the_contracts() -> None:
-    query = QueryResult.model_validate({"queryId": 7, "startDttm": 1.5, "schema": "main"})
+    query = SqlQueryResult.model_validate({"queryId": 7, "startDttm": 1.5, "schema": "main"})
     assert (query.query_id, query.queryId, query.start_dttm, query.startDttm) == (7, 7, 1.5, 1.5)
     assert (query.schema, query.schema_name) == ("main", "main")
 
 
 def test_an_answer_has_no_attribute_beyond_its_fields() -> None:
     with pytest.raises(AttributeError, match="frobnicate"):
-        _ = QueryResult.model_validate({}).frobnicate
+        _ = SqlQueryResult.model_validate({}).frobnicate
 
 
 def test_an_answer_writes_what_was_set_under_the_contracts_names() -> None:

@@ -20,12 +20,12 @@ def refusals(kind: str) -> list[tuple[Rule, str]]:
     """The rules that a kind of check breaks on purpose, and what the error says; what is taken beyond the contract is
     left out.
     """
-    checks = (check for shape in PAYLOADS.values() for check in checks_of(shape, CONTRACT) if check.refused)
-    tried = ((CONTRACT[check.shape].rules[check.field], _refusal(check)) for check in checks if check.kind == kind)
+    checks = (check for shape in PAYLOADS.values() for check in checks_of(shape, CONTRACT) if check.rejected)
+    tried = ((CONTRACT[check.shape].rules[check.field], _rejection(check)) for check in checks if check.kind == kind)
     return [(rule, message) for rule, message in tried if message]
 
 
-def _refusal(check: Check) -> str | None:
+def _rejection(check: Check) -> str | None:
     try:
         parse(SHAPES[check.shape], check.payload, shape=check.shape)
     except PayloadSchemaError as error:

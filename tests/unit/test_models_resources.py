@@ -16,7 +16,7 @@ from analytics_core.models import SHAPES, ChartPut, DatabaseGet, DatabasePost, D
 from analytics_core.models.parsing import parse
 
 
-def refusal(shape: str, payload: dict[str, Any]) -> str:
+def rejection(shape: str, payload: dict[str, Any]) -> str:
     with pytest.raises(PayloadSchemaError) as caught:
         parse(SHAPES[shape], payload, shape=shape)
     return str(caught.value)
@@ -40,23 +40,23 @@ def test_a_uri_shows_in_no_text_of_its_payload() -> None:
 
 def test_a_problem_does_not_repeat_a_secret() -> None:
     payload = {"database_name": "a", "orm_uri": "postgresql://u:sesame@h/d" + "x" * 1_100}
-    assert "sesame" not in refusal("DatabaseRestApi.post", payload)
-    assert "sesame" not in refusal("DatabaseRestApi.post", {"database_name": "a", "orm_uri": ["sesame"]})
+    assert "sesame" not in rejection("DatabaseRestApi.post", payload)
+    assert "sesame" not in rejection("DatabaseRestApi.post", {"database_name": "a", "orm_uri": ["sesame"]})
 
 
 def test_an_unknown_field_inside_a_list_names_the_nearest_of_that_shape() -> None:
-    message = refusal("DatasetRestApi.put", {"columns": [{"column_name": "a", "is_dtm": True}]})
+    message = rejection("DatasetRestApi.put", {"columns": [{"column_name": "a", "is_dtm": True}]})
     assert "columns.0.is_dtm: is not a field here; did you mean 'is_dttm'?" in message
 
 
 def test_an_unknown_field_like_no_other_lists_the_fields() -> None:
-    assert "the fields are metric_name, expression, id" in refusal(
+    assert "the fields are metric_name, expression, id" in rejection(
         "DatasetMetricsPut", {"metric_name": "m", "expression": "1", "zzzzzz": 1}
     )
 
 
 def test_the_attribute_behind_a_contract_name_is_no_second_name() -> None:
-    assert "schema_name: is not a field here" in refusal(
+    assert "schema_name: is not a field here" in rejection(
         "DatasetRestApi.post", {"database": 1, "table_name": "t", "schema_name": "s"}
     )
 
@@ -80,8 +80,8 @@ def test_json_texts_may_hold_any_json(text: str) -> None:
 
 def test_tags_of_a_chart_are_tag_objects() -> None:
     assert ChartPut.model_validate({"tags": [{"id": 1, "name": None, "type": 2}]}).tags is not None
-    assert "tags.0.type" in refusal("ChartRestApi.put", {"tags": [{"type": 5}]})
-    assert "tags.0.name" in refusal("ChartRestApi.put", {"tags": [{"name": "x" * 251}]})
+    assert "tags.0.type" in rejection("ChartRestApi.put", {"tags": [{"type": 5}]})
+    assert "tags.0.name" in rejection("ChartRestApi.put", {"tags": [{"name": "x" * 251}]})
 
 
 def test_an_answer_has_the_contract_names_as_attributes_and_in_its_payload() -> None:

@@ -293,8 +293,8 @@ def test_days_of_arrow_are_a_time_axis_like_any_other():
 
 def test_a_model_with_one_season_notes_the_others_that_were_asked_for() -> None:
     weeks = pd.DataFrame({"day": pd.date_range("2024-01-01", periods=100), "x": np.arange(100.0) % 7})
-    asked = {"model": "theta", "weekly_seasonality": True, "monthly_seasonality": 2}
-    result = postprocessing.forecast(weeks, time_grain="P1D", periods=1, confidence_interval=0.8, **asked)
+    requested = {"model": "theta", "weekly_seasonality": True, "monthly_seasonality": 2}
+    result = postprocessing.forecast(weeks, time_grain="P1D", periods=1, confidence_interval=0.8, **requested)
     assert result.attrs["notes"] == (
         "forecast: monthly_seasonality: model 'theta' reads no Fourier order, only true",
         "forecast: x: model 'theta' has one season at most: left out is that of 30.4375 steps",

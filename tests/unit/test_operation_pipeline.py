@@ -21,7 +21,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_frames import frame_from_bytes, frame_to_bytes
 from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import read_steps, run_steps
-from analytics_core._frames.registry import Noted, Operation, Operations
+from analytics_core._frames.registry import FrameWithNotes, Operation, Operations
 from analytics_core._results.rows import record_chunks, records
 from analytics_core.errors import LimitError, PostProcessingError, RequestTimeoutError, UnknownOperationError
 from analytics_core.models.postprocessing import ForecastOptions, OperationOptions
@@ -46,8 +46,8 @@ def fail(frame: pd.DataFrame, options: OperationOptions) -> pd.DataFrame:
     raise KeyError("a value of a row: s3cret")
 
 
-def remark(frame: pd.DataFrame, options: OperationOptions) -> Noted:
-    return Noted(frame=frame + 1, notes=("one was added",))
+def remark(frame: pd.DataFrame, options: OperationOptions) -> FrameWithNotes:
+    return FrameWithNotes(frame=frame + 1, notes=("one was added",))
 
 
 def exhaust(frame: pd.DataFrame, options: OperationOptions) -> pd.DataFrame:
@@ -91,16 +91,16 @@ def test_notes_of_steps_come_with_the_frame_and_tell_the_step() -> None:
 
 
 def test_steps_may_be_stopped_before_each_of_them() -> None:
-    asked: list[int] = []
+    requested: list[int] = []
 
     def check() -> None:
-        asked.append(len(asked))
-        if len(asked) > 2:
+        requested.append(len(requested))
+        if len(requested) > 2:
             raise RequestTimeoutError("over")
 
     with pytest.raises(RequestTimeoutError):
         run_steps(NUMBERS, read_steps((Asked(operation="multiply"),) * 3, OPERATIONS), check=check)
-    assert asked == [0, 1, 2]
+    assert requested == [0, 1, 2]
 
 
 def test_without_steps_the_frame_is_the_same() -> None:

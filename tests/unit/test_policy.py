@@ -15,7 +15,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import EXTERNAL_MANAGER, Actor
-from analytics_core._security.policy import RULES, Act, Policy, Standing
+from analytics_core._security.policy import RULES, Permission, Policy, Relationship
 from analytics_core.errors import (
     AccessError,
     ChartAccessError,
@@ -145,9 +145,9 @@ def test_a_tag_is_changed_by_who_made_it() -> None:
     tag = Tag(id=1, name="t", audit=Audit(created_by=5))
     POLICY.require_write_tag(STRANGER, tag)
     POLICY.require_write_tag(ADMIN, replace(tag, audit=Audit()))
-    for refused in (tag, replace(tag, audit=Audit())):
+    for rejected in (tag, replace(tag, audit=Audit())):
         with pytest.raises(OwnershipError, match="tag 1"):
-            POLICY.require_write_tag(CHART_OWNER, refused)
+            POLICY.require_write_tag(CHART_OWNER, rejected)
 
 
 def test_a_schema_grant_does_not_open_tables_of_the_unnamed_schema() -> None:
@@ -199,14 +199,14 @@ def test_only_owners_and_administrators_change_records(record: Database | Datase
 
 
 def test_no_refusal_names_a_record_that_the_actor_may_not_see() -> None:
-    for refused in (
+    for rejected in (
         lambda: POLICY.require_read_dataset(STRANGER, DATASET),
         lambda: POLICY.require_read_chart(STRANGER, CHART, DATASET),
         lambda: POLICY.require_read_database(STRANGER, DATABASE),
         lambda: POLICY.require_read_dashboard(STRANGER, PAGE, [DATASET]),
     ):
         with pytest.raises(AccessError) as caught:
-            refused()
+            rejected()
         assert not {"orders", "Revenue", "shop", "Sales"} & set(caught.value.message.split())
 
 
@@ -226,8 +226,8 @@ def test_an_external_manager_needs_the_right_to_write_as_well() -> None:
 
 
 def test_lists_are_not_narrowed_for_those_who_see_all() -> None:
-    assert POLICY.sees_all(Act.READ_DATASET, ADMIN)
-    assert not POLICY.sees_all(Act.READ_DATASET, DATASET_OWNER)
+    assert POLICY.sees_all(Permission.READ_DATASET, ADMIN)
+    assert not POLICY.sees_all(Permission.READ_DATASET, DATASET_OWNER)
 
 
 @pytest.mark.parametrize(
@@ -248,15 +248,15 @@ def test_annotations_are_read_by_everybody_and_changed_by_who_made_them_or_their
     annotation = Annotation(
         id=2, layer_id=1, start_dttm=moment, end_dttm=moment, short_descr="2.0", audit=Audit(created_by=2)
     )
-    POLICY.require(Act.READ_ANNOTATIONS, who)
-    POLICY.require(Act.ADD_ANNOTATION_LAYER, who)
+    POLICY.require(Permission.READ_ANNOTATIONS, who)
+    POLICY.require(Permission.ADD_ANNOTATION_LAYER, who)
     assert POLICY.can_write_annotation_layer(who, layer) is may_write_layer
     assert POLICY.can_write_annotation(who, annotation, layer) is may_write_annotation
 
 
 def test_css_templates_are_read_by_everybody_and_changed_by_who_made_them() -> None:
     template = CssTemplate(id=1, audit=Audit(created_by=1))
-    POLICY.require(Act.READ_CSS_TEMPLATES, STRANGER)
+    POLICY.require(Permission.READ_CSS_TEMPLATES, STRANGER)
     assert [POLICY.can_write_css_template(who, template) for who in (ADMIN, actor(1), STRANGER)] == [True, True, False]
 
 
@@ -267,22 +267,22 @@ def test_what_a_deleted_person_made_is_changed_by_administrators_alone() -> None
 
 
 def test_a_host_may_keep_shared_content_to_administrators() -> None:
-    strict = Policy({**RULES, Act.READ_ANNOTATIONS: frozenset({Standing.ADMINISTRATOR})})
-    strict.require(Act.READ_ANNOTATIONS, ADMIN)
+    strict = Policy({**RULES, Permission.READ_ANNOTATIONS: frozenset({Relationship.ADMINISTRATOR})})
+    strict.require(Permission.READ_ANNOTATIONS, ADMIN)
     with pytest.raises(AccessError, match="read annotation layers"):
-        strict.require(Act.READ_ANNOTATIONS, STRANGER)
+        strict.require(Permission.READ_ANNOTATIONS, STRANGER)
 
 
 def test_the_table_decides_every_act() -> None:
-    assert set(RULES) == set(Act)
-    assert all(Standing.ADMINISTRATOR in enough for enough in RULES.values())
+    assert set(RULES) == set(Permission)
+    assert all(Relationship.ADMINISTRATOR in enough for enough in RULES.values())
 
 
 def test_a_host_may_bring_a_stricter_table() -> None:
-    strict = Policy({**RULES, Act.READ_DATASET: frozenset({Standing.OWNER})})
+    strict = Policy({**RULES, Permission.READ_DATASET: frozenset({Relationship.OWNER})})
     assert strict.can_read_dataset(DATASET_OWNER, DATASET)
     assert not strict.can_read_dataset(ADMIN, DATASET)
-    assert not strict.sees_all(Act.READ_DATASET, ADMIN)
+    assert not strict.sees_all(Permission.READ_DATASET, ADMIN)
 
 
 def test_an_act_that_a_table_lacks_is_refused() -> None:

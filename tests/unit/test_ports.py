@@ -63,7 +63,7 @@ class Falsy:
     """Is another object in all but its truth value; counts what is asked of it."""
 
     def __init__(self, behind: object) -> None:
-        self.asked: Counter[str] = Counter()
+        self.requested: Counter[str] = Counter()
         self._behind = behind
 
     def __bool__(self) -> bool:
@@ -74,7 +74,7 @@ class Falsy:
 
     def __getattr__(self, name: str) -> Any:
         if not name.startswith("_"):
-            self.asked[name] += 1
+            self.requested[name] += 1
         return getattr(self._behind, name)
 
 
@@ -127,7 +127,7 @@ def test_a_hosts_object_is_used_although_it_counts_as_false(tmp_path: Path, name
     host = Falsy(HOSTS[name](tmp_path))
     with small_core(tmp_path, ports={name: host}) as small:
         use(small)
-    assert host.asked
+    assert host.requested
 
 
 def test_a_hosts_object_stands_for_every_argument_that_may_be_none() -> None:
@@ -147,21 +147,21 @@ def test_a_source_of_row_filters_and_the_addresses_of_a_host_may_count_as_false(
         assert small.core.charts.data(COUNT).raise_for_error()
         chart = small.core.charts.create({"slice_name": "c", "datasource_id": dataset.id, "datasource_type": "table"})
         assert small.core.charts.get(chart.id).url == f"/chart/{chart.id}"
-    assert source.asked["row_filters"]
+    assert source.requested["row_filters"]
 
 
 def test_a_core_closes_what_it_was_handed(tmp_path: Path) -> None:
     hosts = {name: Falsy(HOSTS[name](tmp_path)) for name in ("connector", "jobs", "store")}
     with small_core(tmp_path, ports=hosts):
         pass
-    assert all(host.asked["close"] for host in hosts.values())
+    assert all(host.requested["close"] for host in hosts.values())
 
 
 def test_secrets_in_a_hosts_store_are_sealed_anew(tmp_path: Path) -> None:
     host = Falsy(a_store(tmp_path))
     with small_core(tmp_path, ports={"store": host}) as small:
         assert small.core.reseal_secrets() == 1
-    assert host.asked["reseal_secrets"]
+    assert host.requested["reseal_secrets"]
 
 
 def test_records_are_kept_in_one_place(tmp_path: Path) -> None:

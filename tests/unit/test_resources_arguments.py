@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from tests.support.guests import guest_world
-from tests.support.hostile import HOSTILE, Subclass, refusal
+from tests.support.hostile import HOSTILE, Subclass, rejection
 from tests.support.small_core import KEY, SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings, connect
@@ -45,14 +45,12 @@ CALLS: dict[str, Ask] = {
     "untag names": lambda core, bad: core.tags.untag("chart", 1, bad),
     "embedded": lambda core, bad: core.embedded.get(bad),
     "explore": lambda core, bad: core.explore.context(datasource=bad),
-    "datasets of a chart elsewhere": lambda core, bad: core.charts.payload_elsewhere(1, dataset_ids=bad),
-    "charts of a chart elsewhere": lambda core, bad: core.charts.payload_elsewhere(
-        1, dataset_ids={1: 1}, chart_ids=bad
-    ),
-    "charts of a dashboard elsewhere": lambda core, bad: core.dashboards.payload_elsewhere(
+    "datasets of a chart elsewhere": lambda core, bad: core.charts.export_payload(1, dataset_ids=bad),
+    "charts of a chart elsewhere": lambda core, bad: core.charts.export_payload(1, dataset_ids={1: 1}, chart_ids=bad),
+    "charts of a dashboard elsewhere": lambda core, bad: core.dashboards.export_payload(
         1, chart_ids=bad, dataset_ids={}
     ),
-    "datasets of a dashboard elsewhere": lambda core, bad: core.dashboards.payload_elsewhere(
+    "datasets of a dashboard elsewhere": lambda core, bad: core.dashboards.export_payload(
         1, chart_ids={1: 1}, dataset_ids=bad
     ),
     "unchanged_since": lambda core, bad: core.charts.update(1, {}, unchanged_since=bad),
@@ -79,7 +77,7 @@ def shop(tmp_path: Path) -> Iterator[SmallCore]:
 def _wrong(core: AnalyticsCore, calls: dict[str, Ask]) -> list[tuple[str, str, str]]:
     """Return the answers that are no typed error, blame the library, or go on for pages."""
     found = (
-        (call, name, refusal(partial(ask, core, bad))) for call, ask in calls.items() for name, bad in HOSTILE.items()
+        (call, name, rejection(partial(ask, core, bad))) for call, ask in calls.items() for name, bad in HOSTILE.items()
     )
     return [
         (call, name, text[:80])
@@ -128,9 +126,9 @@ def test_ids_elsewhere_are_a_mapping_of_ids(shop: SmallCore) -> None:
     strange: list[Any] = [{1: None}, {1: "7"}, {"1": 7}, {1: True}, {1: 0}, {1: 2**31}, [7], 7, "17"]
     for ids in strange:
         with pytest.raises(PayloadSchemaError, match="dataset_ids: must map ids here to ids there"):
-            shop.core.charts.payload_elsewhere(1, dataset_ids=ids)
+            shop.core.charts.export_payload(1, dataset_ids=ids)
         with pytest.raises(PayloadSchemaError, match="chart_ids: must map ids here to ids there"):
-            shop.core.dashboards.payload_elsewhere(1, chart_ids=ids, dataset_ids={})
+            shop.core.dashboards.export_payload(1, chart_ids=ids, dataset_ids={})
 
 
 # ------------------------------------------------------------------------------------------------------------ who acts

@@ -150,8 +150,10 @@ def test_stars_are_each_users_own(shop: SmallCore) -> None:
     reader = shop.reader(("dataset", 1))
     for _ in range(2):
         reader.charts.add_favourite(two)
-    asked = reader.charts.favourite_status([one, two, 99, two]).to_payload()
-    assert asked == {"result": [{"id": one, "value": False}, {"id": two, "value": True}, {"id": 99, "value": False}]}
+    requested = reader.charts.favourite_status([one, two, 99, two]).to_payload()
+    assert requested == {
+        "result": [{"id": one, "value": False}, {"id": two, "value": True}, {"id": 99, "value": False}]
+    }
     assert [status.value for status in shop.core.charts.favourite_status([one, two]).result] == [False, False]
     for _ in range(2):
         reader.charts.remove_favourite(two)

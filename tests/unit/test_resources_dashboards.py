@@ -304,10 +304,10 @@ def test_roles_are_needed_in_addition_to_the_dataset(shop: SmallCore) -> None:
     made = add_dashboard(shop.core, add_chart(shop.core), published=True, roles=roles)
     assert [role.name for role in made.roles] == ["role of reader", "role of blind"]
     assert reader.dashboards.get(made.id).id == made.id
-    for refused in (other, without_data):
+    for rejected in (other, without_data):
         with pytest.raises(DashboardAccessError):
-            refused.dashboards.get(made.id)
-        assert titles(refused) == []
+            rejected.dashboards.get(made.id)
+        assert titles(rejected) == []
     shop.core.dashboards.update(made.id, {"roles": []})
     assert other.dashboards.get(made.id).roles == ()
 
@@ -324,7 +324,7 @@ def test_owners_name_roles_that_they_have_and_learn_of_no_others(shop: SmallCore
             owner.dashboards.create({"dashboard_title": "Spy", "roles": [key]})
         with pytest.raises(AccessError) as updated:
             owner.dashboards.update(made.id, {"roles": [own, key]})
-        told |= {str(refusal.value).replace(f"role {key}", "role N") for refusal in (created, updated)}
+        told |= {str(rejection.value).replace(f"role {key}", "role N") for rejection in (created, updated)}
     assert len(told) == 1
     shop.core.dashboards.update(made.id, {"roles": [own, secret.id]})
     kept = owner.dashboards.update(made.id, {"roles": [secret.id, own], "dashboard_title": "Ours"})
@@ -513,9 +513,9 @@ def test_the_datasets_of_a_dashboard_stand_once_with_all_their_columns(shop: Sma
 
 # ------------------------------------------------------------------------------------------------------------ hostile
 def test_a_long_text_that_is_no_slug_is_refused_without_a_search(shop: SmallCore) -> None:
-    with pytest.raises(NotFoundError) as refused:  # tried in all ways to split it, this would take hours
+    with pytest.raises(NotFoundError) as rejected:  # tried in all ways to split it, this would take hours
         shop.core.dashboards.get("a" * 1_000_000 + "!")
-    assert len(refused.value.message) < 400
+    assert len(rejected.value.message) < 400
 
 
 @pytest.mark.parametrize("slug", ["_", "-", "..", "~_~"])
@@ -542,9 +542,9 @@ def test_a_flood_of_owners_is_refused_before_anybody_looks_them_up(shop: SmallCo
 
 
 def test_a_flood_of_problems_is_told_in_a_short_message(shop: SmallCore) -> None:
-    with pytest.raises(PayloadSchemaError, match="and 900 more") as refused:
+    with pytest.raises(PayloadSchemaError, match="and 900 more") as rejected:
         add_dashboard(shop.core, position_json=json.dumps({f"n{number}": 1 for number in range(1_000)}))
-    assert (len(refused.value.problems), len(refused.value.message) < 10_000) == (1_000, True)
+    assert (len(rejected.value.problems), len(rejected.value.message) < 10_000) == (1_000, True)
 
 
 def test_what_was_read_is_named_by_a_moment(shop: SmallCore) -> None:

@@ -17,7 +17,7 @@ from analytics_core._resources.datasets.columns import (
     reflected_columns,
     refreshed_columns,
 )
-from analytics_core._resources.datasets.records import changed_dataset, reads_elsewhere
+from analytics_core._resources.datasets.records import changed_dataset, reads_another_source
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatasetPut
 from analytics_core.models.parsing import parse
@@ -58,7 +58,7 @@ def changed(**payload: Any) -> Dataset:
     return changed_dataset(DATASET, put, owner_ids=(1,), new_uuid=Uuids())
 
 
-def refusal(**payload: Any) -> str:
+def rejection(**payload: Any) -> str:
     with pytest.raises(PayloadSchemaError) as caught:
         changed(**payload)
     return str(caught.value)
@@ -157,20 +157,20 @@ def test_an_empty_list_removes_all() -> None:
 
 
 def test_an_unknown_id_is_refused() -> None:
-    assert "columns.0.id: the dataset has none with id 99" in refusal(columns=[{"id": 99, "column_name": "a"}])
-    assert "metrics.0.id" in refusal(metrics=[{"id": 99, "metric_name": "a", "expression": "1"}])
+    assert "columns.0.id: the dataset has none with id 99" in rejection(columns=[{"id": 99, "column_name": "a"}])
+    assert "metrics.0.id" in rejection(metrics=[{"id": 99, "metric_name": "a", "expression": "1"}])
 
 
 def test_a_name_given_twice_is_refused() -> None:
-    assert "columns.1.column_name" in refusal(columns=[{"column_name": "a"}, {"column_name": "a"}])
+    assert "columns.1.column_name" in rejection(columns=[{"column_name": "a"}, {"column_name": "a"}])
     metric = {"metric_name": "m", "expression": "1"}
-    assert "metrics.1.metric_name" in refusal(metrics=[metric, metric])
+    assert "metrics.1.metric_name" in rejection(metrics=[metric, metric])
 
 
 def test_the_main_time_column_must_be_one_of_the_columns() -> None:
-    assert "did you mean 'day'?" in refusal(main_dttm_col="dya")
+    assert "did you mean 'day'?" in rejection(main_dttm_col="dya")
     assert changed(main_dttm_col="new", columns=[{"column_name": "new", "is_dttm": True}]).main_dttm_col == "new"
-    assert "set its is_dttm" in refusal(main_dttm_col="amount")
+    assert "set its is_dttm" in rejection(main_dttm_col="amount")
 
 
 def test_a_main_time_column_that_went_away_is_no_longer_named() -> None:
@@ -189,10 +189,10 @@ def test_a_main_time_column_that_went_away_is_no_longer_named() -> None:
     ],
 )
 def test_an_update_that_reads_other_rows_is_recognised(payload: dict[str, Any], elsewhere: bool) -> None:
-    assert reads_elsewhere(DATASET, changed(**payload)) is elsewhere
+    assert reads_another_source(DATASET, changed(**payload)) is elsewhere
 
 
 def test_a_virtual_dataset_may_be_renamed_without_being_read_again() -> None:
     put = parse(DatasetPut, {"table_name": "renamed", "schema": "x"}, shape="DatasetRestApi.put")
     virtual = Dataset(id=1, uuid="v", database_id=1, table_name="v", sql="SELECT 1 AS a")
-    assert not reads_elsewhere(virtual, changed_dataset(virtual, put, owner_ids=(1,), new_uuid=Uuids()))
+    assert not reads_another_source(virtual, changed_dataset(virtual, put, owner_ids=(1,), new_uuid=Uuids()))

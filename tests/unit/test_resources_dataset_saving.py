@@ -37,9 +37,9 @@ def test_metrics_are_given_when_a_dataset_is_created(core: AnalyticsCore) -> Non
 @pytest.mark.parametrize("expression", ["SUM(amont)", "SUM(amount", "SUM(amount); DROP TABLE orders"])
 def test_a_metric_that_cannot_be_read_is_refused_with_its_place(core: AnalyticsCore, expression: str) -> None:
     bad = {"metric_name": "bad", "expression": expression}
-    with pytest.raises(errors.PayloadSchemaError) as refused:
+    with pytest.raises(errors.PayloadSchemaError) as rejected:
         core.datasets.update(1, {"metrics": [REVENUE, bad]})
-    assert paths(refused.value) == ["metrics.1.expression"]
+    assert paths(rejected.value) == ["metrics.1.expression"]
     with pytest.raises(errors.PayloadSchemaError):
         core.datasets.set_metric(1, bad)
     with pytest.raises(errors.PayloadSchemaError):
@@ -50,11 +50,11 @@ def test_a_metric_that_cannot_be_read_is_refused_with_its_place(core: AnalyticsC
 
 def test_calculated_columns_and_predicates_are_read_too(core: AnalyticsCore) -> None:
     columns = [*core.datasets.get(1).to_payload()["columns"], {"column_name": "half", "expression": "nosuch / 2"}]
-    with pytest.raises(errors.PayloadSchemaError) as refused:
+    with pytest.raises(errors.PayloadSchemaError) as rejected:
         core.datasets.update(
             1, {**core.datasets.get(1).to_payload(), "columns": columns, "fetch_values_predicate": "x = 1"}
         )
-    assert paths(refused.value) == [f"columns.{len(columns) - 1}.expression", "fetch_values_predicate"]
+    assert paths(rejected.value) == [f"columns.{len(columns) - 1}.expression", "fetch_values_predicate"]
 
 
 def test_a_template_that_waits_for_a_query_is_saved(core: AnalyticsCore) -> None:
@@ -87,9 +87,9 @@ def test_a_column_that_the_table_lacks_and_that_is_not_calculated_is_refused(cor
     with pytest.raises(errors.PayloadSchemaError, match=r"no column 'amonut'; did you mean 'amount'\? .*`expression`"):
         core.datasets.set_column(1, {"column_name": "amonut", "verbose_name": "Amount"})
     columns = [{"id": c.id, "column_name": c.column_name} for c in core.datasets.get(1).columns]
-    with pytest.raises(errors.PayloadSchemaError) as refused:
+    with pytest.raises(errors.PayloadSchemaError) as rejected:
         core.datasets.update(1, {"columns": [*columns, {"column_name": "ghost"}]})
-    assert paths(refused.value) == [f"columns.{len(columns)}.column_name"]
+    assert paths(rejected.value) == [f"columns.{len(columns)}.column_name"]
     renamed = [{**columns[0], "column_name": "ghost"}, *columns[1:]]
     with pytest.raises(errors.PayloadSchemaError, match="no column 'ghost'"):
         core.datasets.update(1, {"columns": renamed})
@@ -144,8 +144,8 @@ def test_a_dataset_is_found_by_its_name(core: AnalyticsCore) -> None:
 
 
 def test_the_default_schema_is_none_or_its_name(core: AnalyticsCore) -> None:
-    asked = {"database_id": 1, "table_name": "orders"}
-    assert core.datasets.get_or_create({**asked, "schema": "main"}).id == 1
+    requested = {"database_id": 1, "table_name": "orders"}
+    assert core.datasets.get_or_create({**requested, "schema": "main"}).id == 1
     other = core.datasets.get_or_create({"database_id": 1, "table_name": "customers", "schema": "main"})
     assert core.datasets.get_or_create({"database_id": 1, "table_name": "customers"}).id == other.id
 
@@ -165,9 +165,9 @@ def test_connect_opens_the_database_once_and_closes_what_it_opened(tmp_path: Pat
 
 
 def test_a_schema_that_does_not_exist_is_told(core: AnalyticsCore) -> None:
-    with pytest.raises(errors.DatabaseError, match="no schema 'mian'; did you mean 'main'") as refused:
+    with pytest.raises(errors.DatabaseError, match="no schema 'mian'; did you mean 'main'") as rejected:
         core.databases.tables(1, "mian")
-    assert refused.value.error_type == "SCHEMA_DOES_NOT_EXIST_ERROR"
-    with pytest.raises(errors.DatabaseError) as refused:
+    assert rejected.value.error_type == "SCHEMA_DOES_NOT_EXIST_ERROR"
+    with pytest.raises(errors.DatabaseError) as rejected:
         core.datasets.create({"database": 1, "table_name": "orders", "schema": "mian"})
-    assert refused.value.error_type == "SCHEMA_DOES_NOT_EXIST_ERROR"
+    assert rejected.value.error_type == "SCHEMA_DOES_NOT_EXIST_ERROR"

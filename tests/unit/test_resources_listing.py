@@ -32,7 +32,7 @@ def filter_of(col: str, op: str, val: Any = None) -> ListFilter:
     return read
 
 
-def refusal(**arguments: Any) -> str:
+def rejection(**arguments: Any) -> str:
     defaults: dict[str, Any] = {"filters": (), "order_by": None, "page": 0, "page_size": 25, "ids": None}
     with pytest.raises(PayloadSchemaError) as caught:
         LISTING.query(**{**defaults, **arguments})
@@ -86,27 +86,27 @@ def test_moments_are_read_as_utc(text: str) -> None:
     ],
 )
 def test_a_value_of_another_kind_is_refused(col: str, op: str, val: Any) -> None:
-    assert "filters.0.val" in refusal(filters=[{"col": col, "op": op, "val": val}])
+    assert "filters.0.val" in rejection(filters=[{"col": col, "op": op, "val": val}])
 
 
 def test_an_unknown_column_is_refused_with_the_nearest_one() -> None:
-    message = refusal(filters=[{"col": "database_nam", "op": "eq", "val": "x"}])
+    message = rejection(filters=[{"col": "database_nam", "op": "eq", "val": "x"}])
     assert "did you mean 'database_name'?" in message
-    assert "did you mean 'changed_on'?" in refusal(order_by="-change_on")
+    assert "did you mean 'changed_on'?" in rejection(order_by="-change_on")
 
 
 @pytest.mark.parametrize("col", ["uri", "extra", "ssh_tunnel", "engine"])
 def test_what_is_not_listed_cannot_be_probed_by_filters_or_order(col: str) -> None:
-    assert "there is no column" in refusal(filters=[{"col": col, "op": "starts_with", "val": "postgresql://u:a"}])
-    assert "there is no column" in refusal(order_by=col)
+    assert "there is no column" in rejection(filters=[{"col": col, "op": "starts_with", "val": "postgresql://u:a"}])
+    assert "there is no column" in rejection(order_by=col)
 
 
 def test_an_unknown_operator_is_refused_with_the_nearest_one() -> None:
-    assert "did you mean 'contains'?" in refusal(filters=[{"col": "database_name", "op": "contain", "val": "x"}])
+    assert "did you mean 'contains'?" in rejection(filters=[{"col": "database_name", "op": "contain", "val": "x"}])
 
 
 def test_a_condition_with_another_key_is_refused() -> None:
-    assert "value" in refusal(filters=[{"col": "id", "op": "eq", "value": 1}])
+    assert "value" in rejection(filters=[{"col": "id", "op": "eq", "value": 1}])
 
 
 def test_order_takes_one_name_or_several() -> None:
@@ -118,7 +118,7 @@ def test_order_takes_one_name_or_several() -> None:
 
 @pytest.mark.parametrize(("page", "page_size"), [(-1, 25), (0, 0), (0, LARGEST_PAGE + 1)])
 def test_pages_have_bounds(page: int, page_size: int) -> None:
-    assert "page" in refusal(page=page, page_size=page_size)
+    assert "page" in rejection(page=page, page_size=page_size)
 
 
 def test_fields_that_were_not_asked_for_are_left_out() -> None:
@@ -147,7 +147,7 @@ def test_an_unknown_field_is_refused() -> None:
     ],
 )
 def test_arguments_that_no_statement_can_take_are_refused_by_name(arguments: dict[str, Any], message: str) -> None:
-    assert message in refusal(**arguments)
+    assert message in rejection(**arguments)
 
 
 @pytest.mark.parametrize("columns", [5, "id", [5], [["id"]]])

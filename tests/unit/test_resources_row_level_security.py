@@ -102,9 +102,9 @@ def test_only_administrators_see_and_manage_rules(host: AnalyticsCore, admin: An
         lambda: anna.simulate("anna", 1),
     )
     for act in acts:
-        with pytest.raises(errors.AccessError, match="administrator") as refused:
+        with pytest.raises(errors.AccessError, match="administrator") as rejected:
             act()
-        assert refused.value.status == 403
+        assert rejected.value.status == 403
     assert admin.row_level_security.get(made.id).clause == "country = 'France'"
 
 
@@ -302,13 +302,13 @@ def test_the_cache_key_holds_rules_and_values_also_inside_virtual_datasets(
     admin.row_level_security.create(rule(clause=clause, roles=[1]))
     virtual = admin.datasets.create({"database": 1, "table_name": "v", "sql": "SELECT id, country FROM orders"})
     for dataset in (1, virtual.id):
-        asked = context({"columns": ["country"], "metrics": ["count"]}, dataset=dataset)
-        parts = {name: core.charts.explain(asked).queries[0] for name, core in cores.items()}
+        requested = context({"columns": ["country"], "metrics": ["count"]}, dataset=dataset)
+        parts = {name: core.charts.explain(requested).queries[0] for name, core in cores.items()}
         assert parts["anna"].cache_key == parts["carl"].cache_key != parts["bert"].cache_key
-        assert parts["anna"].cache_key != admin.charts.explain(asked).queries[0].cache_key
+        assert parts["anna"].cache_key != admin.charts.explain(requested).queries[0].cache_key
         assert parts["anna"].cache_key_parts["rules"] == ["row rule: 1 'eu'"]
         for name, country in (("anna", "France"), ("bert", "Brazil"), ("carl", "France")):
-            result = cores[name].charts.data(asked).results[0]
+            result = cores[name].charts.data(requested).results[0]
             assert [row["country"] for row in result.data] == [country]
             assert result.is_cached == (name == "carl")
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.row_rule import RowRule, RowRuleType
-from analytics_core._security.row_rules import TableName, make_book, ruled_dataset, table_key
+from analytics_core._security.row_rules import TableName, make_rule_set, ruled_dataset, table_key
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ RULE = RowRule(id=1, name="own", clause="1 = 0", filter_type=RowRuleType.BASE, d
 
 
 def test_a_rule_stays_in_its_database() -> None:
-    book = make_book([RULE], [HERE, ELSEWHERE])
+    book = make_rule_set([RULE], [HERE, ELSEWHERE])
     name = TableName(table="sales", schema="shop")
 
     def bound(database_id: int) -> list[int]:

@@ -19,13 +19,13 @@ from analytics_core._compile.render import render_source
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import default_registry
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import refuse_revealing_table
+from analytics_core._gate.relations import reject_revealing_table
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.dataset import Dataset, DatasetColumn
 from analytics_core._records.people import Role, User
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleBook, TableName, make_book
+from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
 REGISTRY = default_registry()
@@ -52,9 +52,9 @@ class Books:
         tables: frozenset[TableName],
         *,
         role_ids: frozenset[int] | None,
-    ) -> RuleBook:
+    ) -> RuleSet:
         """Return the book of the rule."""
-        return make_book([RULE], [SALES])
+        return make_rule_set([RULE], [SALES])
 
     def tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         """Return the one physical dataset."""
@@ -174,11 +174,11 @@ def test_each_dialects_own_ways_are_behind_the_rule(on: str, sql: str) -> None:
 def test_a_dot_in_a_table_name_leads_into_no_other_schema() -> None:
     dotted = replace(SALES, table_name="other.sales", schema="shop")
     with pytest.raises(StatementRefusedError, match="name schema and table apart"):
-        refuse_revealing_table(dotted, REGISTRY.get("bigquery"))
+        reject_revealing_table(dotted, REGISTRY.get("bigquery"))
     for engine in EVERY_ENGINE:  # elsewhere a quoted name with a dot is one name
-        refuse_revealing_table(SALES, REGISTRY.get(engine))
+        reject_revealing_table(SALES, REGISTRY.get(engine))
         if engine != "bigquery":
-            refuse_revealing_table(dotted, REGISTRY.get(engine))
+            reject_revealing_table(dotted, REGISTRY.get(engine))
 
 
 LONG = "l" * 63

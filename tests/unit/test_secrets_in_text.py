@@ -212,9 +212,9 @@ def test_a_payload_with_a_secret_prints_copies_and_writes_a_mask(shape: str) -> 
 )
 def test_a_payload_that_is_refused_does_not_repeat_what_was_in_it(changes: dict[str, Any], world: GuestWorld) -> None:
     payload = {"database_name": "far 2", "orm_uri": URI, **changes}
-    with pytest.raises(errors.PayloadSchemaError) as refusal:
+    with pytest.raises(errors.PayloadSchemaError) as rejection:
         world.admin.databases.create(payload)
-    assert not told(texts_of(refusal.value) + json.dumps(refusal.value.to_payload()))
+    assert not told(texts_of(rejection.value) + json.dumps(rejection.value.to_payload()))
     with pytest.raises(pydantic.ValidationError) as raw:
         SHAPES["DatabaseRestApi.post"].model_validate(payload)
     assert not told(f"{raw.value} {raw.value!r}")
@@ -263,9 +263,9 @@ def test_an_error_of_the_store_has_no_drivers_exception_behind_it(tmp_path: Path
             (errors.NotFoundError, lambda: world.admin.databases.get(99)),
         ]
         for kind, call in calls:
-            with pytest.raises(kind) as refusal:
+            with pytest.raises(kind) as rejection:
                 call()
-            assert driver_texts(refusal.value) == []
+            assert driver_texts(rejection.value) == []
         with sa.create_engine(f"sqlite:///{tmp_path}/meta.db").begin() as connection:
             connection.exec_driver_sql("DROP TABLE ac_logs")
         with pytest.raises(errors.StoreUnavailableError) as lost:
@@ -276,10 +276,10 @@ def test_an_error_of_the_store_has_no_drivers_exception_behind_it(tmp_path: Path
 
 def test_a_store_that_cannot_be_reached_tells_no_password() -> None:
     for url in (URI, f"mysql+pymysql://ann:{quote(WORD, safe='')}@127.0.0.1:1/shop"):
-        with pytest.raises(errors.StoreUnavailableError) as refusal:
+        with pytest.raises(errors.StoreUnavailableError) as rejection:
             AnalyticsCore(Settings(secret_key=KEY), metadata_url=url)
-        assert not told(texts_of(refusal.value))
-        assert driver_texts(refusal.value) == []
+        assert not told(texts_of(rejection.value))
+        assert driver_texts(rejection.value) == []
 
 
 @pytest.mark.parametrize(
@@ -288,16 +288,16 @@ def test_a_store_that_cannot_be_reached_tells_no_password() -> None:
 )
 @pytest.mark.parametrize("read", [make_store_engine, parse_uri])
 def test_a_malformed_url_is_not_repeated_behind_the_error_either(read: Callable[[str], Any], url: str) -> None:
-    with pytest.raises(errors.AnalyticsError) as refusal:
+    with pytest.raises(errors.AnalyticsError) as rejection:
         read(url)
-    assert not told(texts_of(refusal.value))
-    assert driver_texts(refusal.value) == []
+    assert not told(texts_of(rejection.value))
+    assert driver_texts(rejection.value) == []
 
 
 def test_text_that_cannot_be_sealed_is_not_behind_the_error() -> None:
-    with pytest.raises(errors.PayloadFormatError) as refusal:
+    with pytest.raises(errors.PayloadFormatError) as rejection:
         AesGcmSecretBox(Secret(KEY)).seal(WORD + "\ud800", context="c")
-    assert not told(texts_of(refusal.value))
+    assert not told(texts_of(rejection.value))
 
 
 WELL_KNOWN = (
@@ -323,10 +323,10 @@ WELL_KNOWN = (
 @pytest.mark.parametrize("key", [KEY + "\udcff", "s3cr3t", "", "a" * 40, "ChangeMe", *WELL_KNOWN])
 def test_a_weak_key_is_refused_as_a_present_and_as_a_previous_one_and_not_repeated(key: str) -> None:
     for options in ({"secret_key": key}, {"secret_key": KEY, "previous_secret_keys": (key,)}):
-        with pytest.raises(errors.SettingsError, match="secret_key") as refusal:
+        with pytest.raises(errors.SettingsError, match="secret_key") as rejection:
             Settings(**options)  # type: ignore[arg-type]
-        assert not told(texts_of(refusal.value))
-        assert not key or key not in texts_of(refusal.value)
+        assert not told(texts_of(rejection.value))
+        assert not key or key not in texts_of(rejection.value)
     assert Settings(secret_key=KEY, previous_secret_keys=(KEY + "-older",)).older_keys == (Secret(KEY + "-older"),)
 
 

@@ -56,23 +56,23 @@ def world() -> World:
 
 def test_many_callers_have_one_run(world: World) -> None:
     with ThreadPoolExecutor(CALLERS) as pool:
-        assert [asked.result(10) for asked in world.many(pool)] == ["answer"] * CALLERS
+        assert [requested.result(10) for requested in world.many(pool)] == ["answer"] * CALLERS
     assert world.runs == 1
 
 
 def test_an_answer_that_is_not_kept_is_shared_all_the_same(world: World) -> None:
     world.kept = type("Forgetful", (dict,), {"get": lambda *_: None})()
     with ThreadPoolExecutor(CALLERS) as pool:
-        assert [asked.result(10) for asked in world.many(pool)] == ["answer"] * CALLERS
+        assert [requested.result(10) for requested in world.many(pool)] == ["answer"] * CALLERS
     assert world.runs == 1
 
 
 def test_an_error_is_an_error_for_all_and_is_not_kept(world: World) -> None:
     world.failures = [QueryError("no")]
     with ThreadPoolExecutor(CALLERS) as pool:
-        for asked in world.many(pool):
+        for requested in world.many(pool):
             with pytest.raises(QueryError):
-                asked.result(10)
+                requested.result(10)
     assert world.ask() == "answer"
     assert world.runs == 2
 
@@ -93,7 +93,7 @@ def test_a_run_that_its_caller_gave_up_is_begun_anew_by_another(world: World, fa
         first, *others = world.many(pool)
         with pytest.raises(type(failure)):
             first.result(10)
-        assert [asked.result(10) for asked in others] == ["answer"] * (CALLERS - 1)
+        assert [requested.result(10) for requested in others] == ["answer"] * (CALLERS - 1)
     assert world.runs == 2
 
 

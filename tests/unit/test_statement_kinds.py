@@ -155,9 +155,9 @@ KINDS: Mapping[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_statement_that_is_no_query_is_refused(kind: str, on: str) -> None:
     for sql, check in itertools.product(KINDS[kind], (check_select_, check_statement_)):
-        with pytest.raises(StatementRefusedError, match="read-only: one query") as refused:
+        with pytest.raises(StatementRefusedError, match="read-only: one query") as rejected:
             check(sql, on)
-        assert refused.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
+        assert rejected.value.error_type is ErrorType.DML_NOT_ALLOWED_ERROR
 
 
 @pytest.mark.parametrize("on", EVERY_ENGINE)

@@ -17,7 +17,7 @@ from analytics_core._records.secret import Secret
 from analytics_core._storage import tables
 from analytics_core._storage.listing import page_statement
 from analytics_core._storage.record_kinds import DATASET_KIND
-from analytics_core._storage.scopes import KeptStatements
+from analytics_core._storage.scopes import StatementCache
 from analytics_core.errors import (
     FilterValueError,
     NotFoundError,
@@ -105,9 +105,9 @@ def test_two_stores_in_memory_know_nothing_of_each_other(store):
 
 def test_a_closed_store_says_so(store):
     store.close()
-    with pytest.raises(StoreUnavailableError, match="closed") as refusal, store.unit_of_work():
+    with pytest.raises(StoreUnavailableError, match="closed") as rejection, store.unit_of_work():
         pass
-    assert not refusal.value.retryable
+    assert not rejection.value.retryable
 
 
 def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):
@@ -122,7 +122,7 @@ def test_a_page_of_datasets_takes_four_statements_however_long_it_is(store):
 
 
 def test_lists_that_differ_in_values_alone_share_a_statement():
-    kept = KeptStatements()
+    kept = StatementCache()
 
     def of_tables(*names, page=0):
         among = (ListFilter(col="table_name", op="in", val=names), ListFilter(col="database_id", op="eq", val=7))

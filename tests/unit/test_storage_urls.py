@@ -45,9 +45,9 @@ def test_the_supported_driver_is_chosen(url, driver):
     ],
 )
 def test_other_urls_are_refused_and_not_repeated(url):
-    with pytest.raises(SettingsError) as refusal:
+    with pytest.raises(SettingsError) as rejection:
         make_store_engine(url)
-    assert "hunter2" not in str(refusal.value)
+    assert "hunter2" not in str(rejection.value)
 
 
 def test_a_secret_url_is_taken_as_it_is():
@@ -61,19 +61,19 @@ def test_the_password_of_a_server_shows_nowhere():
 
 def test_a_folder_that_is_not_there_is_a_typed_error_without_its_path(tmp_path):
     with (
-        pytest.raises(StoreUnavailableError) as refusal,
+        pytest.raises(StoreUnavailableError) as rejection,
         open_store(f"sqlite:///{tmp_path}/no/meta.db", FixedClock(START)),
     ):
         pass
-    assert str(tmp_path) not in str(refusal.value)
-    assert not refusal.value.retryable
-    assert refusal.value.__cause__ is None
+    assert str(tmp_path) not in str(rejection.value)
+    assert not rejection.value.retryable
+    assert rejection.value.__cause__ is None
 
 
 def test_a_server_that_does_not_answer_is_a_typed_error_without_the_password():
     url = "postgresql://u:hunter2@127.0.0.1:1/d"
-    with pytest.raises(StoreUnavailableError) as refusal, open_store(url, FixedClock(START)):
+    with pytest.raises(StoreUnavailableError) as rejection, open_store(url, FixedClock(START)):
         pass
-    assert "hunter2" not in str(refusal.value) + repr(refusal.value)
-    assert refusal.value.__cause__ is None
-    assert refusal.value.retryable
+    assert "hunter2" not in str(rejection.value) + repr(rejection.value)
+    assert rejection.value.__cause__ is None
+    assert rejection.value.retryable

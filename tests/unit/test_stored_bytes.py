@@ -128,9 +128,9 @@ def test_values_that_do_not_decode_are_errors_of_ours(world: GuestWorld) -> None
         for kind, key in ((kind, key) for kind, key, _ in reads):
             poisoned(world, kind, key, poison)
         for _, key, read in (*reads, ("form_data", form, lambda: admin.explore.delete_form_data(form))):
-            with pytest.raises(errors.StoredDataError) as refusal:
+            with pytest.raises(errors.StoredDataError) as rejection:
                 read()
-            assert key not in str(refusal.value)
+            assert key not in str(rejection.value)
 
 
 def test_a_stored_permalink_of_another_shape_is_an_error_of_ours(world: GuestWorld) -> None:

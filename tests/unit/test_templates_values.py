@@ -10,7 +10,7 @@ from datetime import datetime
 import pytest
 import sqlglot
 
-from analytics_core._compile.templates import Rendered, TemplateFilter, TemplateRenderer, TemplateValues
+from analytics_core._compile.templates import RenderedSql, TemplateFilter, TemplateRenderer, TemplateValues
 from analytics_core._engines.registry import default_registry
 from analytics_core.errors import ErrorType, MissingTemplateValueError, TemplateError
 
@@ -44,13 +44,13 @@ VALUES = TemplateValues(
 )
 
 
-def render(text: str, values: TemplateValues = VALUES) -> Rendered:
+def render(text: str, values: TemplateValues = VALUES) -> RenderedSql:
     return TemplateRenderer().render(text, values)
 
 
 @pytest.mark.parametrize("text", ["a > 1", "a = '{'", "x = '{ }' -- }}", ""])
 def test_text_without_a_template_comes_back_as_it_is(text: str) -> None:
-    assert render(text) == Rendered(text)
+    assert render(text) == RenderedSql(text)
 
 
 def test_text_without_a_template_does_not_load_the_template_engine() -> None:
@@ -214,8 +214,8 @@ def test_while_nobody_asks_an_address_has_no_parameters() -> None:
 
 
 def test_who_may_write_sql_gives_a_part_of_it_where_the_author_asks_for_one() -> None:
-    asked = "{{ url_param('evil', escape_result=false) }}"
-    assert render(asked, replace(VALUES, writes_sql=True)).text == "' OR 1=1 --"
+    requested = "{{ url_param('evil', escape_result=false) }}"
+    assert render(requested, replace(VALUES, writes_sql=True)).text == "' OR 1=1 --"
 
 
 @pytest.mark.parametrize(

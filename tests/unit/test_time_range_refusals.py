@@ -11,7 +11,7 @@ from analytics_core.errors import AnalyticsError, TimeRangeError
 NOW = datetime(2024, 7, 1, 12, 0, 30, tzinfo=UTC)
 
 
-def refusal(text, **options):
+def rejection(text, **options):
     with pytest.raises(TimeRangeError) as caught:
         resolve_time_range(text, now=NOW, **options)
     return caught.value.message
@@ -36,7 +36,7 @@ def refusal(text, **options):
     ],
 )  # fmt: skip
 def test_text_outside_the_grammar_is_refused_with_examples(text):
-    assert "'Last 7 days'" in refusal(text)
+    assert "'Last 7 days'" in rejection(text)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +49,7 @@ def test_text_outside_the_grammar_is_refused_with_examples(text):
     ],
 )  # fmt: skip
 def test_impossible_date_is_refused(text):
-    assert "no calendar or clock shows" in refusal(text)
+    assert "no calendar or clock shows" in rejection(text)
 
 
 @pytest.mark.parametrize("text", ["2024-02-29", "2024-366", "2020-W53", "2024-01-01T23:59:59 : ", "9998", "0001"])
@@ -66,22 +66,22 @@ def test_rare_but_possible_date_is_accepted(text):
     ],
 )  # fmt: skip
 def test_overflow_is_refused(text):
-    assert "outside the years 1 to 9999" in refusal(text)
+    assert "outside the years 1 to 9999" in rejection(text)
 
 
 def test_zone_that_leads_out_of_the_calendar_is_refused():
-    assert "0001-01-01T00:00+14:00" in refusal("0001-01-01T00:00+14:00 : ")
+    assert "0001-01-01T00:00+14:00" in rejection("0001-01-01T00:00+14:00 : ")
 
 
 def test_number_with_too_many_digits_is_refused():
-    assert "at most 9 digits" in refusal("Last 1234567890 days")
+    assert "at most 9 digits" in rejection("Last 1234567890 days")
 
 
 @pytest.mark.parametrize(
     "text", ["2021 : 2020", "now : yesterday", "tomorrow : now", "2020-01-01T00:00:01 : 2020-01-01"]
 )
 def test_range_that_ends_before_it_starts_is_refused(text):
-    assert "write the earlier moment first" in refusal(text)
+    assert "write the earlier moment first" in rejection(text)
 
 
 def test_empty_range_is_accepted():
@@ -93,7 +93,7 @@ def test_empty_range_is_accepted():
     "text", ["now", "2024-01-01T10:00", "DATETIME('now')", "DATEADD(today, 1, day)", "start of this hour"]
 )
 def test_moment_alone_is_refused_with_advice(text):
-    assert "names a moment, not a range" in refusal(text)
+    assert "names a moment, not a range" in rejection(text)
 
 
 @pytest.mark.parametrize(
@@ -110,22 +110,22 @@ def test_moment_alone_is_refused_with_advice(text):
     ],
 )
 def test_message_names_the_nearest_form(text, suggestion):
-    assert f"did you mean {suggestion!r}?" in refusal(text)
+    assert f"did you mean {suggestion!r}?" in rejection(text)
 
 
 def test_text_of_500_characters_is_read_and_longer_text_is_refused():
     assert resolve_time_range("2020".ljust(500), now=NOW).since is not None
-    message = refusal("2020".ljust(501))
+    message = rejection("2020".ljust(501))
     assert "longer than 500 characters" in message
 
 
 def test_long_text_is_cut_in_the_message():
-    assert len(refusal("x" * 10_000)) < 400
+    assert len(rejection("x" * 10_000)) < 400
 
 
 def test_too_many_function_calls_are_refused():
     text = "DATETIME(" * 21 + "now" + ")" * 21 + " : "
-    assert "more than 20 function calls" in refusal(text)
+    assert "more than 20 function calls" in rejection(text)
     assert resolve_time_range("DATETIME(" * 20 + "now" + ")" * 20 + " : ", now=NOW).since == NOW
 
 
@@ -143,12 +143,12 @@ def test_hostile_text_is_answered_in_few_steps(text):
 
 
 def test_this_of_several_units_is_refused_with_what_may_be_meant():
-    assert "write 'last 3 ...' or 'next 3 ...'" in refusal("this 3 weeks")
+    assert "write 'last 3 ...' or 'next 3 ...'" in rejection("this 3 weeks")
 
 
 @pytest.mark.parametrize("value", ["yesterday", "", "NOW()", "midnight"])
 def test_relative_end_other_than_today_or_now_is_refused(value):
-    assert "'today' or 'now'" in refusal("Last week", relative_end=value)
+    assert "'today' or 'now'" in rejection("Last week", relative_end=value)
 
 
 @pytest.mark.parametrize("shift", ["nonsense", "2020-01-01", "last week", "now", "1", "No filter", "inherit"])
@@ -158,7 +158,7 @@ def test_time_shift_that_is_no_amount_and_no_range_is_refused(shift):
 
 
 def test_time_shift_out_of_the_calendar_is_refused():
-    assert "shift by less" in refusal("Last week", time_shift="9000 years")
+    assert "shift by less" in rejection("Last week", time_shift="9000 years")
 
 
 @pytest.mark.parametrize("text", ["", ":", "2020 : 2021", "No filter", "Last week : "])

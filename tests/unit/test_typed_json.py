@@ -39,7 +39,7 @@ VALUES = st.recursive(
 )
 
 
-def refuse(value: Any) -> Any:
+def reject(value: Any) -> Any:
     raise AssertionError(f"no plain value: {value!r}")
 
 
@@ -56,7 +56,7 @@ def typed(value: Any) -> Any:
 
 @given(VALUES)
 def test_every_value_comes_back_with_its_type(value: Any) -> None:
-    tree = typed_json(value, other=refuse)
+    tree = typed_json(value, other=reject)
     for text in (json.dumps(tree, allow_nan=False), orjson.dumps(tree)):
         assert typed(from_typed_json(json.loads(text))) == typed(value)
         assert typed(from_typed_json(orjson.loads(text))) == typed(value)
@@ -65,17 +65,17 @@ def test_every_value_comes_back_with_its_type(value: Any) -> None:
 @pytest.mark.parametrize("value", ["nan", "inf", "-inf"])
 def test_what_no_json_number_is_comes_back(value: str) -> None:
     for number in (float(value), Decimal(value)):
-        found = from_typed_json(typed_json([number], other=refuse))[0]
+        found = from_typed_json(typed_json([number], other=reject))[0]
         assert (type(found), repr(found)) == (type(number), repr(number))
 
 
 def test_plain_json_stands_as_it_is() -> None:
     value = {"a": 1, "b": {"c": None, "d": "é", "e": 2.5, "f": True}}
-    assert typed_json(value, other=refuse) == value
+    assert typed_json(value, other=reject) == value
 
 
 def test_a_list_in_the_place_of_a_name_is_no_list() -> None:
-    assert from_typed_json(typed_json([["list", 1], "tuple"], other=refuse)) == [["list", 1], "tuple"]
+    assert from_typed_json(typed_json([["list", 1], "tuple"], other=reject)) == [["list", 1], "tuple"]
 
 
 class Count(int):

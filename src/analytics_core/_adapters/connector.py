@@ -15,7 +15,7 @@ from sqlalchemy.exc import NoSuchModuleError
 
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, SpecLookup, check_engine_params, check_uri
-from analytics_core._execution.diagnosis import Sent, diagnose
+from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
@@ -47,7 +47,7 @@ class _Key:
 
 
 @dataclass(frozen=True, slots=True)
-class _Opened:
+class _PooledEngine:
     """An engine, the session that made it, what it was made from, and which file that was."""
 
     engine: sa.Engine
@@ -79,7 +79,7 @@ class SqlAlchemyConnector:
         self._allowed_files = tuple(Path(file).resolve() for file in allowed_files)
         self._name = uuid4().hex
         self._lock = forkable_rlock()
-        self._opened: dict[_Key, _Opened] = {}
+        self._opened: dict[_Key, _PooledEngine] = {}
         self._sessions: dict[str, Session] = {}
         self._lost_memories: set[str] = set()
         self._of_the_parent: list[object] = []
@@ -143,7 +143,7 @@ class SqlAlchemyConnector:
             opened.engine.dispose(close=False)
         self._opened, self._sessions = {}, {}
 
-    def _open(self, database: Database, identity: Identity | None, access: Access) -> _Opened:
+    def _open(self, database: Database, identity: Identity | None, access: Access) -> _PooledEngine:
         if access is Access.WRITE and not (database.allow_dml or database.allow_file_upload):
             raise DatabaseAccessError(
                 f"database {database.database_name!r} may only be read; set allow_dml or allow_file_upload to change it"
@@ -158,7 +158,7 @@ class SqlAlchemyConnector:
                 self._drop([older for older in self._opened if _is_older(older, key)], release=False)
             return self._opened[key]
 
-    def _drop_replaced(self, opened: _Opened) -> None:
+    def _drop_replaced(self, opened: _PooledEngine) -> None:
         """Close what is open on a file in whose place there is another one, or none: it would be read for ever.
 
         A statement that runs on it goes on; where a process opens a file once, the file is left open until then.
@@ -169,7 +169,7 @@ class SqlAlchemyConnector:
         if not (opened.session.opens_files_once and any(held.is_in_use for held in on_it.values())):
             self._drop(list(on_it), release=True)
 
-    def _make(self, database: Database, key: _Key) -> _Opened:
+    def _make(self, database: Database, key: _Key) -> _PooledEngine:
         checked = check_uri(database.uri, settings=self._settings, specs=self._specs, allowed_files=self._allowed_files)
         request = self._request(database, checked, key)
         if request.memory_name in self._lost_memories:
@@ -187,10 +187,10 @@ class SqlAlchemyConnector:
         except AnalyticsError:
             raise
         except Exception as error:  # the border to drivers: they look for credentials here, and fail in their words
-            failure = diagnose(error, checked.spec, sent=Sent(url=checked.url), is_connected=False)
+            failure = diagnose(error, checked.spec, sent=SentStatement(url=checked.url), is_connected=False)
         if failure is not None:
             raise failure
-        return _Opened(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
+        return _PooledEngine(engine.execution_options(**{SESSION_OPTION: session}), session, request, _file_id(request))
 
     def _request(self, database: Database, checked: CheckedUri, key: _Key) -> OpenRequest:
         options = check_engine_params(database.extra, checked.spec)

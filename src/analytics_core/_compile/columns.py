@@ -18,7 +18,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     StoredMoment,
 )
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanningContext
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
 from analytics_core.models.enums import TimeGrain
@@ -30,7 +30,7 @@ FORECASTS = frozenset({"forecast", "prophet"})
 """The operations that count in steps of the query's grain."""
 
 
-def column_by_name(scope: Scope, name: str) -> ColumnExpr | FragmentExpr:
+def column_by_name(scope: PlanningContext, name: str) -> ColumnExpr | FragmentExpr:
     """Return the dataset's column `name` (or verbose name), calculated columns as their expression."""
     own = scope.view.find_column(name)
     if own is None:
@@ -106,7 +106,7 @@ def axis_name(columns: Iterable[str | AdhocColumn]) -> str | None:
 
 
 def resolve_column(
-    scope: Scope,
+    scope: PlanningContext,
     column: str | AdhocColumn,
     *,
     place: str,
@@ -129,7 +129,9 @@ def resolve_column(
     return plain_output(scope, expr, label=column, origin=origin)
 
 
-def _adhoc_output(scope: Scope, column: AdhocColumn, *, place: str, origin: Origin, grain: TimeGrain | None) -> Output:
+def _adhoc_output(
+    scope: PlanningContext, column: AdhocColumn, *, place: str, origin: Origin, grain: TimeGrain | None
+) -> Output:
     text = column.sql_expression
     label = column.label or text
     if not text or not label:
@@ -150,7 +152,7 @@ def timed(expr: ColumnExpr | FragmentExpr, *, is_moment: bool = False) -> Column
     return replace(expr, time=native_format(expr.kind)) if expr.kind.is_temporal else expr
 
 
-def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr | FragmentExpr:
+def adhoc_column(scope: PlanningContext, column: AdhocColumn, *, place: str) -> ColumnExpr | FragmentExpr:
     """Return the column that an ad-hoc column names, or its SQL as an expression."""
     text = column.sql_expression or ""
     if scope.view.find_column(text) is not None:
@@ -161,7 +163,7 @@ def adhoc_column(scope: Scope, column: AdhocColumn, *, place: str) -> ColumnExpr
 
 
 def bucket_output(
-    scope: Scope, expr: ColumnExpr | FragmentExpr, grain: TimeGrain | None, *, label: str, origin: Origin
+    scope: PlanningContext, expr: ColumnExpr | FragmentExpr, grain: TimeGrain | None, *, label: str, origin: Origin
 ) -> Output:
     """Return an output of time buckets; without a grain the column stays as it is."""
     if grain is None:
@@ -177,7 +179,7 @@ def bucket_output(
     )
 
 
-def plain_output(scope: Scope, expr: ColumnExpr | FragmentExpr, *, label: str, origin: Origin) -> Output:
+def plain_output(scope: PlanningContext, expr: ColumnExpr | FragmentExpr, *, label: str, origin: Origin) -> Output:
     """Return an output that is the column itself; whatever stores moments gives moments, moved by the dataset's offset.
 
     They are grouped and fetched as they are stored.
@@ -195,7 +197,7 @@ def plain_output(scope: Scope, expr: ColumnExpr | FragmentExpr, *, label: str, o
     )
 
 
-def stored_moment(scope: Scope, expr: ColumnExpr | FragmentExpr) -> StoredMoment | None:
+def stored_moment(scope: PlanningContext, expr: ColumnExpr | FragmentExpr) -> StoredMoment | None:
     """Return how values of a column become the moments that are shown; None where they are that already."""
     hours = scope.view.dataset.offset
     if expr.time is None or (expr.time.is_native and not hours):
@@ -203,7 +205,7 @@ def stored_moment(scope: Scope, expr: ColumnExpr | FragmentExpr) -> StoredMoment
     return StoredMoment(time=expr.time, kind=expr.kind, hours=hours)
 
 
-def timestamp_output(scope: Scope, granularity: str | None, grain: TimeGrain | None) -> Output:
+def timestamp_output(scope: PlanningContext, granularity: str | None, grain: TimeGrain | None) -> Output:
     """Return the `__timestamp` output of a time series."""
     if not granularity:
         raise QueryError(

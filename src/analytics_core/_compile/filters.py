@@ -37,7 +37,7 @@ from analytics_core._compile.plan import (
     Predicate,
     RejectedFilter,
 )
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanningContext
 from analytics_core._compile.values import cleaned, convert
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError
@@ -85,7 +85,7 @@ def filter_name(item: ChartDataFilter) -> str:
     return item.col
 
 
-def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -> PlannedFilters:
+def plan_filters(scope: PlanningContext, filters: Sequence[tuple[int, ChartDataFilter]]) -> PlannedFilters:
     """Return the clauses of all filters but time ranges; each comes with its position in the payload."""
     where, having, applied, rejected, unused = [], [], [], [], []
     for position, item in filters:
@@ -111,7 +111,7 @@ def plan_filters(scope: Scope, filters: Sequence[tuple[int, ChartDataFilter]]) -
     )
 
 
-def filter_column(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
+def filter_column(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
     """Return what a filter compares: the dataset's column, or the SQL of an ad-hoc one."""
     if isinstance(item.col, AdhocColumn):
         return adhoc_column(scope, item.col, place=place)
@@ -123,7 +123,7 @@ def _check_value(item: ChartDataFilter) -> None:
         raise FilterValueError(f"filter on {filter_name(item)!r}: {item.op.value} needs val; null there finds nulls")
 
 
-def _on_column(scope: Scope, item: ChartDataFilter, *, place: str) -> Predicate:
+def _on_column(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> Predicate:
     target = _column_target(scope, item, place=place)
     kind = _advanced_type(scope, item, target)
     if kind is None or item.op in _NEVER_TRANSLATED:
@@ -135,7 +135,7 @@ def _on_column(scope: Scope, item: ChartDataFilter, *, place: str) -> Predicate:
     return predicate_of(kind, target.expr, item.op, values, column=target.label, largest=largest)
 
 
-def _advanced_type(scope: Scope, item: ChartDataFilter, target: Target) -> AdvancedDataType | None:
+def _advanced_type(scope: PlanningContext, item: ChartDataFilter, target: Target) -> AdvancedDataType | None:
     """Return the advanced data type of a filter's column; only columns of numbers hold what such types read."""
     name = scope.view.find_column(item.col) if isinstance(item.col, str) else None
     if name is None or target.temporal or target.kind not in (ValueKind.INTEGER, ValueKind.DECIMAL):
@@ -143,7 +143,7 @@ def _advanced_type(scope: Scope, item: ChartDataFilter, target: Target) -> Advan
     return scope.advanced_types.get(scope.view.columns[name].advanced_data_type or "")
 
 
-def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target:
+def _column_target(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> Target:
     expr: ColumnExpr | FragmentExpr | BucketExpr = filter_column(scope, item, place=place)
     assert not isinstance(expr, BucketExpr)  # noqa: S101 - tells the type checker; filter_column never returns one
     temporal = expr.time is not None
@@ -164,7 +164,7 @@ def _column_target(scope: Scope, item: ChartDataFilter, *, place: str) -> Target
     )
 
 
-def _metric_target(scope: Scope, name: str) -> Target:
+def _metric_target(scope: PlanningContext, name: str) -> Target:
     output = saved_metric(scope, name)
     return Target(
         expr=output.expr,
@@ -275,7 +275,7 @@ def _match(target: Target, op: FilterOperator, value: Any) -> Predicate:
     return Match(target.expr, pattern, fold_case=fold_case, negated=negated)
 
 
-def _refuse_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate:
+def _reject_range(target: Target, _op: FilterOperator, _value: Any) -> Predicate:
     raise FilterValueError(f"filter on {target.label!r}: TEMPORAL_RANGE is for time columns of the dataset")
 
 
@@ -292,5 +292,5 @@ _BUILDERS: Mapping[FilterOperator, Callable[[Target, FilterOperator, Any], Predi
     **dict.fromkeys(_COMPARISONS, _comparison),
     **dict.fromkeys((FilterOperator.IN, FilterOperator.NOT_IN), _membership),
     **dict.fromkeys(_LIKES, _match),
-    FilterOperator.TEMPORAL_RANGE: _refuse_range,
+    FilterOperator.TEMPORAL_RANGE: _reject_range,
 }

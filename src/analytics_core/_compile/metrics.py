@@ -26,7 +26,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
 )
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanningContext
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError, FragmentError, UnknownMetricError
@@ -48,7 +48,7 @@ def metric_label(metric: MetricRef) -> str:
     return f"{metric.aggregate.value}({column})" if metric.aggregate else column or ""
 
 
-def resolve_metric(scope: Scope, metric: MetricRef, *, place: str) -> Output:
+def resolve_metric(scope: PlanningContext, metric: MetricRef, *, place: str) -> Output:
     """Return the output of one metric."""
     if isinstance(metric, str):
         return saved_metric(scope, metric)
@@ -58,7 +58,7 @@ def resolve_metric(scope: Scope, metric: MetricRef, *, place: str) -> Output:
     return _simple_metric(scope, metric, place=place, origin=origin)
 
 
-def saved_metric(scope: Scope, name: str) -> Output:
+def saved_metric(scope: PlanningContext, name: str) -> Output:
     """Return the output of the dataset's saved metric `name`."""
     stored = scope.view.metrics.get(name)
     if stored is None:
@@ -68,14 +68,14 @@ def saved_metric(scope: Scope, name: str) -> Output:
     return _metric_output(fragment, label=name, kind=fragment.kind, origin=origin)
 
 
-def _sql_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
+def _sql_metric(scope: PlanningContext, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
     if not metric.sql_expression:
         raise FragmentError(f"{place}: an ad-hoc metric of type SQL needs sqlExpression")
     fragment = scope.read(metric.sql_expression, FragmentSlot.METRIC, place)
     return _metric_output(fragment, label=metric_label(metric), kind=fragment.kind, origin=origin)
 
 
-def _simple_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
+def _simple_metric(scope: PlanningContext, metric: AdhocMetric, *, place: str, origin: Origin) -> Output:
     if metric.column is None or not metric.column.column_name or metric.aggregate is None:
         raise FragmentError(f"{place}: an ad-hoc metric of type SIMPLE needs column.column_name and aggregate")
     source = column_by_name(scope, metric.column.column_name)
@@ -87,7 +87,7 @@ def _simple_metric(scope: Scope, metric: AdhocMetric, *, place: str, origin: Ori
 
 
 def _extreme_moment(
-    scope: Scope, aggregate: Aggregate, source: ColumnExpr | FragmentExpr, *, label: str, origin: Origin
+    scope: PlanningContext, aggregate: Aggregate, source: ColumnExpr | FragmentExpr, *, label: str, origin: Origin
 ) -> Output:
     """Return the first or last moment of a column: of what is stored, where that sorts as the moments do."""
     is_read = source.time is not None and not _sorts_as_stored(source.time, scope.view.spec)

@@ -21,7 +21,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
 )
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanningContext
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.types import TimeEncoding
 from analytics_core.errors import QueryError, UnknownColumnError, UnsupportedByEngineError
@@ -30,7 +30,7 @@ from analytics_core.models.query import AdhocColumn, AdhocMetric, ChartDataQuery
 
 def plan_order(
     query: ChartDataQueryObject,
-    scope: Scope,
+    scope: PlanningContext,
     outputs: Sequence[Output],
     *,
     grouped: bool,
@@ -42,26 +42,30 @@ def plan_order(
     the primary key, else by all that is selected, in the direction of the last key that was asked for: so one index may
     serve all keys.
     """
-    asked = [
+    requested = [
         _known(_term(item, ascending, scope, outputs, place=f"orderby[{position}]", grouped=grouped), not_null)
         for position, (item, ascending) in enumerate(query.orderby)
     ]
-    terms = {term.expr: term for term in reversed(asked)}  # some engines refuse a key given twice: the first decides
-    asked = [term for term in asked if terms[term.expr] is term]
+    terms = {
+        term.expr: term for term in reversed(requested)
+    }  # some engines refuse a key given twice: the first decides
+    requested = [term for term in requested if terms[term.expr] is term]
     if query.is_rowcount:
-        return tuple(asked)
+        return tuple(requested)
     if not grouped:
-        paged = asked or _is_paged(query)
-        return _of_pages(asked, _tie_breakers(scope, outputs, asked), scope) if paged else ()
+        paged = requested or _is_paged(query)
+        return _of_pages(requested, _tie_breakers(scope, outputs, requested), scope) if paged else ()
     has_metrics = any(output.role is OutputRole.METRIC for output in outputs)
     ties = {o.expr: o for o in outputs if o.role is OutputRole.COLUMN and o.expr not in terms}.values()
     origin = Origin(OriginKind.ENGINE, "tie-breaker: every column of a grouped query" if has_metrics else "tie-breaker")
-    return _in_time_order([*asked, *(_order(output, descending=False, origin=origin) for output in ties)], scope)
+    return _in_time_order([*requested, *(_order(output, descending=False, origin=origin) for output in ties)], scope)
 
 
-def _of_pages(asked: Sequence[OrderTerm], ties: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm, ...]:
+def _of_pages(
+    requested: Sequence[OrderTerm], ties: Sequence[OrderTerm], scope: PlanningContext
+) -> tuple[OrderTerm, ...]:
     """Return the keys of raw rows; ties are broken in time order where no text makes that fail, then by the texts."""
-    keys = _in_time_order(asked, scope)
+    keys = _in_time_order(requested, scope)
     if scope.view.key:
         return (*keys, *ties)
     timed = [_in_time_order([tie], scope)[0] if _is_iso_text(tie.expr) else tie for tie in ties]
@@ -75,12 +79,12 @@ def _is_iso_text(expr: PlanExpr) -> bool:
     return expr.time.encoding is TimeEncoding.ISO_TEXT
 
 
-def _in_time_order(terms: Sequence[OrderTerm], scope: Scope) -> tuple[OrderTerm, ...]:
+def _in_time_order(terms: Sequence[OrderTerm], scope: PlanningContext) -> tuple[OrderTerm, ...]:
     """Return the keys with texts such as `31/01/2024` as their moments, where the engine can read them."""
     return tuple(replace(term, expr=_as_time(term.expr, scope)) for term in terms)
 
 
-def _as_time(expr: PlanExpr, scope: Scope) -> PlanExpr:
+def _as_time(expr: PlanExpr, scope: PlanningContext) -> PlanExpr:
     if not isinstance(expr, ColumnExpr | FragmentExpr) or expr.time is None:
         return expr
     if expr.time.sorts_as_time:
@@ -104,15 +108,15 @@ def _is_paged(query: ChartDataQueryObject) -> bool:
     return "row_offset" in query.model_fields_set
 
 
-def _tie_breakers(scope: Scope, outputs: Sequence[Output], asked: Sequence[OrderTerm]) -> list[OrderTerm]:
-    descending = asked[-1].descending if asked else False
+def _tie_breakers(scope: PlanningContext, outputs: Sequence[Output], requested: Sequence[OrderTerm]) -> list[OrderTerm]:
+    descending = requested[-1].descending if requested else False
     origin = Origin(OriginKind.ENGINE, f"tie-breaker: {'primary key' if scope.view.key else 'everything selected'}")
     keys: list[tuple[PlanExpr, bool]]
     if scope.view.key:
         keys = [(scope.view.physical(name), False) for name in scope.view.key]
     else:
         keys = [(output.expr, output.nullable is not False) for output in outputs if _sortable(output, scope)]
-    taken = {term.expr for term in asked if _tells_apart(term.expr, scope)}
+    taken = {term.expr for term in requested if _tells_apart(term.expr, scope)}
     return [
         OrderTerm(expr=expr, descending=descending, nullable=nullable, origin=origin, breaks_ties=True)
         for expr, nullable in dict(keys).items()
@@ -120,7 +124,7 @@ def _tie_breakers(scope: Scope, outputs: Sequence[Output], asked: Sequence[Order
     ]
 
 
-def _tells_apart(expr: PlanExpr, scope: Scope) -> bool:
+def _tells_apart(expr: PlanExpr, scope: PlanningContext) -> bool:
     """Tell whether the plain key of an expression is all that its ties need."""
     if not isinstance(expr, ColumnExpr | FragmentExpr):
         return True
@@ -128,12 +132,12 @@ def _tells_apart(expr: PlanExpr, scope: Scope) -> bool:
     return scope.view.spec.tie_keys(node, expr.kind, length) == (node,)
 
 
-def _sortable(output: Output, scope: Scope) -> bool:
+def _sortable(output: Output, scope: PlanningContext) -> bool:
     return output.fetched_kind not in scope.view.spec.unsortable_kinds
 
 
 def notes_of_order(
-    query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output], order: Sequence[OrderTerm]
+    query: ChartDataQueryObject, scope: PlanningContext, outputs: Sequence[Output], order: Sequence[OrderTerm]
 ) -> tuple[str, ...]:
     """Return what a reader of pages should know: where two rows that differ may come in any order."""
     if query.metrics is not None or query.is_rowcount or not order or scope.view.key:
@@ -155,7 +159,7 @@ def _order(output: Output, *, descending: bool, origin: Origin) -> OrderTerm:
 def _term(
     item: str | AdhocMetric | AdhocColumn,
     ascending: bool,
-    scope: Scope,
+    scope: PlanningContext,
     outputs: Sequence[Output],
     *,
     place: str,
@@ -178,7 +182,12 @@ def _selected(item: str | AdhocMetric | AdhocColumn, outputs: Sequence[Output]) 
 
 
 def _unselected(
-    item: str | AdhocMetric | AdhocColumn, scope: Scope, outputs: Sequence[Output], *, place: str, grouped: bool
+    item: str | AdhocMetric | AdhocColumn,
+    scope: PlanningContext,
+    outputs: Sequence[Output],
+    *,
+    place: str,
+    grouped: bool,
 ) -> Output:
     if isinstance(item, AdhocMetric) or (isinstance(item, str) and item in scope.view.metrics):
         if not grouped:

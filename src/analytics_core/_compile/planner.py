@@ -41,7 +41,7 @@ from analytics_core._compile.plan import (
     Within,
 )
 from analytics_core._compile.row_filters import plan_row_filters
-from analytics_core._compile.scope import PlanLimits, Scope, check_count
+from analytics_core._compile.scope import PlanLimits, PlanningContext, check_count
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
 from analytics_core._compile.time_bounds import (
     NumberedFilter,
@@ -116,14 +116,14 @@ class PlanRequest:
         return self.range_override is not None
 
 
-def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) -> QueryPlan:
+def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: PlanRequest) -> QueryPlan:
     """Return the plan of `query` with every name, value, range and limit resolved.
 
     Raises:
         QueryError: a name, value, range, fragment or limit of the query cannot be honoured.
     """
     axis = request.axis or axis_column(query.columns)
-    asked, query = query, with_granularity_axis(query, scope)
+    requested, query = query, with_granularity_axis(query, scope)
     grouped = query.metrics is not None
     plain = plan_outputs(query, scope, grouped=grouped)
     temporal, others = split_temporal(query)
@@ -161,7 +161,7 @@ def plan_query(query: ChartDataQueryObject, scope: Scope, request: PlanRequest) 
             *_unused_times(query, scope, request, plain, bounds),
             *unused_series_limit(query, series_limit),
         ),
-        notes=(*_notes_of_axis(asked, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
+        notes=(*_notes_of_axis(requested, query), *bounds.notes, *notes_of_order(query, scope, outputs, order)),
         stored=scope.view.stored,
     )
 
@@ -175,7 +175,7 @@ def _on_rows(
     return [(position, item) for position, item in filters if item.col != axis.sql_expression]
 
 
-def _reported(scope: Scope, bounds: TimeBounds) -> TimeRange:
+def _reported(scope: PlanningContext, bounds: TimeBounds) -> TimeRange:
     """Return the range that the rows are bounded by: by a clause, or by a template that reads it."""
     return bounds.range if bounds.clauses else scope.template_range() or TimeRange()
 
@@ -189,7 +189,11 @@ def _rules_first(rules: Sequence[Clause], bounds: Sequence[Clause], others: Sequ
 
 
 def _unused_times(
-    query: ChartDataQueryObject, scope: Scope, request: PlanRequest, outputs: Sequence[Output], bounds: TimeBounds
+    query: ChartDataQueryObject,
+    scope: PlanningContext,
+    request: PlanRequest,
+    outputs: Sequence[Output],
+    bounds: TimeBounds,
 ) -> tuple[str, ...]:
     return (
         *bounds.unused,
@@ -199,7 +203,7 @@ def _unused_times(
     )
 
 
-def _unused_range(query: ChartDataQueryObject, scope: Scope, bounds: TimeBounds) -> tuple[str, ...]:
+def _unused_range(query: ChartDataQueryObject, scope: PlanningContext, bounds: TimeBounds) -> tuple[str, ...]:
     if not query.time_range or bounds.range.is_unbounded or not _reported(scope, bounds).is_unbounded:
         return ()
     return (
@@ -230,7 +234,7 @@ def _unused_grain(query: ChartDataQueryObject, outputs: Sequence[Output]) -> tup
     return (*unused, f"extras.time_grain_orm {grain.value} is not used: {why}")
 
 
-def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDataQueryObject:
+def with_granularity_axis(query: ChartDataQueryObject, scope: PlanningContext) -> ChartDataQueryObject:
     """Return the query with its temporal x-axis column replaced by its granularity, where both are given and differ."""
     axis = axis_name(query.columns)
     if not query.granularity or axis in (None, query.granularity) or axis not in scope.view.times:
@@ -244,12 +248,12 @@ def with_granularity_axis(query: ChartDataQueryObject, scope: Scope) -> ChartDat
     return query.model_copy(update={"columns": columns})
 
 
-def _notes_of_axis(asked: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:
-    before, after = axis_name(asked.columns), axis_name(query.columns)
+def _notes_of_axis(requested: ChartDataQueryObject, query: ChartDataQueryObject) -> tuple[str, ...]:
+    before, after = axis_name(requested.columns), axis_name(query.columns)
     return () if before == after else (f"granularity {after!r} takes the place of x-axis {before!r}",)
 
 
-def plan_outputs(query: ChartDataQueryObject, scope: Scope, *, grouped: bool) -> tuple[Output, ...]:
+def plan_outputs(query: ChartDataQueryObject, scope: PlanningContext, *, grouped: bool) -> tuple[Output, ...]:
     """Return the outputs of a query: the timestamp of a series first, then columns, then metrics."""
     grain = query_grain(query)
     columns = [
@@ -291,20 +295,20 @@ def plan_limit(query: ChartDataQueryObject, limits: PlanLimits, *, samples: bool
     most, cap_name = (limits.max_row_limit, "max_row_limit") if cap is None else (cap, "stream_row_limit")
     offset = query.row_offset
     check_count(offset, field="row_offset")
-    asked = query.row_limit
-    if asked is None:
+    requested = query.row_limit
+    if requested is None:
         name = "samples_row_limit" if samples else "default_row_limit"
         rows = limits.samples_row_limit if samples else limits.default_row_limit
         origin = Origin(OriginKind.SETTING, name)
     else:
-        rows = asked or most
-        origin = Origin(OriginKind.PAYLOAD, "row_limit") if asked else Origin(OriginKind.SETTING, cap_name)
+        rows = requested or most
+        origin = Origin(OriginKind.PAYLOAD, "row_limit") if requested else Origin(OriginKind.SETTING, cap_name)
     if rows > most:
         rows, origin = most, Origin(OriginKind.SETTING, cap_name)
     return RowLimit(rows=rows, origin=origin, offset=offset)
 
 
-def _fixed_conditions(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
+def _fixed_conditions(query: ChartDataQueryObject, scope: PlanningContext) -> tuple[Clause, ...]:
     clauses = []
     if query.extras and query.extras.where:
         fragment = scope.read(query.extras.where, FragmentSlot.WHERE, "extras.where")
@@ -316,7 +320,7 @@ def _fixed_conditions(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause
     return tuple(clauses)
 
 
-def _having(query: ChartDataQueryObject, scope: Scope) -> tuple[Clause, ...]:
+def _having(query: ChartDataQueryObject, scope: PlanningContext) -> tuple[Clause, ...]:
     if not (query.extras and query.extras.having):
         return ()
     fragment = scope.read(query.extras.having, FragmentSlot.HAVING, "extras.having")
@@ -329,7 +333,7 @@ def _check_having(having: tuple[Clause, ...], outputs: tuple[Output, ...], *, gr
     check_having(having, outputs)
 
 
-def _unknown_times(scope: Scope, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:
+def _unknown_times(scope: PlanningContext, temporal: list[NumberedFilter]) -> tuple[RejectedFilter, ...]:
     return tuple(
         RejectedFilter(column=filter_name(item), reason="not_in_datasource")
         for _, item in temporal

@@ -12,17 +12,17 @@ from analytics_core._compile.fragments import FragmentNames, FragmentParser, Fra
 from analytics_core._compile.fragments.sql_text import write_sql
 from analytics_core._compile.lowering.binds import MARK
 from analytics_core._compile.plan import AnyOf, Clause, Condition, FragmentExpr, Origin, OriginKind
-from analytics_core._compile.scope import Scope
+from analytics_core._compile.scope import PlanningContext
 from analytics_core._compile.values import convert
 from analytics_core._engines.spec import BindValue, EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.row_rule import Holder, RowFilter
+from analytics_core._records.row_rule import Placeholder, RowFilter
 from analytics_core.errors import FilterValueError, FragmentError, QueryError, RowRuleError, SubqueryNotAllowedError
 
 ReadFilter = Callable[[RowFilter], FragmentExpr]
 
 
-def plan_row_filters(scope: Scope, row_filters: Sequence[RowFilter]) -> tuple[Clause, ...]:
+def plan_row_filters(scope: PlanningContext, row_filters: Sequence[RowFilter]) -> tuple[Clause, ...]:
     """Return the clauses of all row filters of the dataset that is queried."""
     view = scope.view
 
@@ -82,11 +82,11 @@ def read_clause(
 ) -> FragmentExpr:
     """Return the condition of a filter; an error says what is wrong with the clause, for those who may see it."""
 
-    def refuse(what: str) -> QueryError:
+    def reject(what: str) -> QueryError:
         return FragmentError(f"{place}: {what}")
 
     parsed = parser.parse(item.clause, spec=spec, slot=FragmentSlot.ROW_RULE, place=place, names=names)
-    return bind_holders(parsed, item.holders, kinds=kinds, spec=spec, refuse=refuse)
+    return bind_placeholders(parsed, item.placeholders, kinds=kinds, spec=spec, reject=reject)
 
 
 def names_of(columns: Sequence[tuple[str, str | None]], alias: str, *, tables: tuple[str, ...] = ()) -> FragmentNames:
@@ -105,53 +105,53 @@ _CONVERTED: Final = frozenset(
 )
 
 
-def bind_holders(
+def bind_placeholders(
     fragment: FragmentExpr,
-    holders: Sequence[Holder],
+    placeholders: Sequence[Placeholder],
     *,
     kinds: Mapping[str, ValueKind],
     spec: EngineSpec,
-    refuse: Refuse,
+    reject: Refuse,
 ) -> FragmentExpr:
     """Return the fragment with a numbered mark for each value; a value compared with a column becomes of its kind.
 
     `kinds` says what the columns hold, by their names.
 
     Raises:
-        QueryError: (of `refuse`) a value does not fit its column, or stands where no value can be bound.
+        QueryError: (of `reject`) a value does not fit its column, or stands where no value can be bound.
     """
-    if not holders:
+    if not placeholders:
         return fragment
     assert fragment.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
     tree = exp.Paren(this=fragment.tree.copy())
     values: list[BindValue] = []
     for literal in [node for node in tree.find_all(exp.Literal) if node.is_string]:
-        value = _value_of(literal, holders, refuse)
+        value = _value_of(literal, placeholders, reject)
         if value is not None:
-            values.append(_fitting(value, literal, kinds, refuse))
+            values.append(_fitting(value, literal, kinds, reject))
             literal.replace(exp.Var(this=f"{MARK}{len(values) - 1}{MARK}"))
-    text = write_sql(tree.this, spec.dialect, refuse)
-    if any(holder.mark in text for holder in holders) or text.count(MARK) != 2 * len(values):
-        raise refuse("a value stands where it cannot be bound; compare a column with it")
+    text = write_sql(tree.this, spec.dialect, reject)
+    if any(placeholder.mark in text for placeholder in placeholders) or text.count(MARK) != 2 * len(values):
+        raise reject("a value stands where it cannot be bound; compare a column with it")
     return replace(fragment, sql=text, tree=tree.this, values=tuple(values))
 
 
-def _value_of(literal: exp.Literal, holders: Sequence[Holder], refuse: Refuse) -> BindValue:
+def _value_of(literal: exp.Literal, placeholders: Sequence[Placeholder], reject: Refuse) -> BindValue:
     """Return what a literal stands for: one value, or a text with values in it; None when it holds none."""
     text = literal.this
-    found = [holder for holder in holders if holder.mark in text]
+    found = [placeholder for placeholder in placeholders if placeholder.mark in text]
     if not found:
         return None
     if len(found) == 1 and text == found[0].mark:
         return found[0].value
-    for holder in found:
-        if holder.is_member:
-            raise refuse("a list stands inside a text; write IN (...) around it")
-        text = text.replace(holder.mark, str(holder.value))
+    for placeholder in found:
+        if placeholder.is_member:
+            raise reject("a list stands inside a text; write IN (...) around it")
+        text = text.replace(placeholder.mark, str(placeholder.value))
     return str(text)
 
 
-def _fitting(value: BindValue, literal: exp.Expr, kinds: Mapping[str, ValueKind], refuse: Refuse) -> BindValue:
+def _fitting(value: BindValue, literal: exp.Expr, kinds: Mapping[str, ValueKind], reject: Refuse) -> BindValue:
     column = _compared_column(literal)
     kind = kinds.get(column, ValueKind.UNKNOWN) if column is not None else ValueKind.UNKNOWN
     if column is None or kind not in _CONVERTED:
@@ -159,7 +159,7 @@ def _fitting(value: BindValue, literal: exp.Expr, kinds: Mapping[str, ValueKind]
     try:
         return convert(value, kind, column=column)
     except FilterValueError:
-        raise refuse(f"the value for column {column!r} is not of its type") from None
+        raise reject(f"the value for column {column!r} is not of its type") from None
 
 
 def _compared_column(literal: exp.Expr) -> str | None:

@@ -34,7 +34,7 @@ class PlanLimits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Scope:
+class PlanningContext:
     """The surroundings of one query while it is planned; `now` is aware UTC.
 
     `template_range` gives the query's range once a template that reads it was rendered, before that None.

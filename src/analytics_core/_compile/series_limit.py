@@ -21,7 +21,7 @@ from analytics_core._compile.plan import (
     PlanExpr,
     SeriesLimit,
 )
-from analytics_core._compile.scope import Scope, check_count
+from analytics_core._compile.scope import PlanningContext, check_count
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import QueryError, UnsupportedByEngineError
 from analytics_core.models.query import ChartDataQueryObject
@@ -32,7 +32,7 @@ OTHERS = "Others"
 
 def plan_series_limit(
     query: ChartDataQueryObject,
-    scope: Scope,
+    scope: PlanningContext,
     outputs: Sequence[Output],
     where: tuple[Clause, ...],
 ) -> SeriesLimit | None:
@@ -71,7 +71,7 @@ def series_positions(query: ChartDataQueryObject, outputs: Sequence[Output]) -> 
     return tuple(labels.index(label) for label in dict.fromkeys(wanted))
 
 
-def _metric(query: ChartDataQueryObject, scope: Scope, outputs: Sequence[Output]) -> PlanExpr | None:
+def _metric(query: ChartDataQueryObject, scope: PlanningContext, outputs: Sequence[Output]) -> PlanExpr | None:
     if query.series_limit_metric:
         chosen = resolve_metric(scope, query.series_limit_metric, place="series_limit_metric")
         series = [outputs[position] for position in series_positions(query, outputs)]

@@ -10,7 +10,7 @@ from enum import Enum, auto
 from analytics_core._compile.columns import adhoc_column, column_by_name, timed
 from analytics_core._compile.filters import filter_column, filter_name
 from analytics_core._compile.plan import Clause, ColumnExpr, FragmentExpr, Origin, OriginKind, Within
-from analytics_core._compile.scope import PlanLimits, Scope
+from analytics_core._compile.scope import PlanLimits, PlanningContext
 from analytics_core._compile.time_range import TimeRange, resolve_time_range
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator
@@ -36,7 +36,7 @@ class RangeRole(Enum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedRanges:
+class RequestedRanges:
     """The ranges of a query by what they bound.
 
     `own` is its `time_range` where that names one, `text` the range that the answer reports. `on_time_column`: `own`
@@ -53,7 +53,7 @@ class AskedRanges:
         return self.own if self.own and role in {RangeRole.SHARED, RangeRole.REPLACED} else filter_text(item)
 
 
-def asked_ranges(
+def requested_ranges(
     query: ChartDataQueryObject,
     filters: Sequence[NumberedFilter],
     *,
@@ -61,7 +61,7 @@ def asked_ranges(
     is_time_axis: bool,
     main: str | None,
     own_name: Callable[[str], str],
-) -> AskedRanges:
+) -> RequestedRanges:
     """Return what each range of a query bounds; `filters` are its TEMPORAL_RANGE filters, `main` the main time column.
 
     The `time_range` bounds the granularity; else the columns of filters without a range of their own and of one on a
@@ -73,7 +73,7 @@ def asked_ranges(
     axis, main, granularity = (own_name(name) if name else None for name in (axis, main, query.granularity))
     targets = _targets(named, granularity, axis=axis if is_time_axis or granularity else None, main=main)
     moving = axis if granularity and own is None and axis != granularity else None
-    return AskedRanges(
+    return RequestedRanges(
         text=own or _reported(query, named, (axis, granularity)),
         own=own,
         on_time_column=not targets & {name for *_, name in named},
@@ -164,7 +164,7 @@ class TimeBounds:
 
 
 def plan_time_bounds(
-    scope: Scope,
+    scope: PlanningContext,
     query: ChartDataQueryObject,
     filters: Sequence[NumberedFilter],
     *,
@@ -176,33 +176,35 @@ def plan_time_bounds(
     `override` takes the place of the range that the query reports, wherever that one binds; other ranges stay.
     """
     known = [pair for pair in filters if is_known(scope, pair[1])]
-    asked = _asked(scope, query, known, axis)
-    main = _resolve(scope, query, asked.text)
+    requested = _requested(scope, query, known, axis)
+    main = _resolve(scope, query, requested.text)
     reported = override or main
 
     def resolve(text: str) -> TimeRange:
         found = _resolve(scope, query, text)
         return reported if (found.since, found.until) == (main.since, main.until) else found
 
-    clauses = _own_clauses(scope, query, asked, resolve, axis) + list(_filter_clauses(scope, query, asked, resolve))
+    clauses = _own_clauses(scope, query, requested, resolve, axis) + list(
+        _filter_clauses(scope, query, requested, resolve)
+    )
     clauses += _main_clauses(scope, clauses, reported)
-    texts = {asked.text_for(item, role) for _, item, role in asked.filters}
+    texts = {requested.text_for(item, role) for _, item, role in requested.filters}
     return TimeBounds(
         range=reported,
         clauses=tuple(clauses),
-        applied=tuple(filter_name(item) for _, item, role in asked.filters if role is not RangeRole.REPLACED),
+        applied=tuple(filter_name(item) for _, item, role in requested.filters if role is not RangeRole.REPLACED),
         counts_seconds=reported.needs_seconds or any(resolve(text).needs_seconds for text in texts),
-        unused=(*_replaced(asked, is_extra=False), *_grains(asked)),
+        unused=(*_replaced(requested, is_extra=False), *_grains(requested)),
         notes=(
-            *_replaced(asked, is_extra=True),
-            *_moved(query, asked),
-            *_kept(query, asked, resolve),
+            *_replaced(requested, is_extra=True),
+            *_moved(query, requested),
+            *_kept(query, requested, resolve),
             *_empty(clauses),
         ),
     )
 
 
-def is_known(scope: Scope, item: ChartDataFilter) -> bool:
+def is_known(scope: PlanningContext, item: ChartDataFilter) -> bool:
     """Tell whether the column of a filter is one of the dataset, or one that the filter defines."""
     return not isinstance(item.col, str) or scope.view.find_column(item.col) is not None
 
@@ -212,12 +214,12 @@ def naive(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=None) if moment else None
 
 
-def _asked(
-    scope: Scope, query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: AdhocColumn | None
-) -> AskedRanges:
+def _requested(
+    scope: PlanningContext, query: ChartDataQueryObject, filters: Sequence[NumberedFilter], axis: AdhocColumn | None
+) -> RequestedRanges:
     is_free = bool(query.time_range and not query.granularity)
     main = _main_target(scope) if is_free else None
-    return asked_ranges(
+    return requested_ranges(
         query,
         filters,
         axis=axis.sql_expression if axis else None,
@@ -227,24 +229,24 @@ def _asked(
     )
 
 
-def _replaced(asked: AskedRanges, *, is_extra: bool) -> Iterator[str]:
+def _replaced(requested: RequestedRanges, *, is_extra: bool) -> Iterator[str]:
     """Yield the filters that gave way to the range of the query; those that a dashboard added may."""
-    for position, item, role in asked.filters:
+    for position, item, role in requested.filters:
         if role is RangeRole.REPLACED and bool(item.is_extra) is is_extra:
             yield (
                 f"filters[{position}] on {filter_name(item)!r}: its range {filter_text(item)!r} gives way to "
-                f"time_range {asked.own!r}"
+                f"time_range {requested.own!r}"
             )
 
 
-def _grains(asked: AskedRanges) -> Iterator[str]:
-    for position, item, _ in asked.filters:
+def _grains(requested: RequestedRanges) -> Iterator[str]:
+    for position, item, _ in requested.filters:
         if item.grain:
             yield f"filters[{position}].grain {item.grain} is not used: a TEMPORAL_RANGE filter bounds moments"
 
 
-def _moved(query: ChartDataQueryObject, asked: AskedRanges) -> Iterator[str]:
-    for position, item, role in asked.filters:
+def _moved(query: ChartDataQueryObject, requested: RequestedRanges) -> Iterator[str]:
+    for position, item, role in requested.filters:
         if role is RangeRole.MOVED:
             yield (
                 f"filters[{position}] on {filter_name(item)!r}: its range {filter_text(item)!r} bounds granularity "
@@ -252,11 +254,11 @@ def _moved(query: ChartDataQueryObject, asked: AskedRanges) -> Iterator[str]:
             )
 
 
-def _kept(query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve) -> Iterator[str]:
+def _kept(query: ChartDataQueryObject, requested: RequestedRanges, resolve: _Resolve) -> Iterator[str]:
     """Yield the filters whose ranges no time comparison moves."""
-    compared = resolve(asked.text)
-    for position, item, role in asked.filters if query.time_offsets else ():
-        found = resolve(asked.text_for(item, role))
+    compared = resolve(requested.text)
+    for position, item, role in requested.filters if query.time_offsets else ():
+        found = resolve(requested.text_for(item, role))
         if not found.is_unbounded and found != compared:
             yield f"time_offsets: filters[{position}] on {filter_name(item)!r} keeps its range {filter_text(item)!r}"
 
@@ -283,7 +285,7 @@ def _resolve_at(query: ChartDataQueryObject, text: str, now: datetime, limits: P
     )
 
 
-def _resolve(scope: Scope, query: ChartDataQueryObject, text: str) -> TimeRange:
+def _resolve(scope: PlanningContext, query: ChartDataQueryObject, text: str) -> TimeRange:
     return resolve_range(query, text, now=scope.now, limits=scope.limits)
 
 
@@ -295,30 +297,36 @@ def _empty(clauses: Sequence[Clause]) -> Iterator[str]:
 
 
 def _own_clauses(
-    scope: Scope, query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve, axis: AdhocColumn | None
+    scope: PlanningContext,
+    query: ChartDataQueryObject,
+    requested: RequestedRanges,
+    resolve: _Resolve,
+    axis: AdhocColumn | None,
 ) -> list[Clause]:
     """Return what the query's own range bounds: its granularity, else its x-axis or the main time column."""
     if query.granularity:
-        return list(_granularity_clauses(scope, query.granularity, asked, resolve))
-    if not (asked.own or (query.time_range and not asked.filters)) or not asked.on_time_column:
+        return list(_granularity_clauses(scope, query.granularity, requested, resolve))
+    if not (requested.own or (query.time_range and not requested.filters)) or not requested.on_time_column:
         return []
     target = _axis_target(scope, axis) or _main_target(scope)
     if target is None:
         return []
     name, expr = target
-    bounds = resolve(asked.text)
+    bounds = resolve(requested.text)
     return _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, f"time_range {bounds.text}, on {name}"))
 
 
-def _granularity_clauses(scope: Scope, name: str, asked: AskedRanges, resolve: _Resolve) -> Iterator[Clause]:
+def _granularity_clauses(
+    scope: PlanningContext, name: str, requested: RequestedRanges, resolve: _Resolve
+) -> Iterator[Clause]:
     """Yield the bounds of the granularity: the query's own range, else those of filters on the x-axis it replaces."""
     expr = column_by_name(scope, name)
-    if asked.own or not asked.filters:
-        found = [(resolve(asked.text), "time_range {}")]
+    if requested.own or not requested.filters:
+        found = [(resolve(requested.text), "time_range {}")]
     else:
         found = [
             (resolve(filter_text(item)), f"filters[{position}] {filter_name(item)}: {{}}, on granularity {name}")
-            for position, item, role in asked.filters
+            for position, item, role in requested.filters
             if role is RangeRole.MOVED
         ]
     for bounds, place in found:
@@ -328,13 +336,13 @@ def _granularity_clauses(scope: Scope, name: str, asked: AskedRanges, resolve: _
 
 
 def _filter_clauses(
-    scope: Scope, query: ChartDataQueryObject, asked: AskedRanges, resolve: _Resolve
+    scope: PlanningContext, query: ChartDataQueryObject, requested: RequestedRanges, resolve: _Resolve
 ) -> Iterator[Clause]:
     """Yield the bounds of the columns that filters name, by their own range or the query's."""
-    for position, item, role in asked.filters:
+    for position, item, role in requested.filters:
         place = f"filters[{position}]"
         is_own = role is RangeRole.OWN
-        bounds = resolve(asked.text_for(item, role))
+        bounds = resolve(requested.text_for(item, role))
         if bounds.is_unbounded or (query.granularity and not is_own):
             continue  # Gantt charts send an open range on a column of numbers
         expr = _temporal(scope, item, place=place)
@@ -343,7 +351,7 @@ def _filter_clauses(
         yield from _within(scope, expr, bounds, Origin(OriginKind.PAYLOAD, text))
 
 
-def _axis_target(scope: Scope, axis: AdhocColumn | None) -> tuple[str, ColumnExpr | FragmentExpr] | None:
+def _axis_target(scope: PlanningContext, axis: AdhocColumn | None) -> tuple[str, ColumnExpr | FragmentExpr] | None:
     """Return the name and the moments of an x-axis; None where it has none."""
     if axis is None or not axis.sql_expression:
         return None
@@ -351,7 +359,7 @@ def _axis_target(scope: Scope, axis: AdhocColumn | None) -> tuple[str, ColumnExp
     return ("the x-axis", expr) if expr.time is not None else None
 
 
-def _main_target(scope: Scope) -> tuple[str, ColumnExpr | FragmentExpr] | None:
+def _main_target(scope: PlanningContext) -> tuple[str, ColumnExpr | FragmentExpr] | None:
     """Return the main time column of the dataset; None where it has none."""
     main = scope.view.dataset.main_dttm_col
     if not main or scope.view.find_column(main) is None:
@@ -360,7 +368,7 @@ def _main_target(scope: Scope) -> tuple[str, ColumnExpr | FragmentExpr] | None:
     return ("main_dttm_col", expr) if expr.time is not None else None
 
 
-def _main_clauses(scope: Scope, clauses: Sequence[Clause], bounds: TimeRange) -> list[Clause]:
+def _main_clauses(scope: PlanningContext, clauses: Sequence[Clause], bounds: TimeRange) -> list[Clause]:
     """Return the bounds of the main time column of a dataset that wants it bounded along with any other one."""
     main = _main_target(scope) if scope.view.dataset.always_filter_main_dttm and clauses else None
     if main is None or any(isinstance(c.predicate, Within) and c.predicate.left == main[1] for c in clauses):
@@ -368,7 +376,7 @@ def _main_clauses(scope: Scope, clauses: Sequence[Clause], bounds: TimeRange) ->
     return _within(scope, main[1], bounds, Origin(OriginKind.DATASET, f"always_filter_main_dttm: {bounds.text}"))
 
 
-def _temporal(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
+def _temporal(scope: PlanningContext, item: ChartDataFilter, *, place: str) -> ColumnExpr | FragmentExpr:
     expr = filter_column(scope, item, place=place)
     if expr.time is None:
         raise FilterValueError(
@@ -378,7 +386,7 @@ def _temporal(scope: Scope, item: ChartDataFilter, *, place: str) -> ColumnExpr 
     return expr
 
 
-def _within(scope: Scope, expr: ColumnExpr | FragmentExpr, bounds: TimeRange, origin: Origin) -> list[Clause]:
+def _within(scope: PlanningContext, expr: ColumnExpr | FragmentExpr, bounds: TimeRange, origin: Origin) -> list[Clause]:
     if bounds.is_unbounded:
         return []
     within = Within(expr, naive(bounds.since), naive(bounds.until), scope.view.dataset.offset)

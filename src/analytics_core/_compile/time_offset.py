@@ -108,7 +108,7 @@ def parse_time_offset(text: str) -> TimeOffset:
     try:
         return _date_range(text) if ":" in known else _single(text, parse_moment(known))
     except TimeRangeError:
-        raise _refused(text) from None
+        raise _rejected(text) from None
 
 
 def _single(text: str, node: Moment) -> TimeOffset:
@@ -116,13 +116,13 @@ def _single(text: str, node: Moment) -> TimeOffset:
         return TimeOffset(text=text, kind=OffsetKind.RELATIVE, count=node.signed, unit=node.counted)
     if isinstance(node, IsoMoment) and node.unit is CalendarUnit.DAY:
         return TimeOffset(text=text, kind=OffsetKind.DATE, start=_naive(node))
-    raise _refused(text)
+    raise _rejected(text)
 
 
 def _date_range(text: str) -> TimeOffset:
     node = parse_time_range(text)
     if not (isinstance(node, Between) and isinstance(node.since, IsoMoment) and isinstance(node.until, IsoMoment)):
-        raise _refused(text)
+        raise _rejected(text)
     start, end = _naive(node.since), _naive(node.until)
     if start > end:
         raise TimeOffsetError(f"time offset {shown(text)} ends before it starts; write the earlier date first")
@@ -133,7 +133,7 @@ def _naive(node: IsoMoment) -> datetime:
     return node.moment.replace(tzinfo=None)
 
 
-def _refused(text: str) -> TimeOffsetError:
+def _rejected(text: str) -> TimeOffsetError:
     return TimeOffsetError(
         f"time offset {shown(text)} is not understood; write '1 year ago', '28 days ago', '1 week later', 'inherit', "
         "a date such as '2023-06-01' or two dates '2023-01-01 : 2024-01-01'"

@@ -14,7 +14,7 @@ from analytics_core._adapters.clock import PinnedClock
 from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._core.arguments import PersonNames, check_attributes, check_user_key, moment_of
 from analytics_core._core.guest_core import GuestCore
-from analytics_core._core.operating import Health, Pruned, health, prune
+from analytics_core._core.operating import Health, PruneCounts, health, prune
 from analytics_core._core.wiring import IN_MEMORY, build_runtime, parts_of
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
@@ -32,7 +32,7 @@ from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.databases.namespace import Databases
 from analytics_core._resources.datasets.namespace import Datasets
 from analytics_core._resources.explore.namespace import Explore
-from analytics_core._resources.guests.embedded import Embedded
+from analytics_core._resources.guests.embedded import EmbeddedDashboards
 from analytics_core._resources.jobs import Jobs, claimed_user
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
@@ -142,7 +142,7 @@ class AnalyticsCore:
         )
         try:
             self._bind(build_runtime(parts), acting_as)
-            self._runtime.job_book.start(self._job_handlers())
+            self._runtime.job_registry.start(self._job_handlers())
             if isinstance(acting_as, User):
                 check_user_key(acting_as)
                 self._bind(self._runtime, self._lasting_key(acting_as))
@@ -225,11 +225,11 @@ class AnalyticsCore:
             PayloadError: a name that no user may have.
             AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
         """
-        asked = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
+        requested = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
         with self._runtime.store.unit_of_work() as unit:
-            _refuse_second_start(unit)
+            _reject_second_start(unit)
             role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
-            return unit.users.add(User(role_ids=(role.id,), **asked.model_dump()), actor_id=None)
+            return unit.users.add(User(role_ids=(role.id,), **requested.model_dump()), actor_id=None)
 
     def reseal_secrets(self) -> int:
         """Seal all stored secrets anew with `Settings.secret_key`, and return how many there are.
@@ -298,7 +298,7 @@ class AnalyticsCore:
             AccessError: somebody else acts.
         """
         self._require_operator("run jobs")
-        self._runtime.job_book.run(job_id)
+        self._runtime.job_registry.run(job_id)
 
     # ---------------------------------------------------------------------------------------------------- operating
     def health(self) -> Health:
@@ -312,7 +312,7 @@ class AnalyticsCore:
         self._require_operator("ask how a core is")
         return health(self._runtime)
 
-    def prune(self, *, logs_older_than_days: int | None = None) -> Pruned:
+    def prune(self, *, logs_older_than_days: int | None = None) -> PruneCounts:
         """Remove what is over: jobs with their results, workers, locks, form data, old revocations of guest tokens.
 
         At most 10,000 records of a kind go in one call, in small transactions; one process at a time prunes. It needs
@@ -390,9 +390,9 @@ class AnalyticsCore:
         return self._open(Dashboards)
 
     @property
-    def embedded(self) -> Embedded:
+    def embedded(self) -> EmbeddedDashboards:
         """Dashboards inside other pages, and the tokens of their guests."""
-        return self._open(Embedded)
+        return self._open(EmbeddedDashboards)
 
     @property
     def tags(self) -> Tags:
@@ -446,7 +446,7 @@ class AnalyticsCore:
         That holds for what the cache could still answer, too, and for cores of other users of the same core.
         """
         runtime = self._runtime
-        runtime.job_book.close()
+        runtime.job_registry.close()
         runtime.observer.close()
         runtime.connector.close()
         runtime.store.close()
@@ -475,7 +475,7 @@ def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:
     return tuple(held)
 
 
-def _refuse_second_start(unit: UnitOfWork) -> None:
+def _reject_second_start(unit: UnitOfWork) -> None:
     """Refuse a store that somebody began: a role that was given another name does not make it empty."""
     hint = "this store has its first administrator, go on with core.as_user(...)"
     if unit.roles.find(name=ADMINISTRATORS) is not None:

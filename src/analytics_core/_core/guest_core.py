@@ -10,7 +10,7 @@ from analytics_core._records.people import GuestGrant
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.guests.charts import GuestCharts
 from analytics_core._resources.guests.dashboards import GuestDashboards
-from analytics_core._resources.guests.limits import refuse
+from analytics_core._resources.guests.limits import reject
 from analytics_core._security.actor import Actor
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ class GuestCore:
             if name.startswith("_") or not hasattr(type(self._core), name):
                 raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
             self._actor()  # a token that is over is told first
-            refuse("this part of the core")
+            reject("this part of the core")
 
     def __enter__(self) -> Self:
         return self

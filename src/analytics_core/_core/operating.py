@@ -68,7 +68,7 @@ class Health:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pruned:
+class PruneCounts:
     """How many records of each kind `core.prune` removed.
 
     `is_complete` is False when more are left for another call, or when another process prunes at the moment.
@@ -137,7 +137,7 @@ def _jobs(unit: UnitOfWork) -> JobsHealth:
     )
 
 
-def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> Pruned:
+def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> PruneCounts:
     """Remove what is over, at most 10,000 records of a kind; one process at a time does it."""
     now = runtime.wall_clock.now()
     oldest = None
@@ -145,7 +145,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> Pruned:
         oldest = oldest_kept(logs_older_than_days, now=now, shape="prune")
     lease = runtime.lock.acquire(PRUNE_LOCK, ttl_s=_PRUNE_S)
     if lease is None:
-        return Pruned(is_complete=False)
+        return PruneCounts(is_complete=False)
     try:
         with runtime.store.unit_of_work() as unit:
             stores_now = unit.now()
@@ -165,7 +165,7 @@ def prune(runtime: Runtime, *, logs_older_than_days: int | None) -> Pruned:
         }
     finally:
         runtime.lock.release(lease)
-    return Pruned(**removed, is_complete=max(removed.values()) < _BATCH * _BATCHES)
+    return PruneCounts(**removed, is_complete=max(removed.values()) < _BATCH * _BATCHES)
 
 
 def _before(column: str, moment: object) -> ListFilter:

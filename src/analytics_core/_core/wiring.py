@@ -30,11 +30,11 @@ from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._jobs.book import JobBook
-from analytics_core._lookups.fresh import Fresh
+from analytics_core._jobs.book import JobRegistry
+from analytics_core._lookups.fresh import StoreReadCache
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader
-from analytics_core._lookups.rule_books import StoredRuleBooks
+from analytics_core._lookups.rule_books import StoredRuleSets
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments
@@ -66,7 +66,7 @@ from analytics_core.ports import (
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
+class Components:
     """What a host chose, defaults filled in: everything else of a core is made of these."""
 
     settings: Settings
@@ -92,12 +92,12 @@ def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
     return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, ENGINES, OPERATIONS)}
 
 
-def build_runtime(parts: Parts) -> Runtime:
+def build_runtime(parts: Components) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
     advanced_types = installed_advanced_types(parts.added[ADVANCED_DATA_TYPES])
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
-    books = StoredRuleBooks(store, clock, freshness_s=settings.metadata_freshness_s)
+    books = StoredRuleSets(store, clock, freshness_s=settings.metadata_freshness_s)
     row_security = _row_security(parts, books, parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
@@ -126,13 +126,13 @@ def build_runtime(parts: Parts) -> Runtime:
         stored_fragments=StoredFragments(planning, templates),
         people=parts.people,
         guests=Guests(store, clock, settings),
-        known_users=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
-        actors=Fresh(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
+        known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
+        actors=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
         queries=queries,
         batches=batches,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
-        job_book=JobBook(store=store, runner=parts.jobs, settings=settings),
+        job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
         secret_box=parts.secret_box,
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
@@ -140,7 +140,7 @@ def build_runtime(parts: Parts) -> Runtime:
 
 
 def _queries(
-    parts: Parts, *, loader: DatasetLoader, gate: Gate, preparer: Preparer, templates: QueryTemplates
+    parts: Components, *, loader: DatasetLoader, gate: Gate, preparer: Preparer, templates: QueryTemplates
 ) -> tuple[QueryRunner, BatchQueries]:
     settings = parts.settings
     ready = ReadyQueries(
@@ -170,7 +170,7 @@ def _contexts(settings: Settings) -> ContextReader:
     )
 
 
-def _gate(parts: Parts, row_security: RowSecurity, books: StoredRuleBooks) -> Gate:
+def _gate(parts: Components, row_security: RowSecurity, books: StoredRuleSets) -> Gate:
     return Gate(
         policy=parts.policy,
         registry=parts.registry,
@@ -180,7 +180,7 @@ def _gate(parts: Parts, row_security: RowSecurity, books: StoredRuleBooks) -> Ga
     )
 
 
-def _metadata(parts: Parts, gate: Gate, row_security: RowSecurity) -> MetadataReader:
+def _metadata(parts: Components, gate: Gate, row_security: RowSecurity) -> MetadataReader:
     limit_s = parts.settings.statement_timeout_s
     reflector = Reflector(parts.connector, timeout_s=limit_s)
     return MetadataReader(
@@ -193,7 +193,7 @@ def _metadata(parts: Parts, gate: Gate, row_security: RowSecurity) -> MetadataRe
     )
 
 
-def _annotator(parts: Parts) -> Annotator:
+def _annotator(parts: Components) -> Annotator:
     return Annotator(
         reader=AnnotationReader(parts.store, most=parts.settings.max_annotations),
         policy=parts.policy,
@@ -202,7 +202,7 @@ def _annotator(parts: Parts) -> Annotator:
     )
 
 
-def _row_security(parts: Parts, books: StoredRuleBooks, parser: FragmentParser) -> RowSecurity:
+def _row_security(parts: Components, books: StoredRuleSets, parser: FragmentParser) -> RowSecurity:
     """Return what binds row rules; their templates render whether or not other templates may."""
     return RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
 
@@ -240,7 +240,7 @@ def parts_of(
     connector: Connector | None,
     engines: EngineRegistry | None,
     allowed_files: Sequence[Path | str],
-) -> Parts:
+) -> Components:
     """Return what a host chose with the library's own parts for the rest; the arguments are the facade's."""
     clock = SystemClock() if clock is None else clock
     added = added_by_packages()
@@ -251,7 +251,7 @@ def parts_of(
     cache, runner = _cache_of(cache, settings, clock), _runner_of(jobs, settings)
     # The last: what fails before it leaves no store open.
     store = _store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
-    return Parts(
+    return Components(
         settings=settings,
         clock=clock,
         store=store,

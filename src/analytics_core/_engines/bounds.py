@@ -157,7 +157,7 @@ def _written(time_format: TimeFormat, parsed: TextFormat, moment: datetime) -> i
     return int(written) if time_format.value_kind.is_numeric else written
 
 
-class Zoned(StrEnum):
+class ZonedComparison(StrEnum):
     """How TIMESTAMPTZ columns are compared: with aware values, with naive ones, or after decoding."""
 
     AWARE = "aware"
@@ -178,7 +178,7 @@ class MomentComparison:
     """
 
     moment: Moment
-    zoned: Zoned = Zoned.AWARE
+    zoned: ZonedComparison = ZonedComparison.AWARE
     write: Callable[[datetime], BindValue] = _itself
     write_day: Callable[[date], BindValue] = _itself
     tries_casts: bool = False
@@ -202,7 +202,11 @@ class MomentComparison:
         return {**self._both(epoch_equal), TimeEncoding.DATE: self._date_equal, TimeEncoding.TEXT: self._text_equal}
 
     def _both(self, epoch: Compare) -> dict[TimeEncoding, Compare]:
-        zoned = {Zoned.AWARE: self._aware, Zoned.NAIVE: self._plain, Zoned.DECODED: self._decoded}
+        zoned = {
+            ZonedComparison.AWARE: self._aware,
+            ZonedComparison.NAIVE: self._plain,
+            ZonedComparison.DECODED: self._decoded,
+        }
         return {
             TimeEncoding.TIMESTAMP: self._plain,
             TimeEncoding.TIMESTAMPTZ: zoned[self.zoned],

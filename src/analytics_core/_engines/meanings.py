@@ -15,7 +15,7 @@ from analytics_core.errors import ErrorType
 _E: Final = ErrorType
 
 
-class Meaning(NamedTuple):
+class ErrorMeaning(NamedTuple):
     """The type of an error and our words for it, in which names that a pattern found stand in braces.
 
     `retryable`: whether it may be over later although nobody changes anything; None: as the type tells.
@@ -25,79 +25,83 @@ class Meaning(NamedTuple):
     template: str
     retryable: bool | None = None
 
-    def said(self, template: str) -> Meaning:
+    def said(self, template: str) -> ErrorMeaning:
         """Return the same error in other words."""
         return self._replace(template=template)
 
 
-NO_TABLE = Meaning(_E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table {table}")
-NO_COLUMN = Meaning(_E.COLUMN_DOES_NOT_EXIST_ERROR, "there is no column {column} in the tables of this statement")
-NO_SCHEMA = Meaning(_E.SCHEMA_DOES_NOT_EXIST_ERROR, "there is no schema {schema}")
-NO_DATABASE = Meaning(_E.CONNECTION_UNKNOWN_DATABASE_ERROR, "there is no database {database} on this server")
-NO_OBJECT = Meaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a type, role, collation or other object does not exist")
-NO_FUNCTION = Meaning(
+NO_TABLE = ErrorMeaning(_E.TABLE_DOES_NOT_EXIST_ERROR, "there is no table {table}")
+NO_COLUMN = ErrorMeaning(_E.COLUMN_DOES_NOT_EXIST_ERROR, "there is no column {column} in the tables of this statement")
+NO_SCHEMA = ErrorMeaning(_E.SCHEMA_DOES_NOT_EXIST_ERROR, "there is no schema {schema}")
+NO_DATABASE = ErrorMeaning(_E.CONNECTION_UNKNOWN_DATABASE_ERROR, "there is no database {database} on this server")
+NO_OBJECT = ErrorMeaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a type, role, collation or other object does not exist")
+NO_FUNCTION = ErrorMeaning(
     _E.OBJECT_DOES_NOT_EXIST_ERROR, "there is no function {function}, or it does not take arguments of these types"
 )
-SYNTAX = Meaning(_E.SYNTAX_ERROR, "the statement is not correct SQL for this engine")
-AMBIGUOUS = Meaning(
+SYNTAX = ErrorMeaning(_E.SYNTAX_ERROR, "the statement is not correct SQL for this engine")
+AMBIGUOUS = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR,
     "the column {column} is in more than one table of this statement; write the table before it",
 )
-NOT_GROUPED = Meaning(_E.SYNTAX_ERROR, "a column is neither grouped nor inside an aggregate")
-MANY_ROWS = Meaning(_E.SYNTAX_ERROR, "a sub-query that must give one value gives several rows or columns")
-READ_ONLY = Meaning(
+NOT_GROUPED = ErrorMeaning(_E.SYNTAX_ERROR, "a column is neither grouped nor inside an aggregate")
+MANY_ROWS = ErrorMeaning(_E.SYNTAX_ERROR, "a sub-query that must give one value gives several rows or columns")
+READ_ONLY = ErrorMeaning(
     _E.DML_NOT_ALLOWED_ERROR, "this connection only reads; the statement would change data, settings or files"
 )
-ZERO = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement divides by zero")
-OVERFLOW = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "a number is larger than the engine's type for it can hold")
-BAD_VALUE = Meaning(
+ZERO = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement divides by zero")
+OVERFLOW = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a number is larger than the engine's type for it can hold")
+BAD_VALUE = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR, "a value cannot be converted to the type that its column or function needs"
 )
-BAD_TIME = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "a date or time value is out of range")
-DENIED = Meaning(_E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user may not do this on {table}")
-DENIED_ANY = Meaning(
+BAD_TIME = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "a date or time value is out of range")
+DENIED = ErrorMeaning(_E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user may not do this on {table}")
+DENIED_ANY = ErrorMeaning(
     _E.CONNECTION_DATABASE_PERMISSIONS_ERROR, "the database user lacks a privilege that this statement needs"
 )
-BAD_LOGIN = Meaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "user name or password is not accepted by the server")
-BAD_USER = Meaning(_E.CONNECTION_INVALID_USERNAME_ERROR, "the server does not know the user {user}")
-BAD_PASSWORD = Meaning(_E.CONNECTION_INVALID_PASSWORD_ERROR, "the server does not accept the password of user {user}")
-BAD_HOST = Meaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name {host} cannot be found")
-PORT_CLOSED = Meaning(
+BAD_LOGIN = ErrorMeaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "user name or password is not accepted by the server")
+BAD_USER = ErrorMeaning(_E.CONNECTION_INVALID_USERNAME_ERROR, "the server does not know the user {user}")
+BAD_PASSWORD = ErrorMeaning(
+    _E.CONNECTION_INVALID_PASSWORD_ERROR, "the server does not accept the password of user {user}"
+)
+BAD_HOST = ErrorMeaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name {host} cannot be found")
+PORT_CLOSED = ErrorMeaning(
     _E.CONNECTION_PORT_CLOSED_ERROR, "port {port} on host {host} refuses connections; is the server running there?"
 )
-BAD_PORT = Meaning(
+BAD_PORT = ErrorMeaning(
     _E.CONNECTION_INVALID_PORT_ERROR, "{port} is not a valid port; ports are whole numbers from 1 to 65535"
 )
-HOST_DOWN = Meaning(
+HOST_DOWN = ErrorMeaning(
     _E.CONNECTION_HOST_DOWN_ERROR, "the host {host} does not answer; it may be down or behind a firewall"
 )
-LOST = Meaning(_E.CONNECTION_HOST_DOWN_ERROR, "the server closed the connection")
-TIMEOUT = Meaning(_E.CONNECTION_DATABASE_TIMEOUT, "the statement was stopped by the server's time limit")
-KILLED = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement was stopped on the server")
-ONE_ONLY = Meaning(_E.SYNTAX_ERROR, "one statement at a time")
-TOO_DEEP = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement is too long or too deeply nested for this engine")
-UNNAMED = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement failed")
-LOCKED = Meaning(
+LOST = ErrorMeaning(_E.CONNECTION_HOST_DOWN_ERROR, "the server closed the connection")
+TIMEOUT = ErrorMeaning(_E.CONNECTION_DATABASE_TIMEOUT, "the statement was stopped by the server's time limit")
+KILLED = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement was stopped on the server")
+ONE_ONLY = ErrorMeaning(_E.SYNTAX_ERROR, "one statement at a time")
+TOO_DEEP = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement is too long or too deeply nested for this engine")
+UNNAMED = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement failed")
+LOCKED = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR,
     "the database file is locked by another program; try again when it has finished",
     retryable=True,
 )
-LOCK_WAIT = Meaning(
+LOCK_WAIT = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR, "the statement waited too long for another one's lock; try again", retryable=True
 )
-UNDONE = Meaning(
+UNDONE = ErrorMeaning(
     _E.GENERIC_DB_ENGINE_ERROR,
     "the server undid the statement because of others that ran at the same time; try again",
     retryable=True,
 )
-CROWDED = Meaning(_E.CONNECTION_ACCESS_DENIED_ERROR, "the server takes no more connections at present", retryable=True)
-NO_MEMORY = Meaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement needs more memory than the engine may use")
-NO_NAMED_FUNCTION = Meaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a function of this statement does not exist")
-UNKNOWN_HOST = Meaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name cannot be found")
-REFUSED_PORT = Meaning(_E.CONNECTION_PORT_CLOSED_ERROR, "the port refuses connections")
+CROWDED = ErrorMeaning(
+    _E.CONNECTION_ACCESS_DENIED_ERROR, "the server takes no more connections at present", retryable=True
+)
+NO_MEMORY = ErrorMeaning(_E.GENERIC_DB_ENGINE_ERROR, "the statement needs more memory than the engine may use")
+NO_NAMED_FUNCTION = ErrorMeaning(_E.OBJECT_DOES_NOT_EXIST_ERROR, "a function of this statement does not exist")
+UNKNOWN_HOST = ErrorMeaning(_E.CONNECTION_INVALID_HOSTNAME_ERROR, "the host name cannot be found")
+REFUSED_PORT = ErrorMeaning(_E.CONNECTION_PORT_CLOSED_ERROR, "the port refuses connections")
 
 
-def coded(*rows: tuple[str, str, Meaning]) -> tuple[ErrorPattern, ...]:
+def coded(*rows: tuple[str, str, ErrorMeaning]) -> tuple[ErrorPattern, ...]:
     """Return patterns that their codes choose (two letters: a class of them); a text of theirs gives the names."""
     return tuple(
         ErrorPattern(codes=tuple(codes.split()), pattern=pattern, **meaning._asdict())
@@ -105,6 +109,6 @@ def coded(*rows: tuple[str, str, Meaning]) -> tuple[ErrorPattern, ...]:
     )
 
 
-def patterns(*rows: tuple[str, Meaning], after: str = "") -> tuple[ErrorPattern, ...]:
+def patterns(*rows: tuple[str, ErrorMeaning], after: str = "") -> tuple[ErrorPattern, ...]:
     """Return patterns that the text of a message chooses; `after` is the fixed beginning of all of them."""
     return tuple(ErrorPattern(pattern=after + pattern, **meaning._asdict()) for pattern, meaning in rows)

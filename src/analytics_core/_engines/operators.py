@@ -143,7 +143,7 @@ def is_true(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
     """
     if kind.is_numeric:
         return number_is_true(node, truth)
-    _refuse_without_truth(kind)
+    _reject_without_truth(kind)
     return exp.Is(this=nodes.operand(node), expression=exp.Boolean(this=truth))
 
 
@@ -155,7 +155,7 @@ def equals_truth(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
     """
     if kind.is_numeric:
         return number_is_true(node, truth)
-    _refuse_without_truth(kind)
+    _reject_without_truth(kind)
     return nodes.equal(node, exp.Boolean(this=truth))
 
 
@@ -165,7 +165,7 @@ def is_true_of_bit(node: exp.Expr, kind: ValueKind, truth: bool) -> exp.Expr:
     Raises:
         FilterValueError: values of this kind are neither true nor false.
     """
-    _refuse_without_truth(kind)
+    _reject_without_truth(kind)
     return number_is_true(node, truth)
 
 
@@ -175,7 +175,7 @@ def number_is_true(node: exp.Expr, truth: bool) -> exp.Expr:
     return comparison(this=nodes.operand(node), expression=nodes.number(0))
 
 
-def _refuse_without_truth(kind: ValueKind) -> None:
+def _reject_without_truth(kind: ValueKind) -> None:
     if not kind.is_numeric and kind not in (ValueKind.BOOLEAN, ValueKind.UNKNOWN):
         raise FilterValueError(f"IS TRUE and IS FALSE take a Boolean or a number, not a column of kind {kind.value!r}")
 

@@ -14,7 +14,7 @@ from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from analytics_core._bounded_calls import BoundedCalls, PendingCall
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken, Stopper, StopReason
-from analytics_core._execution.diagnosis import Sent, diagnose
+from analytics_core._execution.diagnosis import SentStatement, diagnose
 from analytics_core._execution.sessions.base import VALUE_FAILURES, Session
 from analytics_core._execution.sessions.choice import session_of
 from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError, StatementTimeoutError
@@ -89,7 +89,7 @@ class Connections:
         engine: sa.Engine = self._connector.engine(
             admission.database, identity=admission.identity, access=admission.access
         )
-        sent = Sent(sql=sql, names=tuple(names), url=engine.url)
+        sent = SentStatement(sql=sql, names=tuple(names), url=engine.url)
         return Loan(engine=engine, admission=admission, work=work, timeout_s=timeout_s, sent=sent)
 
     def start(self, work: Callable[[], Result]) -> PendingCall[Result]:
@@ -115,7 +115,7 @@ class Loan(Generic[Result]):
         admission: Admission,
         work: Work[Result],
         timeout_s: float,
-        sent: Sent,
+        sent: SentStatement,
     ) -> None:
         self.stopper = Stopper()
         self._engine = engine

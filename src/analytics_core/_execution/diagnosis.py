@@ -46,7 +46,7 @@ _QUOTES = re.compile(r"[\"`\[\]]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Sent:
+class SentStatement:
     """What a database was sent, whose names an error may repeat.
 
     Attributes:
@@ -99,7 +99,9 @@ def _folded(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.casefold() for name in names if name)
 
 
-def diagnose(error: BaseException, spec: EngineSpec, *, sent: Sent, is_connected: bool = True) -> DatabaseError:
+def diagnose(
+    error: BaseException, spec: EngineSpec, *, sent: SentStatement, is_connected: bool = True
+) -> DatabaseError:
     """Return the typed error for what a driver raised; raise it outside of the `except` block, so that nothing chains.
 
     Names found by the engine's patterns are in `.extra` too, when they were `sent`; so is the driver's short error

@@ -10,7 +10,14 @@ from numpy.typing import NDArray
 from analytics_core._forecast.named import project_named
 from analytics_core._forecast.periods import Period, choose_periods, longest_lag
 from analytics_core._forecast.projection import Projection, project
-from analytics_core._forecast.time_axis import Grid, LocalSteps, WallClock, future_moments, lay_on_grid, local_steps
+from analytics_core._forecast.time_axis import (
+    LocalSteps,
+    RegularSeries,
+    WallClock,
+    future_moments,
+    lay_on_grid,
+    local_steps,
+)
 from analytics_core._forecast.types import Floats, ForecastModel, ForecastResult, Moments, Seasonality
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
@@ -68,7 +75,7 @@ def forecast_series(
     )
 
 
-def _local(grid: Grid, grain: TimeGrain, wall_clock: WallClock | None, horizon: int) -> LocalSteps | None:
+def _local(grid: RegularSeries, grain: TimeGrain, wall_clock: WallClock | None, horizon: int) -> LocalSteps | None:
     if not grid.is_regular:
         return None
     first = grid.moments[np.searchsorted(grid.positions, 0)]
@@ -121,7 +128,7 @@ def _nothing_observed(moments: Moments, *, history: int) -> ForecastResult:
     )
 
 
-def _grid_notes(grid: Grid) -> tuple[str, ...]:
+def _grid_notes(grid: RegularSeries) -> tuple[str, ...]:
     if grid.is_regular:
         return ()
     return ("the rows lie too far apart for the time grain and were taken as evenly spaced",)

@@ -79,15 +79,15 @@ def choose_periods(
     return tuple(periods), tuple(notes)
 
 
-def _seasons(grain: TimeGrain, asked: Seasonality) -> tuple[_Season, ...]:
+def _seasons(grain: TimeGrain, requested: Seasonality) -> tuple[_Season, ...]:
     of_the_year = 6 if STEP_SECONDS.get(grain, 0) <= DAY_S and grain not in STEP_MONTHS else 8
     whole_year = None if grain in STEP_MONTHS else of_the_year
     return (
         _Season(name="daily", option=None, seconds=DAY_S, forced_harmonics=None, detected_harmonics=None),
-        _Season(name="weekly", option=asked.weekly, seconds=WEEK_S, forced_harmonics=None, detected_harmonics=None),
+        _Season(name="weekly", option=requested.weekly, seconds=WEEK_S, forced_harmonics=None, detected_harmonics=None),
         _Season(
             name="monthly",
-            option=asked.monthly,
+            option=requested.monthly,
             seconds=MONTH_S,
             forced_harmonics=5,
             detected_harmonics=5,
@@ -95,7 +95,7 @@ def _seasons(grain: TimeGrain, asked: Seasonality) -> tuple[_Season, ...]:
         ),
         _Season(
             name="yearly",
-            option=asked.yearly,
+            option=requested.yearly,
             seconds=YEAR_S,
             forced_harmonics=10,
             detected_harmonics=whole_year,

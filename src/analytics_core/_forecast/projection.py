@@ -9,7 +9,7 @@ import numpy as np
 
 from analytics_core._forecast.combination import combine, quantile, variances
 from analytics_core._forecast.periods import LONGEST_LAG, Period
-from analytics_core._forecast.season import Adjusted, adjust_for_seasons, shapes_of
+from analytics_core._forecast.season import AdjustedSeries, adjust_for_seasons, shapes_of
 from analytics_core._forecast.time_axis import LocalSteps, fill_gaps
 from analytics_core._forecast.types import Floats
 
@@ -76,7 +76,7 @@ def project(
     )
 
 
-def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: int) -> Adjusted:
+def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: int) -> AdjustedSeries:
     """The series without its seasons; gaps are filled again on the line between adjusted neighbours."""
     recent = slice(max(0, values.size - MOST_POINTS), None)
     shapes = shapes_of(periods, points=values.size, horizon=horizon)
@@ -87,14 +87,14 @@ def _adjust(values: Floats, filled: Floats, periods: Sequence[Period], horizon: 
     return adjust_for_seasons(np.where(np.isfinite(values), values, bridged), shapes)
 
 
-def _adjust_locally(values: Floats, periods: Sequence[Period], local: LocalSteps) -> Adjusted:
+def _adjust_locally(values: Floats, periods: Sequence[Period], local: LocalSteps) -> AdjustedSeries:
     """The same with seasons that are found, and go on, by the wall clock."""
     on_the_wall = local.to_local(values)
     found = _adjust(on_the_wall, fill_gaps(on_the_wall), periods, local.horizon)
     season = local.from_local(found.season)
     past = season[: values.size]
     adjusted = fill_gaps(values * np.exp(-past) if found.is_factor else values - past)
-    return Adjusted(values=adjusted, season=season, is_factor=found.is_factor)
+    return AdjustedSeries(values=adjusted, season=season, is_factor=found.is_factor)
 
 
 def _flat(filled: Floats, horizon: int) -> Projection:

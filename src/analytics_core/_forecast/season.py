@@ -30,7 +30,7 @@ ENOUGH_WHEN_FEW = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Waves:
+class Harmonics:
     """The harmonics of a period over history and future, ready for weighted least squares.
 
     Attributes:
@@ -144,14 +144,14 @@ def _weights(steps: int, points: int, cycles: int, memory: float) -> _Weights:
     return _Weights(before=before, others=others, last=before[-1:])
 
 
-def shape_of(period: Period, *, points: int, horizon: int) -> Waves | Phases:
+def shape_of(period: Period, *, points: int, horizon: int) -> Harmonics | Phases:
     """Return what fits the season of `period` to a series of `points` points."""
     if period.harmonics is None:
         return _phases(round(period.steps), points=points, horizon=horizon)
     return _waves(period.steps, period.harmonics, points=points, horizon=horizon)
 
 
-def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
+def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Harmonics:
     at = np.arange(points + horizon)
     angles = (2 * np.pi / steps) * np.outer(np.arange(1, harmonics + 1), at)
     values = np.concatenate([np.sin(angles), np.cos(angles)])
@@ -160,7 +160,7 @@ def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     weighted = values[:, :points] * MEMORY ** ((points - 1 - at[:points]) / steps)
     cycles = int(points / steps)
     starts = (points - np.arange(cycles, 0, -1) * steps).round().astype(np.int64)
-    return Waves(
+    return Harmonics(
         values=values,
         weighted=weighted,
         products=weighted @ values[:, :points].T,
@@ -169,7 +169,7 @@ def _waves(steps: float, harmonics: int, *, points: int, horizon: int) -> Waves:
     )
 
 
-def seasonal_part(y: Floats, period: Period, shape: Waves | Phases) -> Floats:
+def seasonal_part(y: Floats, period: Period, shape: Harmonics | Phases) -> Floats:
     """Return the season of `y` over history and future; zeros when there is no evidence for it.
 
     Found twice: the second time the trend is that of the series without its season, which reaches to both ends.
@@ -261,7 +261,7 @@ SMALLEST_FOR_LOGS = 0.02
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Adjusted:
+class AdjustedSeries:
     """A series without its seasons, and the seasons themselves.
 
     Attributes:
@@ -281,7 +281,7 @@ class Adjusted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shapes:
+class SeasonalFits:
     """What fits each season to series of one length; made once for all fits.
 
     Attributes:
@@ -290,26 +290,26 @@ class Shapes:
         horizon: how many steps follow.
     """
 
-    each: tuple[tuple[Period, Waves | Phases], ...]
+    each: tuple[tuple[Period, Harmonics | Phases], ...]
     points: int
     horizon: int
 
 
-def shapes_of(periods: Sequence[Period], *, points: int, horizon: int) -> Shapes:
+def shapes_of(periods: Sequence[Period], *, points: int, horizon: int) -> SeasonalFits:
     """Return the fits of `periods` to series of `points` points."""
     each = tuple((period, shape_of(period, points=points, horizon=horizon)) for period in periods)
-    return Shapes(each=each, points=points, horizon=horizon)
+    return SeasonalFits(each=each, points=points, horizon=horizon)
 
 
-def adjust_for_seasons(y: Floats, shapes: Shapes) -> Adjusted:
+def adjust_for_seasons(y: Floats, shapes: SeasonalFits) -> AdjustedSeries:
     """Return `y` (no gaps) without its seasons, and these over history and future."""
     season = _sum_of_seasons(y, shapes)
-    added = Adjusted(values=y - season[: y.size], season=season, is_factor=False)
+    added = AdjustedSeries(values=y - season[: y.size], season=season, is_factor=False)
     if not season.any() or not _suits_logs(y):
         return added
     logs = np.log(y)
     season = _sum_of_seasons(logs, shapes)
-    factor = Adjusted(values=np.exp(logs - season[: y.size]), season=season, is_factor=True)
+    factor = AdjustedSeries(values=np.exp(logs - season[: y.size]), season=season, is_factor=True)
     return factor if _roughness(factor.values) <= _roughness(added.values) else added
 
 
@@ -322,7 +322,7 @@ def _roughness(values: Floats) -> float:
     return float(np.abs(np.diff(values, 2)).mean()) if values.size > 2 else 0.0
 
 
-def _sum_of_seasons(y: Floats, shapes: Shapes) -> Floats:
+def _sum_of_seasons(y: Floats, shapes: SeasonalFits) -> Floats:
     """Fit the seasons in turn, shortest first, each on what the others leave; again with all of them known."""
     parts = [np.zeros(shapes.points + shapes.horizon) for _ in shapes.each]
     for _ in range(ROUNDS if len(parts) > 1 else 1):

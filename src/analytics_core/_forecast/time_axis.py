@@ -189,7 +189,7 @@ _SMALLEST_FREE_GRID = 10_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class RegularSeries:
     """A series on its grid.
 
     Attributes:
@@ -205,7 +205,7 @@ class Grid:
     is_regular: bool
 
 
-def lay_on_grid(y: Floats, moments: Moments, grain: TimeGrain) -> Grid:
+def lay_on_grid(y: Floats, moments: Moments, grain: TimeGrain) -> RegularSeries:
     """Return the series on the grid of `grain`; of rows with one moment, or in one step, the last observed counts.
 
     Values that are not finite and rows without a moment count as not observed.
@@ -220,12 +220,12 @@ def lay_on_grid(y: Floats, moments: Moments, grain: TimeGrain) -> Grid:
         steps = np.arange(distinct.size, dtype=np.int64)
     observed = np.isfinite(given)
     if not observed.any():
-        return Grid(moments=distinct, positions=steps, values=np.empty(0), is_regular=is_regular)
+        return RegularSeries(moments=distinct, positions=steps, values=np.empty(0), is_regular=is_regular)
     row_steps = steps[np.searchsorted(distinct, ordered[observed])]
     first = int(row_steps[0])
     values = np.full(int(row_steps[-1]) - first + 1, np.nan)
     values[row_steps - first] = given[observed]
-    return Grid(moments=distinct, positions=steps - first, values=values, is_regular=is_regular)
+    return RegularSeries(moments=distinct, positions=steps - first, values=values, is_regular=is_regular)
 
 
 def _fits_a_grid(steps: NDArray[np.int64]) -> bool:

@@ -72,10 +72,10 @@ def require_numeric(frame: pd.DataFrame, names: Sequence[Hashable], *, option: s
     wanted = set(names)
     for place, label in enumerate(labels(frame)):
         if label in wanted and not is_numeric(frame.iloc[:, place]):
-            refuse_column(frame, label, option=option)
+            reject_column(frame, label, option=option)
 
 
-def refuse_column(frame: pd.DataFrame, label: Hashable, *, option: str) -> NoReturn:
+def reject_column(frame: pd.DataFrame, label: Hashable, *, option: str) -> NoReturn:
     """Raise the error of a column that holds no numbers where numbers are needed."""
     numeric = [name for place, name in enumerate(labels(frame)) if is_numeric(frame.iloc[:, place], booleans=False)]
     raise PostProcessingError(

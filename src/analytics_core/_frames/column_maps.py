@@ -16,7 +16,7 @@ from analytics_core._frames.column_checks import (
     labels,
     listed,
     numbers,
-    refuse_column,
+    reject_column,
     require_columns,
 )
 from analytics_core.errors import PostProcessingError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Mapped:
+class MappedColumn:
     """One source column: its numbers, and where what becomes of them goes.
 
     Args:
@@ -40,7 +40,7 @@ class Mapped:
     target: Hashable
 
 
-def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
+def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[MappedColumn]:
     """Return the numeric columns that `names` maps to targets; of multi-level columns all under a first-level name.
 
     Without names, every numeric column is mapped to itself.
@@ -53,7 +53,7 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
     if not names:
         series = [frame.iloc[:, place] for place in range(len(held))]
         own = [place for place, column in enumerate(series) if is_numeric(column, booleans=False)]
-        return [Mapped(values=numbers(series[place]), home=place, target=held[place]) for place in own]
+        return [MappedColumn(values=numbers(series[place]), home=place, target=held[place]) for place in own]
     require_columns(frame, names, option="columns")
     _require_distinct(names.values())
     _require_one_place(frame, (target for source, target in names.items() if source != target))
@@ -63,7 +63,7 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[Mapped]:
     targets = [_renamed(held[place], target) for place, _, target in chosen]
     _require_distinct(label for label, (_, in_place, _) in zip(targets, chosen, strict=True) if not in_place)
     return [
-        Mapped(
+        MappedColumn(
             values=numeric_column(frame, place, option="columns"),
             home=place if in_place else home_of.get(label),
             target=label,
@@ -80,7 +80,7 @@ def numeric_column(frame: pd.DataFrame, place: int, *, option: str) -> Array:
     """
     series = frame.iloc[:, place]
     if not is_numeric(series):
-        refuse_column(frame, labels(frame)[place], option=option)
+        reject_column(frame, labels(frame)[place], option=option)
     return numbers(series)
 
 
@@ -101,7 +101,7 @@ def _renamed(label: Hashable, first: str) -> Hashable:
     return (first, *label[1:]) if isinstance(label, tuple) else first
 
 
-def with_results(frame: pd.DataFrame, columns: Sequence[Mapped], results: Sequence[Array]) -> pd.DataFrame:
+def with_results(frame: pd.DataFrame, columns: Sequence[MappedColumn], results: Sequence[Array]) -> pd.DataFrame:
     """Return a new frame with the results in their places; columns that nothing replaces stay."""
     replaced: dict[int, Array] = {}
     added: dict[Hashable, Array] = {}
@@ -235,7 +235,7 @@ def text_series(rows: Array, present: Array, index: pd.Index[Any]) -> pd.Series[
     return pd.Series(array.to_pandas(), index=index)
 
 
-def refuse_rows(valid: Array, message: str) -> None:
+def reject_rows(valid: Array, message: str) -> None:
     """Check that all rows are valid.
 
     Raises:

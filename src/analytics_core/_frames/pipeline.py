@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pandas_frames import from_pandas, to_pandas
-from analytics_core._frames.registry import Noted, Operation
+from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core._frames.values import value_types
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
 from analytics_core.models.postprocessing import OperationOptions
@@ -28,7 +28,7 @@ _OBJECTS: Final = (ValueKind.TIME, ValueKind.BYTES, ValueKind.OTHER, ValueKind.U
 _DAYS: Final = "datetime64[s]"
 
 
-class Asked(Protocol):
+class RequestedStep(Protocol):
     """One step of a query's post-processing as the payload has it."""
 
     @property
@@ -55,7 +55,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Processed:
+class ProcessedFrame:
     """A frame after its steps, the parts of the labels that they joined, and what they note."""
 
     frame: Frame
@@ -63,23 +63,23 @@ class Processed:
     notes: tuple[str, ...] = ()
 
 
-def read_steps(asked: Sequence[Asked], operations: Mapping[str, Operation]) -> tuple[Step, ...]:
+def read_steps(requested: Sequence[RequestedStep], operations: Mapping[str, Operation]) -> tuple[Step, ...]:
     """Return the steps of a query with their options checked; done before any statement runs.
 
     Raises:
         UnknownOperationError: a step names an operation that is not registered.
         PostProcessingError: an option is missing, of the wrong type or out of bounds.
     """
-    return tuple(_read_step(step, position, operations) for position, step in enumerate(asked))
+    return tuple(_read_step(step, position, operations) for position, step in enumerate(requested))
 
 
-def _read_step(asked: Asked, position: int, operations: Mapping[str, Operation]) -> Step:
+def _read_step(requested: RequestedStep, position: int, operations: Mapping[str, Operation]) -> Step:
     place = f"post_processing[{position}]"
-    if asked.operation not in operations:
-        raise UnknownOperationError(asked.operation, place=place, known=operations)
-    operation = operations[asked.operation]
-    place = f"{place} ({asked.operation})"
-    return Step(place=place, operation=operation, options=read_options(operation, asked.options, place=place))
+    if requested.operation not in operations:
+        raise UnknownOperationError(requested.operation, place=place, known=operations)
+    operation = operations[requested.operation]
+    place = f"{place} ({requested.operation})"
+    return Step(place=place, operation=operation, options=read_options(operation, requested.options, place=place))
 
 
 def read_options(operation: Operation, options: Mapping[str, Any], *, place: str) -> OperationOptions:
@@ -96,7 +96,7 @@ def read_options(operation: Operation, options: Mapping[str, Any], *, place: str
         raise PostProcessingError(f"{place}: {told}") from None
 
 
-def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] = lambda: None) -> Processed:
+def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] = lambda: None) -> ProcessedFrame:
     """Return the frame after all steps, its labels unescaped, and what the steps note.
 
     `check` is called before each step; it raises to stop. Labels of several levels that are left at the end become one,
@@ -106,7 +106,7 @@ def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] 
         PostProcessingError, LimitError: a step cannot run; the message names it.
     """
     if not steps:
-        return Processed(frame=frame)
+        return ProcessedFrame(frame=frame)
     table = _with_days_marked(to_pandas(frame), frame)
     notes: list[str] = []
     for step in steps:
@@ -117,7 +117,7 @@ def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] 
     table = run_step(_last_step(after=steps[-1]), table).frame
     days = [str(dtype) == _DAYS for dtype in table.dtypes]
     parts = _shown_with_parts(table, frame.names)
-    return Processed(frame=_with_kinds(from_pandas(table), frame, days), parts=parts, notes=tuple(notes))
+    return ProcessedFrame(frame=_with_kinds(from_pandas(table), frame, days), parts=parts, notes=tuple(notes))
 
 
 def _shown_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, tuple[str, ...]]:
@@ -174,7 +174,7 @@ def _as_days(column: FrameColumn) -> FrameColumn:
     return replace(column, kind=ValueKind.DATE, values=days)
 
 
-def run_step(step: Step, table: pd.DataFrame) -> Noted:
+def run_step(step: Step, table: pd.DataFrame) -> FrameWithNotes:
     """Return the table after one step, and its notes with the place of the step before them.
 
     Raises:
@@ -192,9 +192,9 @@ def run_step(step: Step, table: pd.DataFrame) -> Noted:
             f"{step.place}: the operation does not work on this frame ({type(error).__name__}); "
             f"its columns are: {_columns_of(table)}"
         ) from None
-    if isinstance(answer, Noted):
-        return Noted(frame=answer.frame, notes=tuple(f"{step.place}: {note}" for note in answer.notes))
-    return Noted(frame=answer, notes=())
+    if isinstance(answer, FrameWithNotes):
+        return FrameWithNotes(frame=answer.frame, notes=tuple(f"{step.place}: {note}" for note in answer.notes))
+    return FrameWithNotes(frame=answer, notes=())
 
 
 def _columns_of(table: pd.DataFrame) -> str:

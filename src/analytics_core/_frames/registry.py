@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Noted:
+class FrameWithNotes:
     """A frame with notes: what was done otherwise than asked, as sentences without a full stop."""
 
     frame: pd.DataFrame
     notes: tuple[str, ...]
 
 
-Apply = Callable[["pd.DataFrame", Any], "pd.DataFrame | Noted"]
+Apply = Callable[["pd.DataFrame", Any], "pd.DataFrame | FrameWithNotes"]
 """A frame and its checked options in, a new frame out, with notes or without; the input is never changed."""
 
 

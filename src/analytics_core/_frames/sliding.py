@@ -23,7 +23,7 @@ _STEP_CELLS: Final = 2**20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Span:
+class WindowSpan:
     """Which rows the window of a row covers.
 
     Args:
@@ -42,13 +42,13 @@ class Span:
         return np.clip(ends - self.window, 0, self.rows), np.minimum(ends, self.rows)
 
 
-def span_of(rows: int, window: int, *, center: bool) -> Span:
+def span_of(rows: int, window: int, *, center: bool) -> WindowSpan:
     """Return the span of windows; one that covers every row from every row is cut to what there is."""
     held = min(window, 2 * rows + 1)
-    return Span(rows=rows, window=held, ahead=(held - 1) // 2 if center else 0)
+    return WindowSpan(rows=rows, window=held, ahead=(held - 1) // 2 if center else 0)
 
 
-def counts(values: Array, span: Span) -> Array:
+def counts(values: Array, span: WindowSpan) -> Array:
     """Return how many values of each window are not null."""
     starts, ends = span.bounds()
     none = np.zeros((*values.shape[:-1], 1), dtype=np.int64)
@@ -57,13 +57,13 @@ def counts(values: Array, span: Span) -> Array:
     return result
 
 
-def products(values: Array, span: Span) -> Array:
+def products(values: Array, span: WindowSpan) -> Array:
     """Return the product of each window; nulls count as 1."""
     with np.errstate(over="ignore", under="ignore", invalid="ignore"):
         return _combined(np.where(np.isnan(values), 1.0, values), span, np.multiply, empty=1.0)
 
 
-def places_of_least(values: Array, span: Span) -> Array:
+def places_of_least(values: Array, span: WindowSpan) -> Array:
     """Return where in each window its least value stands, counted from its first row; NaN where all is null.
 
     Of equal values the first counts.
@@ -80,7 +80,7 @@ def places_of_least(values: Array, span: Span) -> Array:
     return np.where(rows < nowhere, (rows - starts).astype(np.float64), np.nan)
 
 
-def variances(values: Array, span: Span, *, ddof: int) -> Array:
+def variances(values: Array, span: WindowSpan, *, ddof: int) -> Array:
     """Return the variance of each window, of columns that lie in rows; no more than `ddof` values give null.
 
     It is merged from the parts of a window (Chan, Golub and LeVeque) and nothing is taken back: a huge value leaves no
@@ -94,7 +94,7 @@ def variances(values: Array, span: Span, *, ddof: int) -> Array:
         return np.where(held > ddof, squares / (held - ddof), np.nan)
 
 
-def skews(values: Array, span: Span) -> Array:
+def skews(values: Array, span: WindowSpan) -> Array:
     """Return the skewness of each window, corrected for its size; NaN for fewer than 3 values, and for equal ones."""
     held, squares, cubes, _ = _moments(values, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -102,7 +102,7 @@ def skews(values: Array, span: Span) -> Array:
         return np.where((held > 2) & (squares > 0), made, np.nan)
 
 
-def kurtoses(values: Array, span: Span) -> Array:
+def kurtoses(values: Array, span: WindowSpan) -> Array:
     """Return the excess kurtosis of each window, corrected likewise; NaN for fewer than 4 values, or equal ones."""
     held, squares, _, fourths = _moments(values, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -111,14 +111,14 @@ def kurtoses(values: Array, span: Span) -> Array:
         return np.where((held > 3) & (squares > 0), made, np.nan)
 
 
-def covariances(values: Array, others: Array, span: Span, *, ddof: int) -> Array:
+def covariances(values: Array, others: Array, span: WindowSpan, *, ddof: int) -> Array:
     """Return the covariance of the pairs of each window that are not null; no more than `ddof` pairs give null."""
     held, _, _, shared = _squares_of_pairs(values, others, span)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.where(held > ddof, shared / (held - ddof), np.nan)
 
 
-def correlations(values: Array, others: Array, span: Span) -> Array:
+def correlations(values: Array, others: Array, span: WindowSpan) -> Array:
     """Return Pearson's correlation of such pairs; NaN where either side holds equal values only."""
     held, left, right, shared = _squares_of_pairs(values, others, span)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
@@ -126,7 +126,7 @@ def correlations(values: Array, others: Array, span: Span) -> Array:
         return np.where((held > 1) & (left > 0) & (right > 0), made, np.nan)
 
 
-def _moments(values: Array, span: Span) -> tuple[Array, Array, Array, Array]:
+def _moments(values: Array, span: WindowSpan) -> tuple[Array, Array, Array, Array]:
     """Return of each window how many values it holds, and the sums of powers 2, 3 and 4 of what they are from the mean.
 
     They are merged from its parts, as variances are (Pebay 2008).
@@ -149,7 +149,7 @@ def _merged_moments(older: Array, newer: Array) -> Array:
     return np.concatenate((_merged(older[:4], newer[:4]), np.stack((cubes, fourths))))
 
 
-def _squares_of_pairs(values: Array, others: Array, span: Span) -> tuple[Array, Array, Array, Array]:
+def _squares_of_pairs(values: Array, others: Array, span: WindowSpan) -> tuple[Array, Array, Array, Array]:
     """Return of each window how many pairs it holds, the squares around both means, and the products around them."""
     present = ~(np.isnan(values) | np.isnan(others))
     single = np.zeros((8, *values.shape))
@@ -188,7 +188,7 @@ def _merged(older: Array, newer: Array) -> Array:
     return np.stack((a + b, mean, lacks, older[3] + newer[3] + apart * apart * (a * b / n)))
 
 
-def _combined(values: Array, span: Span, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
+def _combined(values: Array, span: WindowSpan, combine: Callable[[Array, Array], Array], *, empty: Any) -> Array:
     """Return `combine` over each window, in as many steps as the window's length has binary digits.
 
     Args:
@@ -217,12 +217,12 @@ def _moved(values: Array, rows: int, empty: Any) -> Array:
     return np.concatenate((before, values[..., :kept]), axis=-1)
 
 
-def weighted_sums(values: Array, span: Span, weights: Array) -> Array:
+def weighted_sums(values: Array, span: WindowSpan, weights: Array) -> Array:
     """Return the weighted sum of each window; nulls count as 0."""
     return _laid_out(values, span, lambda cells, present: np.where(present, cells, 0.0) @ weights)
 
 
-def weighted_means(values: Array, span: Span, weights: Array) -> Array:
+def weighted_means(values: Array, span: WindowSpan, weights: Array) -> Array:
     """Return the weighted mean of the values of each window; of equal values it is that value."""
 
     def means(cells: Array, present: Array) -> Array:
@@ -232,7 +232,7 @@ def weighted_means(values: Array, span: Span, weights: Array) -> Array:
     return _laid_out(values, span, means)
 
 
-def weighted_variances(values: Array, span: Span, weights: Array, *, ddof: int) -> Array:
+def weighted_variances(values: Array, span: WindowSpan, weights: Array, *, ddof: int) -> Array:
     """Return the weighted mean square distance from the weighted mean of each window, times n / (n - ddof).
 
     With equal weights it is the plain variance. A window with no more than `ddof` values gives null.
@@ -260,7 +260,7 @@ def _means(cells: Array, present: Array, weights: Array) -> Array:
     return result
 
 
-def _laid_out(values: Array, span: Span, reduce: Callable[[Array, Array], Array]) -> Array:
+def _laid_out(values: Array, span: WindowSpan, reduce: Callable[[Array, Array], Array]) -> Array:
     """Return `reduce` of the windows as rows of cells and of which of them are present, some windows at a time."""
     padded = np.concatenate((np.full(span.window - 1, np.nan), values, np.full(span.ahead, np.nan)))
     result = np.empty(span.rows)
@@ -273,13 +273,13 @@ def _laid_out(values: Array, span: Span, reduce: Callable[[Array, Array], Array]
     return result
 
 
-def _steps(span: Span) -> Iterator[tuple[int, int]]:
+def _steps(span: WindowSpan) -> Iterator[tuple[int, int]]:
     step = max(_STEP_CELLS // span.window, 1)
     return ((start, min(start + step, span.rows)) for start in range(0, span.rows, step))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class WindowShape:
     """How the weights of a window type are made.
 
     Args:
@@ -293,14 +293,16 @@ class Shape:
     optional: Mapping[str, float | None] = field(default_factory=lambda: MappingProxyType({}))
 
 
-_SHAPES: Final[Mapping[WindowType, Shape]] = MappingProxyType(
-    {kind: Shape(function=kind.value) for kind in WindowType}
+_SHAPES: Final[Mapping[WindowType, WindowShape]] = MappingProxyType(
+    {kind: WindowShape(function=kind.value) for kind in WindowType}
     | {
-        WindowType.KAISER: Shape(function="kaiser", needed=("beta",)),
-        WindowType.GAUSSIAN: Shape(function="gaussian", needed=("std",)),
-        WindowType.GENERAL_GAUSSIAN: Shape(function="general_gaussian", needed=("p", "sig")),
-        WindowType.SLEPIAN: Shape(function="dpss", needed=("width",)),
-        WindowType.EXPONENTIAL: Shape(function="exponential", optional=MappingProxyType({"center": None, "tau": 1.0})),
+        WindowType.KAISER: WindowShape(function="kaiser", needed=("beta",)),
+        WindowType.GAUSSIAN: WindowShape(function="gaussian", needed=("std",)),
+        WindowType.GENERAL_GAUSSIAN: WindowShape(function="general_gaussian", needed=("p", "sig")),
+        WindowType.SLEPIAN: WindowShape(function="dpss", needed=("width",)),
+        WindowType.EXPONENTIAL: WindowShape(
+            function="exponential", optional=MappingProxyType({"center": None, "tau": 1.0})
+        ),
     }
 )
 _WIDEST_SLEPIAN: Final = 2.0

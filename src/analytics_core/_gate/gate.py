@@ -16,10 +16,10 @@ from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._execution.statements import FrameStream, StatementRunner
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import refuse_revealing_table, tables_of
+from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
-from analytics_core._lookups.rule_books import StoredRuleBooks
+from analytics_core._lookups.rule_books import StoredRuleSets
 from analytics_core._memo import Memo
 from analytics_core._records.database import Access, Database
 from analytics_core._records.dataset import Dataset
@@ -78,7 +78,7 @@ class Gate:
         registry: EngineRegistry,
         runner: StatementRunner,
         row_security: RowSecurity,
-        books: StoredRuleBooks,
+        books: StoredRuleSets,
     ) -> None:
         self._policy = policy
         self._registry = registry
@@ -201,7 +201,7 @@ class Gate:
         """
         dataset = admission.loaded.dataset
         if sql is None:
-            refuse_revealing_table(dataset, admission.spec)
+            reject_revealing_table(dataset, admission.spec)
             return TableSource(table=dataset.table_name, schema=dataset.schema or None, catalog=dataset.catalog or None)
         return self._row_security.in_source(admission.ruled, self._check(dataset, sql, admission.spec))
 

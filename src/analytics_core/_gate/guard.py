@@ -8,14 +8,14 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragments.own_dialect import refuse_new_groups, restore_meaning
-from analytics_core._compile.fragments.sql_nodes import operators, refuse_unknown_nodes
+from analytics_core._compile.fragments.own_dialect import reject_new_groups, restore_meaning
+from analytics_core._compile.fragments.sql_nodes import operators, reject_unknown_nodes
 from analytics_core._compile.fragments.sql_text import (
     called_names,
     check_characters,
     parse_statements,
     read_tokens,
-    refuse_denied,
+    reject_denied,
     write_sql,
 )
 from analytics_core._compile.plan import SqlSource
@@ -54,18 +54,18 @@ def check_select(sql: str, *, spec: EngineSpec, place: str) -> SqlSource:
     def invalid(what: str) -> QueryError:
         return VirtualDatasetError(f"{place}: {what}")
 
-    def refused(what: str) -> QueryError:
+    def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"{place}: {what}")
 
-    tree, tokens = _one_statement(sql, spec, invalid=invalid, refused=refused)
+    tree, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected)
     if not isinstance(tree, _QUERIES):
-        raise refused(_ONLY_QUERIES)
-    _check_query(tree, refused=refused)
+        raise rejected(_ONLY_QUERIES)
+    _check_query(tree, rejected=rejected)
     try:
         tables_of(tree, spec)
     except StatementRefusedError as error:
-        raise refused(error.message) from None
-    return SqlSource(sql=_written_twice(tree, tokens, spec, refused=refused), tree=tree)
+        raise rejected(error.message) from None
+    return SqlSource(sql=_written_twice(tree, tokens, spec, rejected=rejected), tree=tree)
 
 
 def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> CheckedStatement:
@@ -79,62 +79,62 @@ def check_statement(sql: str, *, spec: EngineSpec, allow_dml: bool = False) -> C
     def invalid(what: str) -> QueryError:
         return VirtualDatasetError(f"the statement: {what}")
 
-    def refused(what: str) -> QueryError:
+    def rejected(what: str) -> QueryError:
         return StatementRefusedError(f"the statement: {what}")
 
-    tree, tokens = _one_statement(sql, spec, invalid=invalid, refused=refused, only_queries=not allow_dml)
+    tree, tokens = _one_statement(sql, spec, invalid=invalid, rejected=rejected, only_queries=not allow_dml)
     if isinstance(tree, _QUERIES):
-        _check_query(tree, refused=refused)
-        text = _written_twice(tree, tokens, spec, refused=refused)
+        _check_query(tree, rejected=rejected)
+        text = _written_twice(tree, tokens, spec, rejected=rejected)
         return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec))
     if not (allow_dml and isinstance(tree, _CHANGES)):
-        raise refused(_ONLY_QUERIES)
+        raise rejected(_ONLY_QUERIES)
     if isinstance(tree, exp.Create | exp.Drop) and tree.args.get("kind") not in _DDL_KINDS:
-        raise refused("only tables, views, indexes and schemas may be created or dropped")
-    text = write_sql(tree, spec.dialect, refused)
+        raise rejected("only tables, views, indexes and schemas may be created or dropped")
+    text = write_sql(tree, spec.dialect, rejected)
     return CheckedStatement(sql=text, tree=tree, tables=tables_of(tree, spec), changes_data=True)
 
 
 def _one_statement(
-    sql: str, spec: EngineSpec, *, invalid: Refuse, refused: Refuse, only_queries: bool = True
+    sql: str, spec: EngineSpec, *, invalid: Refuse, rejected: Refuse, only_queries: bool = True
 ) -> tuple[exp.Expr, list[Token]]:
-    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, refuse=invalid)
+    check_characters(sql, max_length=MAX_STATEMENT_LENGTH, reject=invalid)
     tokens = read_tokens(sql, spec.dialect, invalid)
     first = next((token.text.upper() for token in tokens if token.text != ";"), "")
     if only_queries and first and first not in _QUERY_STARTS:
-        raise refused(_ONLY_QUERIES)
-    refuse_denied(tokens, spec.guards.denied_functions, refused)
+        raise rejected(_ONLY_QUERIES)
+    reject_denied(tokens, spec.guards.denied_functions, rejected)
     trees = parse_statements(sql, spec.dialect, invalid)
     if not trees:
         raise invalid("it is empty")
     if len(trees) > 1:
         raise invalid("it holds several statements; one SELECT is needed")
     try:
-        return restore_meaning(trees[0], spec.syntax, refused, called=called_names(tokens)), tokens
+        return restore_meaning(trees[0], spec.syntax, rejected, called=called_names(tokens)), tokens
     except RecursionError:
         raise invalid("it is nested too deeply; write it flatter") from None
 
 
-def _check_query(tree: exp.Expr, *, refused: Refuse) -> None:
+def _check_query(tree: exp.Expr, *, rejected: Refuse) -> None:
     """Drop the hints of a query and check every node of it."""
     for hint in list(tree.find_all(exp.Hint)):
         hint.pop()
     for change in tree.find_all(*_CHANGES):
-        raise refused(f"{change.key.upper()} changes data; a query must be read-only")
+        raise rejected(f"{change.key.upper()} changes data; a query must be read-only")
     if any(not select.expressions for select in tree.find_all(exp.Select)):
-        raise refused("a SELECT in it names no column")
-    refuse_unknown_nodes(tree, refused, queries=True)
+        raise rejected("a SELECT in it names no column")
+    reject_unknown_nodes(tree, rejected, queries=True)
 
 
-def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, refused: Refuse) -> str:
+def _written_twice(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, *, rejected: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as the same statement."""
-    text = write_sql(tree, spec.dialect, refused)
-    check_characters(text, max_length=max(len(text), 1), refuse=refused)
-    again, after = _one_statement(text, spec, invalid=refused, refused=refused)
-    refuse_new_groups(spec.syntax, before, after, refused)
-    _check_query(again, refused=refused)
+    text = write_sql(tree, spec.dialect, rejected)
+    check_characters(text, max_length=max(len(text), 1), reject=rejected)
+    again, after = _one_statement(text, spec, invalid=rejected, rejected=rejected)
+    reject_new_groups(spec.syntax, before, after, rejected)
+    _check_query(again, rejected=rejected)
     if not means_the_same(again, tree, spec):
-        raise refused("a part of it cannot be written again with the same meaning; write it in another way")
+        raise rejected("a part of it cannot be written again with the same meaning; write it in another way")
     return text
 
 

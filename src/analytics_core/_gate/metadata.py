@@ -21,7 +21,7 @@ from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.sessions.metadata import ReflectedColumn, ReflectedTable
 from analytics_core._gate.gate import DatabaseUse, Gate, SchemaTables
 from analytics_core._gate.guard import check_select
-from analytics_core._gate.relations import refuse_revealing_table, tables_of
+from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -98,18 +98,18 @@ class MetadataReader:
         checked = check_select(sql, spec=spec, place=place)
         source = self._row_security.in_source(self._row_security.ruled(actor, dataset, spec), checked)
         if isinstance(source.tree, exp.Query):
-            _refuse_twins(source.tree.named_selects, place, spec)
+            _reject_twins(source.tree.named_selects, place, spec)
         permitted = render_source(source, spec) if source.rules else None
         found = self._reflector.columns_of_select(admission, source.sql, permitted=permitted)
         if self._are_stored(checked, admission):
             found = tuple(replace(column, is_stored=True) for column in found)
         columns = _with_kinds(found, spec)
-        _refuse_twins((column.name for column in columns), place, spec)
+        _reject_twins((column.name for column in columns), place, spec)
         return columns
 
     def _columns_of_table(self, actor: Actor, dataset: Dataset, database: Database) -> tuple[FoundColumn, ...]:
         admission = self._gate.admit(actor, database, on=SchemaTables(dataset.schema))
-        refuse_revealing_table(dataset, admission.spec)
+        reject_revealing_table(dataset, admission.spec)
         found = self._reflector.columns(
             admission, table=dataset.table_name, schema=dataset.schema, catalog=dataset.catalog
         )
@@ -186,7 +186,7 @@ def _with_kinds(columns: Iterable[ReflectedColumn], spec: EngineSpec) -> tuple[F
     )
 
 
-def _refuse_twins(names: Iterable[str], place: str, spec: EngineSpec) -> None:
+def _reject_twins(names: Iterable[str], place: str, spec: EngineSpec) -> None:
     """Refuse two columns of one name: engines disagree on what to call the second, or give the first for both."""
     known: set[str] = set()
     for name in names:

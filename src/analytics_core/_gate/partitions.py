@@ -22,7 +22,7 @@ from analytics_core._execution.admission import Admission
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._gate.gate import Gate
-from analytics_core._gate.relations import TableRef, refuse_revealing
+from analytics_core._gate.relations import TableRef, reject_revealing
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -67,7 +67,7 @@ class Partitions:
         reader = spec.partitions
         if reader is None:
             raise UnsupportedByEngineError(f"latest_partition: partitions of {spec.label} are not known; write a MAX")
-        refuse_revealing(table, spec, schema=schema)
+        reject_revealing(table, spec, schema=schema)
         ruled = self._row_security.ruled(actor, dataset, spec)
         rules = self._row_security.on_table(ruled, TableRef(table=table, schema=schema or None))
         run = partial(self._run, admission, budget)

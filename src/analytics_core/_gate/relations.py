@@ -67,14 +67,14 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     for member in tree.find_all(exp.In):
         if spec.guards.table_names.after_in and member.args.get("field") is not None:
             raise StatementRefusedError("IN takes values or a sub-query: write IN (SELECT ... FROM ...)")
-    refuse_revealing_calls(tree, spec)
+    reject_revealing_calls(tree, spec)
     tables = list(tree.find_all(exp.Table))
     for node in tables:
-        _refuse_unresolvable(node, spec)
+        _reject_unresolvable(node, spec)
     for rows in tree.find_all(exp.TableFromRows):
         if not isinstance(rows.this, exp.Func):
             raise StatementRefusedError("TABLE(...) takes a function; write the name of a table without it")
-        _refuse_unknown_function(rows.this, spec)
+        _reject_unknown_function(rows.this, spec)
     return tuple(
         Relation(position=position, table=_reference(node, spec))
         for position, node in enumerate(tables)
@@ -82,28 +82,28 @@ def relations_of(tree: exp.Expr, spec: EngineSpec) -> tuple[Relation, ...]:
     )
 
 
-def _refuse_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
+def _reject_unresolvable(node: exp.Table, spec: EngineSpec) -> None:
     inner = node.this
     if isinstance(inner, exp.Func):
-        _refuse_unknown_function(inner, spec)
+        _reject_unknown_function(inner, spec)
         return
     if not isinstance(inner, exp.Identifier) or not node.name:
         raise StatementRefusedError("a relation without a name cannot be read; read a table or a view")
     if spec.guards.table_names.calls and node.name.lower() in spec.guards.denied_functions.names:
         raise StatementRefusedError(f"the relation {node.name} is not allowed; read a table or a view")
-    refuse_revealing(node.name, spec, schema=node.db, catalog=node.catalog)
+    reject_revealing(node.name, spec, schema=node.db, catalog=node.catalog)
     if spec.guards.table_names.is_file(node.name):
         raise StatementRefusedError(f"{node.name!r} is a file, not a table; files cannot be read")
 
 
-def _refuse_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
+def _reject_unknown_function(call: exp.Func, spec: EngineSpec) -> None:
     name = (call.name if isinstance(call, exp.Anonymous) else call.key).lower()
     if name not in _ROW_MAKERS and name not in spec.guards.row_makers:
         raise StatementRefusedError(f"the table function {name} is not allowed; read a table or a view")
 
 
 def _reference(node: exp.Table, spec: EngineSpec) -> TableRef:
-    refuse_cut_names((node.name, node.db, node.catalog), spec)
+    reject_cut_names((node.name, node.db, node.catalog), spec)
     return TableRef(table=node.name, schema=node.db or None, catalog=node.catalog or None)
 
 
@@ -162,7 +162,7 @@ def _folded(name: exp.Identifier, spec: EngineSpec) -> tuple[str, bool]:
     return Dialect.get_or_raise(spec.dialect).normalize_identifier(name.copy()).name, False
 
 
-def refuse_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
+def reject_revealing(name: str, spec: EngineSpec, *, schema: str | None, catalog: str | None = None) -> None:
     """Refuse a relation that shows rows of other tables, what others run, or passwords; StatementRefusedError."""
     last = name.rpartition(".")[2] if spec.guards.table_names.parted else name
     if _is_inside(last, spec, schema=schema, catalog=catalog) or last.lower() in spec.guards.revealing.relations:
@@ -178,10 +178,10 @@ def _is_inside(name: str, spec: EngineSpec, *, schema: str | None, catalog: str 
     return inside and name.lower() not in harmless
 
 
-def refuse_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
+def reject_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
     """Refuse a dataset over such a relation, or by a name that the engine would cut or part; StatementRefusedError."""
-    refuse_revealing(dataset.table_name, spec, schema=dataset.schema, catalog=dataset.catalog)
-    refuse_cut_names((dataset.table_name, dataset.schema, dataset.catalog), spec)
+    reject_revealing(dataset.table_name, spec, schema=dataset.schema, catalog=dataset.catalog)
+    reject_cut_names((dataset.table_name, dataset.schema, dataset.catalog), spec)
     if spec.guards.table_names.parted and "." in dataset.table_name:
         raise StatementRefusedError(
             f"the table name {dataset.table_name!r} has a dot, by which {spec.label} would read a table of another "
@@ -189,7 +189,7 @@ def refuse_revealing_table(dataset: Dataset, spec: EngineSpec) -> None:
         )
 
 
-def refuse_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
+def reject_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
     """Refuse the function that stands behind such relations; StatementRefusedError."""
     for call in tree.find_all(exp.Anonymous):
         if (name := call.name.lower()) in spec.guards.revealing.functions:
@@ -198,7 +198,7 @@ def refuse_revealing_calls(tree: exp.Expr, spec: EngineSpec) -> None:
             )
 
 
-def refuse_cut_names(parts: Iterable[str | None], spec: EngineSpec) -> None:
+def reject_cut_names(parts: Iterable[str | None], spec: EngineSpec) -> None:
     """Refuse a table by a name that the engine would cut: no rule stands on that name; StatementRefusedError."""
     longest = spec.guards.table_names.longest
     for part in parts:

@@ -14,12 +14,12 @@ from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
-from analytics_core._lookups.rule_books import StoredRuleBooks
+from analytics_core._lookups.rule_books import StoredRuleSets
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import GuestPass, GuestRule
 from analytics_core._records.row_rule import RowFilter, RowRule
 from analytics_core._security.actor import Actor
-from analytics_core._security.row_rules import RuleBook, RuledDataset, RuleUnit, TableName, ruled_dataset
+from analytics_core._security.row_rules import RuledDataset, RuleSet, RuleUnit, TableName, ruled_dataset
 from analytics_core.errors import DatasetAccessError, TemplateError
 from analytics_core.ports import RowFilterSource
 
@@ -39,7 +39,7 @@ class RuledActor:
     dataset: Dataset
     own: RuledDataset
     spec: EngineSpec
-    book: RuleBook
+    book: RuleSet
 
 
 class RowSecurity:
@@ -48,7 +48,7 @@ class RowSecurity:
     def __init__(
         self,
         *,
-        books: StoredRuleBooks,
+        books: StoredRuleSets,
         sources: Sequence[RowFilterSource],
         renderer: TemplateRenderer,
         parser: FragmentParser,
@@ -74,7 +74,7 @@ class RowSecurity:
         """Return what the stored rules on tables say to the actor, in short: equal as long as nothing changed."""
         return self._book_of(ruled, tables).digest if tables else ""
 
-    def _book_of(self, ruled: RuledActor, tables: frozenset[TableName]) -> RuleBook:
+    def _book_of(self, ruled: RuledActor, tables: frozenset[TableName]) -> RuleSet:
         return self._books.book(ruled.dataset.database_id, None, tables, role_ids=ruled.actor.role_ids)
 
     def on_dataset(self, ruled: RuledActor) -> tuple[RowFilter, ...]:
@@ -86,12 +86,12 @@ class RowSecurity:
         """
         own = ruled.own
         units = ruled.book.on_dataset(ruled.actor.role_ids, own)
-        asked = [item for source in self._sources for item in _said(source, ruled.actor, ruled.dataset)]
+        requested = [item for source in self._sources for item in _said(source, ruled.actor, ruled.dataset)]
         if own.name is not None:
-            said = {item.clause for item in asked if not item.group_key}
+            said = {item.clause for item in requested if not item.group_key}
             others = self._of_host(ruled, own.name, loose=False, besides=own.id)
-            asked += [item for item in others if item.group_key or item.clause not in said]
-        return (*self._rendered(ruled, [*_filters(units, ruled.actor), *asked]), *self._of_guest(ruled))
+            requested += [item for item in others if item.group_key or item.clause not in said]
+        return (*self._rendered(ruled, [*_filters(units, ruled.actor), *requested]), *self._of_guest(ruled))
 
     def in_source(self, ruled: RuledActor, source: SqlSource) -> SqlSource:
         """Return the SQL of a virtual dataset with the rules of each relation that it reads.
@@ -161,10 +161,10 @@ class RowSecurity:
         place = f"clause on dataset {dataset.table_name!r}"
         columns = ruled_dataset(dataset).columns
         try:
-            text, holders = self._renderer.render_rule(clause, facts or _ANYBODY, dialect=spec.dialect)
+            text, placeholders = self._renderer.render_rule(clause, facts or _ANYBODY, dialect=spec.dialect)
         except TemplateError as error:
             raise type(error)(f"{place}: {error.message}", error_type=error.error_type) from None
-        item = RowFilter(name=place, clause=text, holders=holders)
+        item = RowFilter(name=place, clause=text, placeholders=placeholders)
         names = names_of(columns, dataset.table_name, tables=(dataset.table_name, VIRTUAL_ALIAS))
         read_clause(item, place=place, parser=self._parser, spec=spec, names=names, kinds={})
 
@@ -245,12 +245,12 @@ class RowSecurity:
 
     def _with_values(self, item: RowFilter, facts: ActorFacts, spec: EngineSpec) -> RowFilter:
         try:
-            clause, holders = self._renderer.render_rule(item.clause, facts, dialect=spec.dialect)
+            clause, placeholders = self._renderer.render_rule(item.clause, facts, dialect=spec.dialect)
         except TemplateError as error:
-            refusal = type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type)
-            refusal.detail = error.detail and f"row rule {item.name!r}: {error.detail}"
-            raise refusal from None
-        return replace(item, clause=clause, holders=holders)
+            rejection = type(error)(f"row rule {item.name!r}: {error.message}", error_type=error.error_type)
+            rejection.detail = error.detail and f"row rule {item.name!r}: {error.detail}"
+            raise rejection from None
+        return replace(item, clause=clause, placeholders=placeholders)
 
 
 class _AnyAttribute(dict[str, tuple[str, ...]]):

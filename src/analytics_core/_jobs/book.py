@@ -45,7 +45,7 @@ class _LocalJob:
     is_claimed: bool = False
 
 
-class JobBook:
+class JobRegistry:
     """The jobs of a store, as one process sees them.
 
     Args:
@@ -134,21 +134,21 @@ class JobBook:
         try:
             self._runner.submit(job.job_id, queue=job.queue)
         except JobError as error:
-            self._refused(job, error)
+            self._rejected(job, error)
             raise
         except Exception as error:  # border to a host's runner: its queue may be away
             _LOG.error("the job runner did not take a job: it raised %s", type(error).__name__)
-            refusal = JobError(
+            rejection = JobError(
                 f"job {job.job_id!r} was not taken: the job runner failed; try again later", retryable=True
             )
-            self._refused(job, refusal)
-            raise refusal from None
+            self._rejected(job, rejection)
+            raise rejection from None
         except BaseException:  # the caller is interrupted; the job may have run, in their own thread
             said = f"job {job.job_id!r} was interrupted before it was handed over"
-            self._refused(job, JobError(said, retryable=True))
+            self._rejected(job, JobError(said, retryable=True))
             raise
 
-    def _refused(self, job: JobRecord, error: JobError) -> None:
+    def _rejected(self, job: JobRecord, error: JobError) -> None:
         """Record that a job is not handed over; where the store cannot be told, it is lost with its lease."""
         try:
             ended = _repeated(lambda: self._end_once(job.job_id, JobState.FAILED, error=error))

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, Generic, TypeVar, cast
 
 from analytics_core._error_json import error_from_json
-from analytics_core._jobs.book import JobBook
+from analytics_core._jobs.book import JobRegistry
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._security.actor import Actor
 from analytics_core.errors import JobError, JobNotFoundError
@@ -30,7 +30,7 @@ class Job(Generic[Result]):
     """
 
     def __init__(
-        self, book: JobBook, record: JobRecord, *, channel_id: str, result_url: str, find_actor: Callable[[], Actor]
+        self, book: JobRegistry, record: JobRecord, *, channel_id: str, result_url: str, find_actor: Callable[[], Actor]
     ) -> None:
         self.channel_id = channel_id
         self.result_url = result_url

@@ -14,13 +14,13 @@ Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
-class _Kept(Generic[Value]):
+class _CachedValue(Generic[Value]):
     value: Value
     revision: int
     ends_s: float
 
 
-class Fresh(Generic[Key, Value]):
+class StoreReadCache(Generic[Key, Value]):
     """Values read from a store, each believed for `seconds`, and none once this store was written to.
 
     With `nouns` only changes that bear on these kinds of records end the belief.
@@ -34,7 +34,7 @@ class Fresh(Generic[Key, Value]):
         self._nouns = nouns
         self._clock = clock
         self._lasts_s = seconds
-        self._kept: Memo[Key, _Kept[Value]] = Memo(capacity=capacity)
+        self._kept: Memo[Key, _CachedValue[Value]] = Memo(capacity=capacity)
 
     def get(self, key: Key, read: Callable[[], Value]) -> Value:
         """Return the value of `key`: a fresh one that is kept, else what `read` returns; errors are not kept."""
@@ -45,5 +45,5 @@ class Fresh(Generic[Key, Value]):
         if kept is not None and kept.revision == revision and now_s < kept.ends_s:
             return kept.value
         value = read()
-        self._kept.put(key, _Kept(value, revision, now_s + self._lasts_s))
+        self._kept.put(key, _CachedValue(value, revision, now_s + self._lasts_s))
         return value

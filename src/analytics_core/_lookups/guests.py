@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from analytics_core._lookups.fresh import Fresh
+from analytics_core._lookups.fresh import StoreReadCache
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
@@ -23,7 +23,7 @@ CUT_OFF_KIND: Final = "guest-cutoff"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
+class _EmbeddedContent:
     """One embedded dashboard of a token with what is on it."""
 
     embedded: EmbeddedDashboard
@@ -32,10 +32,10 @@ class _Opened:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Known:
+class _TokenFacts:
     """What the store says of a token."""
 
-    opened: tuple[_Opened, ...]
+    opened: tuple[_EmbeddedContent, ...]
     roles: tuple[Role, ...]
 
 
@@ -46,7 +46,9 @@ class Guests:
         self.tokens = GuestTokens(settings, clock)
         self._store = store
         self._role_names = settings.guest_roles
-        self._known: Fresh[GuestGrant, _Known] = Fresh(store, clock, seconds=settings.metadata_freshness_s)
+        self._known: StoreReadCache[GuestGrant, _TokenFacts] = StoreReadCache(
+            store, clock, seconds=settings.metadata_freshness_s
+        )
 
     def actor(self, grant: GuestGrant, *, origin: str | None) -> Actor:
         """Return the guest as they may act now, on a page of `origin`.
@@ -65,7 +67,7 @@ class Guests:
             )
         return Actor(user=_user(grant), roles=known.roles, guest=_pass(grant, shown))
 
-    def _read(self, grant: GuestGrant) -> _Known:
+    def _read(self, grant: GuestGrant) -> _TokenFacts:
         with self._store.unit_of_work() as unit:
             opened = _opened(unit, _among(unit, grant.embedded))
             if not opened:
@@ -73,8 +75,8 @@ class Guests:
             cut_off = _latest_cut_off(unit, grant, (item.embedded.dashboard_id for item in opened))
             if cut_off is not None and grant.issued_on <= cut_off:
                 raise GuestTokenError("it was revoked")
-            _refuse_lost_datasets(unit, grant)
-            return _Known(opened=opened, roles=self._roles(unit))
+            _reject_lost_datasets(unit, grant)
+            return _TokenFacts(opened=opened, roles=self._roles(unit))
 
     def _roles(self, unit: UnitOfWork) -> tuple[Role, ...]:
         found = {name: unit.roles.find(name=name) for name in self._role_names}
@@ -119,7 +121,7 @@ def _user(grant: GuestGrant) -> User:
     )
 
 
-def _pass(grant: GuestGrant, shown: Sequence[_Opened]) -> GuestPass:
+def _pass(grant: GuestGrant, shown: Sequence[_EmbeddedContent]) -> GuestPass:
     return GuestPass(
         dashboard_ids=frozenset(item.embedded.dashboard_id for item in shown),
         chart_ids=frozenset().union(*(item.chart_ids for item in shown)),
@@ -134,7 +136,7 @@ def _among(unit: UnitOfWork, uuids: Sequence[str]) -> Sequence[EmbeddedDashboard
     return unit.embedded.list(ListQuery(filters=(condition,), page_size=len(uuids)))[1]
 
 
-def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_Opened, ...]:
+def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_EmbeddedContent, ...]:
     """Return what is on these dashboards; two statements for all of them."""
     if not embedded:
         return ()
@@ -147,11 +149,13 @@ def _opened(unit: UnitOfWork, embedded: Sequence[EmbeddedDashboard]) -> tuple[_O
     return tuple(_with_charts(item, dashboard, datasets) for item, dashboard in present)
 
 
-def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, datasets: Mapping[int, int | None]) -> _Opened:
+def _with_charts(item: EmbeddedDashboard, dashboard: Dashboard, datasets: Mapping[int, int | None]) -> _EmbeddedContent:
     """Return an embedded dashboard with its charts; `datasets` are theirs, by the id of the chart."""
     chart_ids = frozenset(chart_id for chart_id in dashboard.chart_ids if chart_id in datasets)
     found = (datasets[chart_id] for chart_id in chart_ids)
-    return _Opened(embedded=item, chart_ids=chart_ids, dataset_ids=frozenset(key for key in found if key is not None))
+    return _EmbeddedContent(
+        embedded=item, chart_ids=chart_ids, dataset_ids=frozenset(key for key in found if key is not None)
+    )
 
 
 def _latest_cut_off(unit: UnitOfWork, grant: GuestGrant, dashboard_ids: Iterable[int]) -> datetime | None:
@@ -164,7 +168,7 @@ def _latest_cut_off(unit: UnitOfWork, grant: GuestGrant, dashboard_ids: Iterable
     return max((read_cut_off(item.value) for item in found), default=None)
 
 
-def _refuse_lost_datasets(unit: UnitOfWork, grant: GuestGrant) -> None:
+def _reject_lost_datasets(unit: UnitOfWork, grant: GuestGrant) -> None:
     """Refuse a token with a rule on a dataset that is gone: its table may be read through another one."""
     wanted = frozenset(rule.dataset_id for rule in grant.rules if rule.dataset_id is not None)
     if wanted and unit.datasets.list(ListQuery(ids=wanted, page_size=1))[0] < len(wanted):

@@ -11,7 +11,7 @@ from typing import Final
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._lookups.fresh import Fresh
+from analytics_core._lookups.fresh import StoreReadCache
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset
@@ -71,7 +71,7 @@ class DatasetLoader:
     def __init__(self, store: MetadataStore, registry: EngineRegistry, clock: Clock, *, freshness_s: float) -> None:
         self._store = store
         self._registry = registry
-        self._loaded: Fresh[int, LoadedDataset] = Fresh(store, clock, seconds=freshness_s)
+        self._loaded: StoreReadCache[int, LoadedDataset] = StoreReadCache(store, clock, seconds=freshness_s)
 
     def load(self, datasource: ChartDataDatasource) -> LoadedDataset:
         """Return the dataset that a datasource names.
@@ -113,7 +113,9 @@ class ChartLoader:
 
     def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
         self._store = store
-        self._loaded: Fresh[int, LoadedChart] = Fresh(store, clock, seconds=freshness_s, nouns=("chart", "dataset"))
+        self._loaded: StoreReadCache[int, LoadedChart] = StoreReadCache(
+            store, clock, seconds=freshness_s, nouns=("chart", "dataset")
+        )
 
     def load(self, chart_id: int) -> LoadedChart:
         """Return the chart with its dataset; NotFoundError when there is no such chart."""

@@ -13,11 +13,11 @@ from itertools import chain, count
 from operator import attrgetter
 from typing import TypeVar
 
-from analytics_core._lookups.fresh import Fresh
+from analytics_core._lookups.fresh import StoreReadCache
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
-from analytics_core._security.row_rules import ANY_TABLE, RuleBook, TableName, make_book, table_key
+from analytics_core._security.row_rules import ANY_TABLE, RuleSet, TableName, make_rule_set, table_key
 from analytics_core.ports import Clock, MetadataStore
 
 Record = TypeVar("Record")
@@ -27,13 +27,15 @@ _NOUNS = ("row rule", "dataset")
 _BookKey = tuple[int, int | None, frozenset[TableName], frozenset[int] | None]
 
 
-class StoredRuleBooks:
+class StoredRuleSets:
     """The rules of a metadata store; a change through the same store counts at once."""
 
     def __init__(self, store: MetadataStore, clock: Clock, *, freshness_s: float) -> None:
         self._store = store
-        self._books: Fresh[_BookKey, RuleBook] = Fresh(store, clock, seconds=freshness_s, capacity=2_000, nouns=_NOUNS)
-        self._tables: Fresh[tuple[int, TableName], tuple[Dataset, ...]] = Fresh(
+        self._books: StoreReadCache[_BookKey, RuleSet] = StoreReadCache(
+            store, clock, seconds=freshness_s, capacity=2_000, nouns=_NOUNS
+        )
+        self._tables: StoreReadCache[tuple[int, TableName], tuple[Dataset, ...]] = StoreReadCache(
             store, clock, seconds=freshness_s, nouns=_NOUNS
         )
 
@@ -44,7 +46,7 @@ class StoredRuleBooks:
         tables: frozenset[TableName],
         *,
         role_ids: frozenset[int] | None,
-    ) -> RuleBook:
+    ) -> RuleSet:
         """Return the rules on a dataset and on those that may stand over the tables, for people with these roles.
 
         `role_ids` None: the rules for everybody. An error of the store stops whatever asks.
@@ -62,14 +64,14 @@ class StoredRuleBooks:
         dataset_id: int | None,
         tables: frozenset[TableName],
         role_ids: frozenset[int] | None,
-    ) -> RuleBook:
+    ) -> RuleSet:
         with self._store.unit_of_work() as unit:
             over = _over(unit, database_id, tables)
             ids = over if dataset_id is None else over | {dataset_id}
             rules = _rules(unit, ids, role_ids) if ids else []
             ruled = over.intersection(chain.from_iterable(map(attrgetter("dataset_ids"), rules)))
             datasets = unit.datasets.get_many(ruled) if ruled else ()
-        return make_book(rules, datasets)
+        return make_rule_set(rules, datasets)
 
     def _read_tables(self, database_id: int, table: TableName) -> tuple[Dataset, ...]:
         with self._store.unit_of_work() as unit:

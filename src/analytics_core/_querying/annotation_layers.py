@@ -16,7 +16,7 @@ from analytics_core._compile.time_bounds import NO_FILTER
 from analytics_core._frames.frame import Frame
 from analytics_core.errors import ErrorType, QueryError, UnknownNameError
 from analytics_core.models.enums import FilterOperator, TimeGrain
-from analytics_core.models.query import AnnotationLayer, AnnotationType, ChartDataQueryObject
+from analytics_core.models.query import AnnotationType, ChartAnnotationLayer, ChartDataQueryObject
 
 _RANGE: Final = "time_range"
 _ENDS: Final = ("since", "until")
@@ -29,7 +29,7 @@ _LISTED: Final = 20
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class LayerView:
     """The query that shows a layer, and its resolved range (naive UTC; None: open)."""
 
     query: ChartDataQueryObject
@@ -50,7 +50,7 @@ class View:
         return time_grain(self.query)
 
 
-def range_override(overrides: Mapping[str, Any], view: View) -> str | None:
+def range_override(overrides: Mapping[str, Any], view: LayerView) -> str | None:
     """Return the time range that a layer asks for; None when it leaves the range alone."""
     if _RANGE in overrides:
         return _text(overrides, _RANGE) or view.range_text
@@ -60,7 +60,7 @@ def range_override(overrides: Mapping[str, Any], view: View) -> str | None:
     return None
 
 
-def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: View) -> ChartDataQueryObject:
+def overridden(query: ChartDataQueryObject, overrides: Mapping[str, Any], view: LayerView) -> ChartDataQueryObject:
     """Return a query of a chart as the layer wants it.
 
     Raises:
@@ -119,7 +119,7 @@ class UnknownAnnotationColumnError(UnknownNameError):
     default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
 
-def shown_columns(frame: Frame, layer: AnnotationLayer, *, chart_id: int) -> Frame:
+def shown_columns(frame: Frame, layer: ChartAnnotationLayer, *, chart_id: int) -> Frame:
     """Return the columns that the layer shows, in the order time, end, title, descriptions.
 
     Series show all columns, and so do events and intervals that name no description columns or no time column.
@@ -139,7 +139,7 @@ def shown_columns(frame: Frame, layer: AnnotationLayer, *, chart_id: int) -> Fra
     return Frame(columns=tuple(columns[name] for name in dict.fromkeys(name for _, name in named)))
 
 
-def _named(layer: AnnotationLayer) -> Iterator[tuple[str, str]]:
+def _named(layer: ChartAnnotationLayer) -> Iterator[tuple[str, str]]:
     """Yield the columns that a layer names, each with the field that names it."""
     if layer.time_column:
         yield "timeColumn", layer.time_column

@@ -16,13 +16,13 @@ from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._lookups.loading import AnnotationReader
 from analytics_core._querying.annotation_layers import (
-    View,
+    LayerView,
     notes_of_overrides,
     overridden,
     range_override,
     shown_columns,
 )
-from analytics_core._querying.chart_request import ChartRequest, asked_queries, totals_source
+from analytics_core._querying.chart_request import ChartRequest, requested_queries, totals_source
 from analytics_core._querying.reading import stored_context
 from analytics_core._records.chart import Annotation, Chart
 from analytics_core._results.answer import LimitEntry, QueryResult
@@ -39,9 +39,9 @@ from analytics_core.errors import (
 from analytics_core.models.enums import ResultFormat, ResultType
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import (
-    AnnotationLayer,
     AnnotationSource,
     AnnotationType,
+    ChartAnnotationLayer,
     ChartDataQueryContext,
     ChartDataQueryObject,
 )
@@ -58,7 +58,7 @@ BindChart = Callable[[ChartRequest], Hashable]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Host:
+class AnnotatedQuery:
     """The query that shows the layers: its resolved range (naive UTC), and the request."""
 
     query: ChartDataQueryObject
@@ -67,13 +67,13 @@ class Host:
     request: ChartRequest
 
     @property
-    def view(self) -> View:
+    def view(self) -> LayerView:
         """What overrides may take over."""
-        return View(query=self.query, since=self.since, until=self.until)
+        return LayerView(query=self.query, since=self.since, until=self.until)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Shown:
+class _LayerResult:
     """What one layer adds to the answer; without `data` it shows nothing."""
 
     data: AnnotationData | None = None
@@ -90,7 +90,7 @@ class Annotator:
         self._limits = limits
         self._most_layers = most_layers
 
-    def annotated(self, result: QueryResult, host: Host, *, ask: AskChart) -> QueryResult:
+    def annotated(self, result: QueryResult, host: AnnotatedQuery, *, ask: AskChart) -> QueryResult:
         """Return the result with the data of the layers that are shown.
 
         Raises:
@@ -108,11 +108,11 @@ class Annotator:
             limits=(*result.limits, *(limit for item in shown for limit in item.limits)),
         )
 
-    def bound_by(self, host: Host, *, ask: BindChart) -> Hashable:
+    def bound_by(self, host: AnnotatedQuery, *, ask: BindChart) -> Hashable:
         """Return what binds the actor on the sources of the layers that are shown; errors are those of `annotated`."""
         return tuple(self._bound(layer, host, ask) for layer in self._layers(host) if layer.source_type in _SOURCES)
 
-    def _layers(self, host: Host) -> list[AnnotationLayer]:
+    def _layers(self, host: AnnotatedQuery) -> list[ChartAnnotationLayer]:
         layers = [layer for layer in host.query.annotation_layers if layer.show and _needs_data(layer)]
         if len(layers) > self._most_layers:
             raise LimitError(
@@ -121,17 +121,17 @@ class Annotator:
             )
         return layers
 
-    def _bound(self, layer: AnnotationLayer, host: Host, ask: BindChart) -> Hashable:
+    def _bound(self, layer: ChartAnnotationLayer, host: AnnotatedQuery, ask: BindChart) -> Hashable:
         source_id = _source_id(layer)
         if layer.source_type is AnnotationSource.NATIVE:
             self._policy.require_show_annotations(host.request.actor)
             return source_id
-        chart, context, _ = self._asked(layer, source_id, host)
+        chart, context, _ = self._requested(layer, source_id, host)
         return source_id, ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
 
-    def _shown(self, layer: AnnotationLayer, host: Host, ask: AskChart) -> _Shown:
+    def _shown(self, layer: ChartAnnotationLayer, host: AnnotatedQuery, ask: AskChart) -> _LayerResult:
         if layer.source_type not in _SOURCES:
-            return _Shown(notes=(f"{_place(layer)} shows nothing: sourceType is none of NATIVE, line, table",))
+            return _LayerResult(notes=(f"{_place(layer)} shows nothing: sourceType is none of NATIVE, line, table",))
         try:
             source_id = _source_id(layer)
             if layer.source_type is AnnotationSource.NATIVE:
@@ -139,24 +139,24 @@ class Annotator:
             return self._chart(layer, source_id, host, ask)
         except AnalyticsError as error:
             if host.request.actor.guest is not None and _is_closed(error):
-                return _Shown(notes=(f"{_place(layer)} shows nothing: its source is not open to this guest",))
+                return _LayerResult(notes=(f"{_place(layer)} shows nothing: its source is not open to this guest",))
             raise error.at(_place(layer)) from None
 
     # ------------------------------------------------------------------------------------------------ native layers
-    def _native(self, layer: AnnotationLayer, layer_id: int, host: Host) -> _Shown:
+    def _native(self, layer: ChartAnnotationLayer, layer_id: int, host: AnnotatedQuery) -> _LayerResult:
         self._policy.require_show_annotations(host.request.actor)
         overrides = layer.overrides or {}
         since, until = self._range(overrides, host)
         stored = self._reader.native(layer_id, since=since, until=until)
         if stored.is_deleted:
-            return _Shown(notes=(f"{_place(layer)} shows nothing: the layer {stored.name!r} was deleted",))
+            return _LayerResult(notes=(f"{_place(layer)} shows nothing: the layer {stored.name!r} was deleted",))
         found = tuple(_record(annotation) for annotation in stored.annotations)
         limits: tuple[LimitEntry, ...] = ()
         if stored.count > len(found):
             limits = (_cut(layer, "annotations", rows=len(found), set_by="Settings.max_annotations"),)
-        return _Shown(data=_data(layer, NATIVE_COLUMNS, found), limits=limits)
+        return _LayerResult(data=_data(layer, NATIVE_COLUMNS, found), limits=limits)
 
-    def _range(self, overrides: Mapping[str, Any], host: Host) -> tuple[datetime | None, datetime | None]:
+    def _range(self, overrides: Mapping[str, Any], host: AnnotatedQuery) -> tuple[datetime | None, datetime | None]:
         """Return the range of the stored annotations to show (aware): the query's, unless the layer has its own."""
         text = range_override(overrides, host.view)
         if text is None or text == host.view.range_text:
@@ -165,22 +165,22 @@ class Annotator:
         return own.since, own.until
 
     # ------------------------------------------------------------------------------------------------------ charts
-    def _chart(self, layer: AnnotationLayer, chart_id: int, host: Host, ask: AskChart) -> _Shown:
-        chart, context, notes = self._asked(layer, chart_id, host)
+    def _chart(self, layer: ChartAnnotationLayer, chart_id: int, host: AnnotatedQuery, ask: AskChart) -> _LayerResult:
+        chart, context, notes = self._requested(layer, chart_id, host)
         result = ask(replace(host.request.on(context), chart_cache_timeout=chart.cache_timeout))
         frame = shown_columns(result.frame, layer, chart_id=chart_id)
         wanted = range_override(layer.overrides or {}, host.view)
         if wanted not in (None, NO_FILTER) and result.from_dttm is result.to_dttm is None:
             notes = [*notes, f"its time range bounds nothing: chart {chart_id} has no time column that it could bound"]
         cut = [limit for limit in result.limits if limit.cut]
-        return _Shown(
+        return _LayerResult(
             data=_data(layer, frame.names, tuple(records(frame))),
             notes=tuple(f"{_place(layer)}: {note}" for note in notes),
             limits=tuple(_cut(layer, item.limit, rows=item.rows, set_by=item.set_by) for item in cut),
         )
 
-    def _asked(
-        self, layer: AnnotationLayer, chart_id: int, host: Host
+    def _requested(
+        self, layer: ChartAnnotationLayer, chart_id: int, host: AnnotatedQuery
     ) -> tuple[Chart, ChartDataQueryContext, list[str]]:
         """Return the chart of a layer, which the actor may read, and what it is asked for the layer."""
         chart, dataset = self._reader.chart(chart_id)
@@ -199,7 +199,7 @@ def notes_of_layers(query: ChartDataQueryObject) -> tuple[str, ...]:
     )
 
 
-def _needs_data(layer: AnnotationLayer) -> bool:
+def _needs_data(layer: ChartAnnotationLayer) -> bool:
     return layer.annotation_type is not AnnotationType.FORMULA
 
 
@@ -211,11 +211,11 @@ def _is_closed(error: AnalyticsError) -> bool:
     return isinstance(error, AccessError | NotFoundError) and not isinstance(error, SubqueryNotAllowedError)
 
 
-def _place(layer: AnnotationLayer) -> str:
+def _place(layer: ChartAnnotationLayer) -> str:
     return f"annotation layer {layer.name!r}"
 
 
-def _source_id(layer: AnnotationLayer) -> int:
+def _source_id(layer: ChartAnnotationLayer) -> int:
     """Return the id in `value`; clients send it as a number or as digits."""
     value = layer.value
     if isinstance(value, str) and value.isascii() and value.isdigit() and len(value) < 20:
@@ -226,15 +226,17 @@ def _source_id(layer: AnnotationLayer) -> int:
     raise QueryError(f"value must be the id of {what}")
 
 
-def _context(chart: Chart, layer: AnnotationLayer, host: Host) -> tuple[ChartDataQueryContext, list[str]]:
+def _context(
+    chart: Chart, layer: ChartAnnotationLayer, host: AnnotatedQuery
+) -> tuple[ChartDataQueryContext, list[str]]:
     """Return the chart's query context as the layer wants it, with what a caller should know about it."""
     context = parse_query_context(stored_context(chart))
     if not context.queries:
         raise QueryError(f"chart {chart.id} asks nothing: its query_context has no queries")
     overrides = layer.overrides or {}
     # Only the first query is shown; another one counts where it gives the first its totals.
-    asked = context.queries if totals_source(asked_queries(context)) is not None else context.queries[:1]
-    queries = tuple(_query(query, overrides, host) for query in asked)
+    requested = context.queries if totals_source(requested_queries(context)) is not None else context.queries[:1]
+    queries = tuple(_query(query, overrides, host) for query in requested)
     notes = list(notes_of_overrides(overrides))
     if context.queries[0].annotation_layers:
         notes.append(f"the layers of chart {chart.id} itself are not followed")
@@ -247,7 +249,7 @@ def _context(chart: Chart, layer: AnnotationLayer, host: Host) -> tuple[ChartDat
     return context.model_copy(update=changes), notes
 
 
-def _query(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: Host) -> ChartDataQueryObject:
+def _query(query: ChartDataQueryObject, overrides: Mapping[str, Any], host: AnnotatedQuery) -> ChartDataQueryObject:
     plain = query.model_copy(update={"annotation_layers": (), "result_type": None})
     return overridden(plain, overrides, host.view)
 
@@ -270,7 +272,9 @@ def _aware(moment: datetime | None) -> datetime | None:
     return moment.replace(tzinfo=UTC) if moment else None
 
 
-def _data(layer: AnnotationLayer, columns: tuple[str, ...], found: tuple[Mapping[str, Any], ...]) -> AnnotationData:
+def _data(
+    layer: ChartAnnotationLayer, columns: tuple[str, ...], found: tuple[Mapping[str, Any], ...]
+) -> AnnotationData:
     return AnnotationData(
         name=layer.name,
         annotation_type=layer.annotation_type.value if layer.annotation_type else None,
@@ -280,5 +284,5 @@ def _data(layer: AnnotationLayer, columns: tuple[str, ...], found: tuple[Mapping
     )
 
 
-def _cut(layer: AnnotationLayer, limit: str, *, rows: int | None, set_by: str) -> LimitEntry:
+def _cut(layer: ChartAnnotationLayer, limit: str, *, rows: int | None, set_by: str) -> LimitEntry:
     return LimitEntry(limit=f"{limit} of {_place(layer)}", rows=rows, set_by=set_by, cut=True)

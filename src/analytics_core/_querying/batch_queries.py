@@ -7,7 +7,7 @@ from typing import Final
 
 from analytics_core._execution.fetching import FetchLimits
 from analytics_core._gate.gate import DatasetAdmission, Gate
-from analytics_core._querying.chart_request import AskedQuery, ChartRequest, refuse_unused
+from analytics_core._querying.chart_request import ChartRequest, RequestedQuery, reject_unused
 from analytics_core._querying.fetched_rows import naming_formats, with_moments
 from analytics_core._querying.observing import Stopwatch, observed
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
@@ -41,16 +41,16 @@ class BatchQueries:
             QueryError: the context has several queries, or the query needs all of its rows at once.
             AnalyticsError: what the query fails with.
         """
-        request, asked = self._runner.begun(request), _only_query(request)
-        admission = self._runner.admit(request, asked, is_observed=True)
+        request, requested = self._runner.begun(request), _only_query(request)
+        admission = self._runner.admit(request, requested, is_observed=True)
         watch = Stopwatch(request.budget)
 
         def ended(rows: int, error: AnalyticsError | None) -> None:
             result = failed_result(error) if error else QueryResult(rowcount=rows)
-            self._observer.observe(observed(result, asked.result_type, admission.loaded, request, watch))
+            self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
 
         try:
-            ready = self._readied(request, asked, admission)
+            ready = self._readied(request, requested, admission)
             watch.fingerprint = ready.fingerprint
             watch.begin("results")
             return self._begun(request, ready, ended)
@@ -58,11 +58,11 @@ class BatchQueries:
             ended(0, error)
             raise
 
-    def _readied(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ReadyQuery:
-        ready = self._ready.make(request, asked, admission, streams=True)
-        _refuse_what_needs_all_rows(ready)
+    def _readied(self, request: ChartRequest, requested: RequestedQuery, admission: DatasetAdmission) -> ReadyQuery:
+        ready = self._ready.make(request, requested, admission, streams=True)
+        _reject_what_needs_all_rows(ready)
         if request.strict:
-            refuse_unused(asked, ready.main.plan, ready.steps, admission.loaded.dataset)
+            reject_unused(requested, ready.main.plan, ready.steps, admission.loaded.dataset)
         return ready
 
     def _begun(self, request: ChartRequest, ready: ReadyQuery, ended: Ended) -> BatchStream:
@@ -91,7 +91,7 @@ class BatchQueries:
         )
 
 
-def _only_query(request: ChartRequest) -> AskedQuery:
+def _only_query(request: ChartRequest) -> RequestedQuery:
     queries = request.queries
     if len(queries) != 1:
         raise QueryError(f"a stream has the rows of one query; this context has {len(queries)}: stream each by itself")
@@ -101,7 +101,7 @@ def _only_query(request: ChartRequest) -> AskedQuery:
     return queries[0]
 
 
-def _refuse_what_needs_all_rows(ready: ReadyQuery) -> None:
+def _reject_what_needs_all_rows(ready: ReadyQuery) -> None:
     limit = ready.main.plan.series_limit
     needing = {
         "post_processing": bool(ready.steps),

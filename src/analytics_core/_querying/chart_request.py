@@ -26,7 +26,7 @@ from analytics_core.models.problems import unknown_field
 from analytics_core.models.query import (
     AdhocMetric,
     AdhocMetricColumn,
-    AnnotationLayer,
+    ChartAnnotationLayer,
     ChartDataQueryContext,
     ChartDataQueryObject,
     PostProcessingOperation,
@@ -95,7 +95,7 @@ def _problem(key: _Key) -> Problem:
     return Problem(path=f"{place}{name}", message=unknown_field(name, type(shape)))
 
 
-def _unread_overrides(layer: AnnotationLayer) -> list[str]:
+def _unread_overrides(layer: ChartAnnotationLayer) -> list[str]:
     return sorted(name for name in layer.overrides or {} if name not in READ_OVERRIDES)
 
 
@@ -110,7 +110,7 @@ _NOT_STRICT = "ask without strict to have it told in the notes of the result"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuery:
+class RequestedQuery:
     """One query of a context, by its position, the type of its result, and the totals that another query gave it."""
 
     position: int
@@ -119,25 +119,25 @@ class AskedQuery:
     totals: tuple[tuple[str, float], ...] = ()
 
 
-def asked_queries(context: ChartDataQueryContext) -> tuple[AskedQuery, ...]:
+def requested_queries(context: ChartDataQueryContext) -> tuple[RequestedQuery, ...]:
     """Return the queries of a context; a query's own result type goes before the context's."""
     return tuple(
-        AskedQuery(position=i, query=query, result_type=query.result_type or context.result_type)
+        RequestedQuery(position=i, query=query, result_type=query.result_type or context.result_type)
         for i, query in enumerate(context.queries)
     )
 
 
-def effective_query(asked: AskedQuery, dataset: Dataset) -> ChartDataQueryObject:
+def effective_query(requested: RequestedQuery, dataset: Dataset) -> ChartDataQueryObject:
     """Return the query as it will be planned: samples and drill detail ask for all columns as raw rows."""
-    match asked.result_type:
+    match requested.result_type:
         case ResultType.SAMPLES:
             # What the payload orders by is not honoured, and still asks for rows that can be read by pages.
-            pages = {"row_offset": asked.query.row_offset} if asked.query.orderby else {}
-            return _all_columns(asked.query, dataset, granularity=None, time_range=None, orderby=(), **pages)
+            pages = {"row_offset": requested.query.row_offset} if requested.query.orderby else {}
+            return _all_columns(requested.query, dataset, granularity=None, time_range=None, orderby=(), **pages)
         case ResultType.DRILL_DETAIL:
             first = dataset.columns[0].column_name if dataset.columns else None
-            return _all_columns(asked.query, dataset, orderby=((first, True),) if first else ())
-    return asked.query
+            return _all_columns(requested.query, dataset, orderby=((first, True),) if first else ())
+    return requested.query
 
 
 def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: object) -> ChartDataQueryObject:
@@ -155,13 +155,17 @@ def _all_columns(query: ChartDataQueryObject, dataset: Dataset, **changes: objec
     ).given_as({})
 
 
-def notes_of(context: ChartDataQueryContext, asked: AskedQuery) -> tuple[str, ...]:
+def notes_of(context: ChartDataQueryContext, requested: RequestedQuery) -> tuple[str, ...]:
     """Return what a caller should know about parts of the payload that nobody reads."""
-    query = asked.query
-    return (*_unread(unread_names(context, query)), *_parameters_elsewhere(context, query), *_range_of_samples(asked))
+    query = requested.query
+    return (
+        *_unread(unread_names(context, query)),
+        *_misplaced_parameters(context, query),
+        *_range_of_samples(requested),
+    )
 
 
-def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
+def _misplaced_parameters(context: ChartDataQueryContext, query: ChartDataQueryObject) -> tuple[str, ...]:
     form = context.form_data if isinstance(context.form_data, Mapping) else {}
     given = form.get("url_params")
     if not given or given == query.url_params:
@@ -169,9 +173,9 @@ def _parameters_elsewhere(context: ChartDataQueryContext, query: ChartDataQueryO
     return ("url_params of form_data are not read; templates read those of the query: queries[i].url_params",)
 
 
-def _range_of_samples(asked: AskedQuery) -> tuple[str, ...]:
-    query = asked.query
-    if asked.result_type is not ResultType.SAMPLES or not names_range(query.time_range):
+def _range_of_samples(requested: RequestedQuery) -> tuple[str, ...]:
+    query = requested.query
+    if requested.result_type is not ResultType.SAMPLES or not names_range(query.time_range):
         return ()
     return (f"time_range {query.time_range!r} does not bound samples; a TEMPORAL_RANGE filter does",)
 
@@ -181,15 +185,15 @@ def notes_of_steps(steps: Sequence[Step]) -> tuple[str, ...]:
     return tuple(f"{step.place}: {note}" for step in steps for note in _unread(step.unread))
 
 
-def refuse_unused(asked: AskedQuery, plan: QueryPlan, steps: Sequence[Step], dataset: Dataset) -> None:
+def reject_unused(requested: RequestedQuery, plan: QueryPlan, steps: Sequence[Step], dataset: Dataset) -> None:
     """Refuse a query with parts that have no effect; what a dashboard added (`isExtra`) may have none.
 
     Raises:
         UnknownColumnError: a filter is on a column that the dataset does not have.
         QueryError: anything else that is not used.
     """
-    place = f"queries[{asked.position}]"
-    own = {item.col for item in asked.query.filters if isinstance(item.col, str) and not item.is_extra}
+    place = f"queries[{requested.position}]"
+    own = {item.col for item in requested.query.filters if isinstance(item.col, str) and not item.is_extra}
     lost = (item.column for item in plan.rejected_filters if item.reason == "not_in_datasource")
     for name in lost:
         if name in own and name not in plan.applied_filters:
@@ -227,7 +231,7 @@ class ChartRequest:
     actor: Actor
     now: datetime
     context: ChartDataQueryContext = _NO_QUERIES
-    queries: tuple[AskedQuery, ...] = ()
+    queries: tuple[RequestedQuery, ...] = ()
     digest: bytes | None = None
     force: bool = False
     chart_cache_timeout: int | None = None
@@ -237,18 +241,18 @@ class ChartRequest:
 
     def on(self, context: ChartDataQueryContext) -> ChartRequest:
         """Return the same request for another query context."""
-        return replace(self, context=context, queries=asked_queries(context), digest=None, force=context.force)
+        return replace(self, context=context, queries=requested_queries(context), digest=None, force=context.force)
 
 
 CONTRIBUTION = "contribution"
 OPTION = "contribution_totals"
 
 
-def totals_source(asked: Sequence[AskedQuery]) -> int | None:
+def totals_source(requested: Sequence[RequestedQuery]) -> int | None:
     """Return the position of the query that gives totals: the first with metrics alone, when another needs them."""
-    if not any(_needs_totals(step) for item in asked for step in item.query.post_processing):
+    if not any(_needs_totals(step) for item in requested for step in item.query.post_processing):
         return None
-    return next((place for place, item in enumerate(asked) if _has_metrics_alone(item.query)), None)
+    return next((place for place, item in enumerate(requested) if _has_metrics_alone(item.query)), None)
 
 
 def _has_metrics_alone(query: ChartDataQueryObject) -> bool:
@@ -275,14 +279,14 @@ def totals_of(result: QueryResult) -> dict[str, float]:
     }
 
 
-def with_totals(asked: AskedQuery, totals: Mapping[str, float]) -> AskedQuery:
+def with_totals(requested: RequestedQuery, totals: Mapping[str, float]) -> RequestedQuery:
     """Return the query with these totals in its contributions; totals that it brings itself stay."""
-    steps = asked.query.post_processing
+    steps = requested.query.post_processing
     if not totals or not any(map(_needs_totals, steps)):
-        return asked
+        return requested
     given = tuple(
         step.model_copy(update={"options": {**step.options, OPTION: dict(totals)}}) if _needs_totals(step) else step
         for step in steps
     )
-    query = asked.query.model_copy(update={"post_processing": given})
-    return replace(asked, query=query, totals=tuple(totals.items()))
+    query = requested.query.model_copy(update={"post_processing": given})
+    return replace(requested, query=query, totals=tuple(totals.items()))

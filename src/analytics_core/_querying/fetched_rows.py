@@ -22,7 +22,7 @@ from analytics_core._engines.meanings import BAD_TIME, BAD_VALUE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pipeline import Processed
+from analytics_core._frames.pipeline import ProcessedFrame
 from analytics_core._frames.values import text_value
 from analytics_core.errors import DatabaseError, UnsupportedByEngineError
 
@@ -164,14 +164,14 @@ def _reader_of_format(source: str) -> Read:
     return read
 
 
-def with_others_named(frame: Frame, plan: QueryPlan) -> Processed:
+def with_others_named(frame: Frame, plan: QueryPlan) -> ProcessedFrame:
     """Return the frame of a plan with its series as text and the rest as 'Others', without the column that tells them.
 
     A series that is called so itself keeps its name: the rest then gets another one, and a note tells it.
     """
     limit = plan.series_limit
     if limit is None or not limit.group_others or plan.count_rows:
-        return Processed(frame=frame)
+        return ProcessedFrame(frame=frame)
     place = next(i for i, output in enumerate(plan.outputs) if isinstance(output.expr, InOthersExpr))
     in_others = frame.columns[place].to_list()
     texts = {i: list(map(_text, frame.columns[i].to_list())) for i in limit.columns}
@@ -183,7 +183,7 @@ def with_others_named(frame: Frame, plan: QueryPlan) -> Processed:
     ]
     told = (f"a series is called {OTHERS!r}, so the rest is called {name!r}",)
     notes = told if name != OTHERS and any(in_others) else ()
-    return Processed(frame=Frame(columns=tuple(columns)), notes=notes)
+    return ProcessedFrame(frame=Frame(columns=tuple(columns)), notes=notes)
 
 
 def _text(value: Any) -> str | None:

@@ -64,7 +64,7 @@ def observed(
     )
 
 
-def observed_refusal(
+def observed_rejection(
     error: AnalyticsError, dataset_id: int | None, result_type: ResultType, request: ChartRequest
 ) -> Observation:
     """Return the observation of a question whose dataset could not be read."""

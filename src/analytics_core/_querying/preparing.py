@@ -12,7 +12,7 @@ from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement, TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.render import compile_plan
-from analytics_core._compile.scope import PlanLimits, RenderTemplate, Scope
+from analytics_core._compile.scope import PlanLimits, PlanningContext, RenderTemplate
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates
@@ -71,9 +71,9 @@ class Preparer:
             taken_in=tuple(templates.taken_in),
         )
 
-    def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> Scope:
+    def scope(self, view: DatasetView, *, now: datetime, render: RenderTemplate) -> PlanningContext:
         """Return the surroundings in which queries on a dataset are planned."""
-        return Scope(
+        return PlanningContext(
             view=view,
             parser=self._parser,
             now=now,
@@ -105,7 +105,7 @@ class StoredFragments:
         scope = self._scope(dataset, spec, chart_request)
         return tuple(found for fragment in fresh if (found := _problem(scope, *fragment)) is not None)
 
-    def _scope(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> Scope:
+    def _scope(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> PlanningContext:
         schema, catalog = dataset.schema or None, dataset.catalog or None
         source = (
             SqlSource(sql=dataset.sql)
@@ -126,7 +126,7 @@ def _fragments(dataset: Dataset) -> Iterator[Fragment]:
         yield "fetch_values_predicate", dataset.fetch_values_predicate, FragmentSlot.WHERE
 
 
-def _problem(scope: Scope, path: str, sql: str, slot: FragmentSlot) -> Problem | None:
+def _problem(scope: PlanningContext, path: str, sql: str, slot: FragmentSlot) -> Problem | None:
     """Return why a fragment cannot be read; one whose template waits for a query is not known yet."""
     try:
         scope.read_stored(sql, slot, path)

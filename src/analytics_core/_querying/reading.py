@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Final
 
 from analytics_core._memo import Memo
-from analytics_core._querying.chart_request import AskedQuery, ChartRequest, asked_queries, unread_keys
+from analytics_core._querying.chart_request import ChartRequest, RequestedQuery, requested_queries, unread_keys
 from analytics_core._records.chart import Chart
 from analytics_core._security.actor import Actor
 from analytics_core.errors import LimitError, PayloadSchemaError, Problem, QueryError
@@ -26,7 +26,7 @@ LISTS_OF_VALUES: Final = 4
 _SHALLOW = 60
 """So few brackets cannot nest too deeply."""
 
-_Known = tuple[ChartDataQueryContext, tuple[AskedQuery, ...], bytes]
+_Known = tuple[ChartDataQueryContext, tuple[RequestedQuery, ...], bytes]
 """What is remembered of a payload: its context, the queries of it, and its digest."""
 
 
@@ -84,12 +84,12 @@ class ContextReader:
 
     def _checked(
         self, context: ChartDataQueryContext, *, strict: bool
-    ) -> tuple[ChartDataQueryContext, tuple[AskedQuery, ...]]:
+    ) -> tuple[ChartDataQueryContext, tuple[RequestedQuery, ...]]:
         """Return a context and its queries, once both are found to be within their bounds."""
         if strict and (unread := unread_keys(context)):
             raise PayloadSchemaError(shape=_SHAPE, problems=unread)
         self._check_size(context)
-        return context, asked_queries(context)
+        return context, requested_queries(context)
 
     def _check_size(self, context: ChartDataQueryContext) -> None:
         if len(context.queries) > self._most_queries:
@@ -98,7 +98,7 @@ class ContextReader:
                 f"(Settings.max_queries_per_context), not {len(context.queries)}"
             )
         if not context.queries:
-            raise PayloadSchemaError(shape=_SHAPE, problems=[_nothing_asked(context)])
+            raise PayloadSchemaError(shape=_SHAPE, problems=[_nothing_requested(context)])
         for position, query in enumerate(context.queries):
             self._check_lists(query, position)
             self._check_options(query, position)
@@ -140,7 +140,7 @@ def _length(value: Any) -> int:
     return len(value) if isinstance(value, list | tuple) else 1
 
 
-def _nothing_asked(context: ChartDataQueryContext) -> Problem:
+def _nothing_requested(context: ChartDataQueryContext) -> Problem:
     if context.form_data:
         return Problem(path="queries", message="form data alone cannot be answered yet; name at least one query")
     return Problem(path="queries", message='name at least one query, for example {"metrics": ["count"]}')

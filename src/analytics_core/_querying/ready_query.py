@@ -13,13 +13,19 @@ from analytics_core._frames.pipeline import Step, read_steps
 from analytics_core._frames.registry import Operation
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._memo import Memo
-from analytics_core._querying.chart_request import AskedQuery, ChartRequest, effective_query, notes_of, notes_of_steps
+from analytics_core._querying.chart_request import (
+    ChartRequest,
+    RequestedQuery,
+    effective_query,
+    notes_of,
+    notes_of_steps,
+)
 from analytics_core._querying.observing import fingerprint_of
 from analytics_core._querying.preparing import PreparedQuery, Preparer
 from analytics_core._querying.result_cache import CacheKey, CacheTimeout, cache_key, cache_timeout
 from analytics_core._querying.shaping import ResultLayout, result_layout, written_labels
 from analytics_core._querying.templating import QueryTemplates
-from analytics_core._querying.time_comparison import Comparison, comparisons
+from analytics_core._querying.time_comparison import TimeComparison, comparisons
 from analytics_core._security.row_rules import TableName
 from analytics_core._settings import Settings
 from analytics_core.models.enums import ResultType
@@ -34,10 +40,10 @@ class ReadyQuery:
     (`Gate.rules_on`). `notes` are those of this payload, beside those of the plan.
     """
 
-    asked: AskedQuery
+    requested: RequestedQuery
     admission: DatasetAdmission
     main: PreparedQuery
-    shifted: tuple[tuple[Comparison, PreparedQuery], ...]
+    shifted: tuple[tuple[TimeComparison, PreparedQuery], ...]
     steps: tuple[Step, ...]
     layout: ResultLayout
     timeout: CacheTimeout
@@ -73,15 +79,15 @@ class ReadyQueries:
         self._ready: Memo[Hashable, ReadyQuery] = Memo()
         self._views: Memo[Hashable, DatasetView] = Memo(capacity=500)
 
-    def get(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ReadyQuery:
+    def get(self, request: ChartRequest, requested: RequestedQuery, admission: DatasetAdmission) -> ReadyQuery:
         """Return what the same payload of the same actor on the same versions gave in this minute, or make it anew."""
         if request.digest is None or admission.recall_key is None:
-            return self.make(request, asked, admission)
+            return self.make(request, requested, admission)
         minute, timeout = request.now.replace(second=0, microsecond=0), request.chart_cache_timeout
-        key = (request.digest, asked.position, asked.totals, admission.recall_key, minute, timeout)
+        key = (request.digest, requested.position, requested.totals, admission.recall_key, minute, timeout)
         ready = self._ready.get(key)
         if ready is None or (ready.tables and self._gate.rules_on(admission, ready.tables) != ready.rules):
-            ready = self.make(request, asked, admission)
+            ready = self.make(request, requested, admission)
             moves = ready.main.plan.counts_seconds or ready.main.looks_up
             # A rule may have changed after the SQL got its rules and before `ready.rules` was read.
             if not moves and self._gate.still_ruled(admission, ready.sources):
@@ -89,7 +95,7 @@ class ReadyQueries:
         return ready
 
     def make(
-        self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission, *, streams: bool = False
+        self, request: ChartRequest, requested: RequestedQuery, admission: DatasetAdmission, *, streams: bool = False
     ) -> ReadyQuery:
         """Return a query ready to run; `streams`: its rows will be read in batches.
 
@@ -97,13 +103,13 @@ class ReadyQueries:
             QueryError: it cannot be planned or compiled as it is.
         """
         context, loaded = request.context, admission.loaded
-        query = effective_query(asked, loaded.dataset)
+        query = effective_query(requested, loaded.dataset)
         steps = read_steps(query.post_processing, self._operations)
         plan_request = PlanRequest(
             row_filters=admission.row_filters,
-            samples=asked.result_type is ResultType.SAMPLES,
+            samples=requested.result_type is ResultType.SAMPLES,
             writes_sql=admission.writes_sql,
-            axis=axis_column(asked.query.columns) if asked.result_type is ResultType.DRILL_DETAIL else None,
+            axis=axis_column(requested.query.columns) if requested.result_type is ResultType.DRILL_DETAIL else None,
             streams=streams,
         )
         view, main = self._main(query, request, admission, plan_request)
@@ -119,21 +125,23 @@ class ReadyQueries:
         plans = [main.plan, *(prepared.plan for _, prepared in shifted)]
         tables = self._gate.tables_in(admission, (plan.source for plan in plans))
         return ReadyQuery(
-            asked=asked,
+            requested=requested,
             admission=admission,
             main=main,
             shifted=shifted,
             steps=steps,
-            layout=result_layout(request, asked, main, view),
+            layout=result_layout(request, requested, main, view),
             timeout=timeout,
-            key=_key(admission, plans, _options(request, asked, query, main)) if _keeps(asked, timeout) else None,
-            notes=(*notes_of(context, asked), *notes_of_steps(steps)),
+            key=_key(admission, plans, _options(request, requested, query, main))
+            if _keeps(requested, timeout)
+            else None,
+            notes=(*notes_of(context, requested), *notes_of_steps(steps)),
             tables=tables,
             rules=self._gate.rules_on(admission, tables),
             fingerprint=fingerprint_of((main.statement, *(prepared.statement for _, prepared in shifted))),
         )
 
-    def _comparisons(self, main: PreparedQuery, plan_request: PlanRequest) -> tuple[Comparison, ...]:
+    def _comparisons(self, main: PreparedQuery, plan_request: PlanRequest) -> tuple[TimeComparison, ...]:
         settings = self._settings
         return comparisons(
             main.query,
@@ -166,7 +174,11 @@ class ReadyQueries:
         return view, replace(main, plan=plan)
 
     def _shifted(
-        self, query: ChartDataQueryObject, comparison: Comparison, request: ChartRequest, admission: DatasetAdmission
+        self,
+        query: ChartDataQueryObject,
+        comparison: TimeComparison,
+        request: ChartRequest,
+        admission: DatasetAdmission,
     ) -> PreparedQuery:
         """Return the query of a comparison; templates see its range, and all filters of the query asked."""
         loaded, plan_request = admission.loaded, comparison.request
@@ -185,9 +197,9 @@ class ReadyQueries:
         return view
 
 
-def _keeps(asked: AskedQuery, timeout: CacheTimeout) -> bool:
+def _keeps(requested: RequestedQuery, timeout: CacheTimeout) -> bool:
     """Tell whether the result of a query is kept; a statement alone is quicker to make than to find."""
-    return asked.result_type is not ResultType.QUERY and timeout.keeps
+    return requested.result_type is not ResultType.QUERY and timeout.keeps
 
 
 def _key(admission: DatasetAdmission, plans: Sequence[QueryPlan], options: Mapping[str, str]) -> CacheKey:
@@ -195,17 +207,17 @@ def _key(admission: DatasetAdmission, plans: Sequence[QueryPlan], options: Mappi
 
 
 def _options(
-    request: ChartRequest, asked: AskedQuery, query: ChartDataQueryObject, main: PreparedQuery
+    request: ChartRequest, requested: RequestedQuery, query: ChartDataQueryObject, main: PreparedQuery
 ) -> dict[str, str]:
     """Return what else a result depends on, beyond its plans."""
     options = {
-        "result_type": asked.result_type.value,
+        "result_type": requested.result_type.value,
         "offsets": repr(query.time_offsets),
         "operations": repr(query.post_processing),
         "time_extras": repr(query.applied_time_extras),
         "labels": repr(written_labels(query)),
         **({"taken_in": repr(main.taken_in)} if main.taken_in else {}),
     }
-    if asked.result_type is ResultType.POST_PROCESSED:
+    if requested.result_type is ResultType.POST_PROCESSED:
         options["form_data"] = repr(request.context.form_data)
     return options

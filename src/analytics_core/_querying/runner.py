@@ -13,18 +13,18 @@ from analytics_core._frames.frame import Frame
 from analytics_core._frames.pipeline import run_steps
 from analytics_core._gate.gate import DatasetAdmission, Gate
 from analytics_core._lookups.loading import DatasetLoader
-from analytics_core._querying.annotations import Annotator, Host, notes_of_layers
+from analytics_core._querying.annotations import AnnotatedQuery, Annotator, notes_of_layers
 from analytics_core._querying.chart_request import (
-    AskedQuery,
     ChartRequest,
-    refuse_unused,
+    RequestedQuery,
+    reject_unused,
     totals_of,
     totals_source,
     with_totals,
 )
 from analytics_core._querying.explain import CacheFacts, ExplainedQuery, Explanation, explained
 from analytics_core._querying.fetched_rows import naming_formats, notes_of_order, with_moments, with_others_named
-from analytics_core._querying.observing import Stopwatch, observed, observed_refusal
+from analytics_core._querying.observing import Stopwatch, observed, observed_rejection
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._querying.ready_query import ReadyQueries, ReadyQuery
 from analytics_core._querying.result_cache import StoredResults
@@ -72,12 +72,12 @@ class QueryRunner:
             NotFoundError, AccessError, UnknownDatasourceTypeError: the datasource cannot be read at all.
         """
         request = self.begun(request)
-        admissions = [self.admit(request, asked, is_observed=True) for asked in request.queries]
+        admissions = [self.admit(request, requested, is_observed=True) for requested in request.queries]
         results: dict[int, QueryResult] = {}
         first = totals_source(request.queries) if len(request.queries) > 1 else None
         if first is not None:
             results[first] = self._answer(request, first, admissions[first])
-            queries = [with_totals(asked, totals_of(results[first])) for asked in request.queries]
+            queries = [with_totals(requested, totals_of(results[first])) for requested in request.queries]
             request = replace(request, queries=tuple(queries))
         for position, admission in enumerate(admissions):
             if position not in results:
@@ -89,9 +89,11 @@ class QueryRunner:
     def explain(self, request: ChartRequest) -> Explanation:
         """Return why each query gives what it gives, without running anything."""
         request = self.begun(request)
-        admissions = [self.admit(request, asked) for asked in request.queries]
+        admissions = [self.admit(request, requested) for requested in request.queries]
         parts = zip(request.queries, admissions, strict=True)
-        return Explanation(queries=tuple([self._explain(request, asked, admission) for asked, admission in parts]))
+        return Explanation(
+            queries=tuple([self._explain(request, requested, admission) for requested, admission in parts])
+        )
 
     def bound_by(self, request: ChartRequest) -> Hashable:
         """Return what binds the actor on all that answers the request; equal values mean the same permitted rows.
@@ -104,7 +106,7 @@ class QueryRunner:
             TemplateError, RowRuleError: a rule on a dataset cannot be evaluated.
         """
         request = self.begun(request)
-        return tuple([self._bound(request, asked) for asked in request.queries])
+        return tuple([self._bound(request, requested) for requested in request.queries])
 
     def begun(self, request: ChartRequest) -> ChartRequest:
         """Return the request with a budget that begins now, unless it has begun already."""
@@ -112,16 +114,18 @@ class QueryRunner:
 
     def database_of(self, request: ChartRequest) -> str:
         """Return the uuid of the database that is asked, by the first query where they differ; "" for none."""
-        datasource = request.context.datasource or next((asked.query.datasource for asked in request.queries), None)
+        datasource = request.context.datasource or next(
+            (requested.query.datasource for requested in request.queries), None
+        )
         try:
             return self._loader.load(datasource).database.uuid if datasource is not None else ""
         except AnalyticsError:  # the answer will tell
             return ""
 
     # -------------------------------------------------------------------------------------------------------- steps
-    def admit(self, request: ChartRequest, asked: AskedQuery, *, is_observed: bool = False) -> DatasetAdmission:
+    def admit(self, request: ChartRequest, requested: RequestedQuery, *, is_observed: bool = False) -> DatasetAdmission:
         """Return the actor's admission to what a query asks; the observer hears of one that is refused, if it is to."""
-        datasource = asked.query.datasource or request.context.datasource
+        datasource = requested.query.datasource or request.context.datasource
         try:
             if datasource is None:
                 problem = Problem(path="datasource", message='name what is queried: {"id": 1, "type": "table"}')
@@ -131,28 +135,28 @@ class QueryRunner:
         except AnalyticsError as error:
             if is_observed:
                 dataset_id = None if datasource is None else datasource.id
-                self._observer.observe(observed_refusal(error, dataset_id, asked.result_type, request))
+                self._observer.observe(observed_rejection(error, dataset_id, requested.result_type, request))
             raise
 
-    def _bound(self, request: ChartRequest, asked: AskedQuery) -> Hashable:
-        admission = self.admit(request, asked)
+    def _bound(self, request: ChartRequest, requested: RequestedQuery) -> Hashable:
+        admission = self.admit(request, requested)
         own = (admission.loaded.dataset.id, admission.row_filters, _inside(admission))
-        if asked.result_type in _LISTED:
+        if requested.result_type in _LISTED:
             return own
         try:
-            ready = self._ready.get(request, asked, admission)
+            ready = self._ready.get(request, requested, admission)
             host = _host(request, ready)
             return (*own, ready.sources, self._annotator.bound_by(host, ask=self.bound_by) if host else ())
         except AnalyticsError as error:
             return (*own, type(error), error.message)
 
     def _answer(self, request: ChartRequest, position: int, admission: DatasetAdmission) -> QueryResult:
-        asked, watch = request.queries[position], Stopwatch(request.budget)
+        requested, watch = request.queries[position], Stopwatch(request.budget)
         try:
             result = self._result(request, position, admission, watch)
         except AnalyticsError as error:
-            result = failed_result(error, result_type=asked.result_type, query=watch.statement)
-        self._observer.observe(observed(result, asked.result_type, admission.loaded, request, watch))
+            result = failed_result(error, result_type=requested.result_type, query=watch.statement)
+        self._observer.observe(observed(result, requested.result_type, admission.loaded, request, watch))
         return result
 
     def _result(
@@ -160,20 +164,20 @@ class QueryRunner:
     ) -> QueryResult:
         if request.budget:
             request.budget.check_time()
-        asked, loaded = request.queries[position], admission.loaded
-        if asked.result_type in _LISTED:
-            return listed(asked.result_type, loaded.dataset, loaded.spec)
-        ready = self._ready.get(request, asked, admission)
+        requested, loaded = request.queries[position], admission.loaded
+        if requested.result_type in _LISTED:
+            return listed(requested.result_type, loaded.dataset, loaded.spec)
+        ready = self._ready.get(request, requested, admission)
         watch.fingerprint = ready.fingerprint
         if request.strict:
-            refuse_unused(asked, ready.main.plan, ready.steps, loaded.dataset)
-        if asked.result_type is ResultType.QUERY:
+            reject_unused(requested, ready.main.plan, ready.steps, loaded.dataset)
+        if requested.result_type is ResultType.QUERY:
             return query_text(ready.main)
         watch.statement = ready.main.statement.display_sql
         watch.begin("results")
         force = ready.key is None or request.force
         result = _with_notes(self._run(request, ready) if force else self._stored_or_run(request, ready), ready)
-        if not asked.query.annotation_layers or (host := _host(request, ready)) is None:
+        if not requested.query.annotation_layers or (host := _host(request, ready)) is None:
             return result
         watch.begin("annotations")
         return self._annotator.annotated(result, host, ask=self._ask_chart)
@@ -235,14 +239,14 @@ class QueryRunner:
             notes += notes_of_order(frame, plan)
         return replace(fetched, frame=frame, notes=(*fetched.notes, *notes))
 
-    def _explain(self, request: ChartRequest, asked: AskedQuery, admission: DatasetAdmission) -> ExplainedQuery:
-        if asked.result_type in _LISTED:
-            return ExplainedQuery(notes=(f"{asked.result_type.value} are facts of the dataset; no statement runs",))
+    def _explain(self, request: ChartRequest, requested: RequestedQuery, admission: DatasetAdmission) -> ExplainedQuery:
+        if requested.result_type in _LISTED:
+            return ExplainedQuery(notes=(f"{requested.result_type.value} are facts of the dataset; no statement runs",))
         loaded = admission.loaded
         try:
-            ready = self._ready.make(request, asked, admission)
+            ready = self._ready.make(request, requested, admission)
             if request.strict:
-                refuse_unused(asked, ready.main.plan, ready.steps, loaded.dataset)
+                reject_unused(requested, ready.main.plan, ready.steps, loaded.dataset)
         except AnalyticsError as error:
             return ExplainedQuery(failure=error)
         facts = CacheFacts(
@@ -254,16 +258,16 @@ class QueryRunner:
             comparison.text: explained(prepared, loaded.spec, cache=facts, offsets={}, notes=())
             for comparison, prepared in ready.shifted
         }
-        notes = (*ready.notes, *notes_of_layers(asked.query))
+        notes = (*ready.notes, *notes_of_layers(requested.query))
         return explained(ready.main, loaded.spec, cache=facts, offsets=offsets, notes=notes, steps=ready.steps)
 
 
-def _host(request: ChartRequest, ready: ReadyQuery) -> Host | None:
+def _host(request: ChartRequest, ready: ReadyQuery) -> AnnotatedQuery | None:
     """Return the query as its annotation layers see it; None where it shows none."""
-    asked, plan = ready.asked, ready.main.plan
-    if asked.result_type not in _ANNOTATED or not asked.query.annotation_layers:
+    requested, plan = ready.requested, ready.main.plan
+    if requested.result_type not in _ANNOTATED or not requested.query.annotation_layers:
         return None
-    return Host(query=asked.query, since=plan.since, until=plan.until, request=request)
+    return AnnotatedQuery(query=requested.query, since=plan.since, until=plan.until, request=request)
 
 
 def _inside(admission: DatasetAdmission) -> Hashable:

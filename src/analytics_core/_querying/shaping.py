@@ -25,9 +25,9 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_frames import is_arrow, long_decimals
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pipeline import Processed
+from analytics_core._frames.pipeline import ProcessedFrame
 from analytics_core._frames.values import is_rounded
-from analytics_core._querying.chart_request import AskedQuery, ChartRequest
+from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
 from analytics_core._querying.preparing import PreparedQuery
 from analytics_core._records.dataset import Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult, listed_result
@@ -59,12 +59,14 @@ class ResultLayout:
     form_data: Mapping[str, Any] | None
 
 
-def result_layout(request: ChartRequest, asked: AskedQuery, prepared: PreparedQuery, view: DatasetView) -> ResultLayout:
+def result_layout(
+    request: ChartRequest, requested: RequestedQuery, prepared: PreparedQuery, view: DatasetView
+) -> ResultLayout:
     """Return what is known of the result of a query before it runs."""
     plan = prepared.plan
     applied, rejected = reported_filters(prepared.query, plan, has_time=bool(view.times))
     outline = QueryResult(
-        result_type=asked.result_type,
+        result_type=requested.result_type,
         query=prepared.statement.display_sql,
         applied_filters=applied,
         rejected_filters=rejected,
@@ -80,14 +82,14 @@ def result_layout(request: ChartRequest, asked: AskedQuery, prepared: PreparedQu
         temporal=temporal_labels(plan, view),
         names=_names_of_labels(prepared.query, view),
         form_data=(form_data if isinstance(form_data, Mapping) else {})
-        if asked.result_type is ResultType.POST_PROCESSED
+        if requested.result_type is ResultType.POST_PROCESSED
         else None,
     )
 
 
 def shaped(
     layout: ResultLayout,
-    processed: Processed,
+    processed: ProcessedFrame,
     *,
     fetched: int,
     was_cut: bool | None,

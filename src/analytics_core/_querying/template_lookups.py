@@ -59,9 +59,9 @@ class QueryLookups:
             UnknownMetricError: it has no such metric.
             TemplateError: metrics take each other in.
         """
-        asked = self.request.dataset.id if dataset_id is None else dataset_id
-        path = self._path(f"metric {name!r} of dataset {asked}")
-        return self._once(("metric", asked, name), lambda: self._rendered_metric(name, asked, path))
+        requested = self.request.dataset.id if dataset_id is None else dataset_id
+        path = self._path(f"metric {name!r} of dataset {requested}")
+        return self._once(("metric", requested, name), lambda: self._rendered_metric(name, requested, path))
 
     def _rendered_metric(self, name: str, dataset_id: int, path: tuple[str, ...]) -> str:
         dataset, filters = self.request.dataset, self.request.plan_request.row_filters
@@ -105,7 +105,7 @@ class QueryLookups:
     def row_rules(self) -> tuple[str, ...]:
         """Return the conditions that bind the actor on the dataset, with their values written in them, sorted."""
         dialect, filters = self.request.spec.dialect, self.request.plan_request.row_filters
-        return tuple(sorted(written_clause(item.clause, item.holders, dialect) for item in filters))
+        return tuple(sorted(written_clause(item.clause, item.placeholders, dialect) for item in filters))
 
     def latest_partition(self, table: str) -> str:
         """Return the value by which the newest partition of a table that has rows is found.

@@ -13,10 +13,10 @@ from analytics_core._compile.planner import PlanRequest, plan_limit
 from analytics_core._compile.scope import PlanLimits
 from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
 from analytics_core._compile.time_bounds import (
-    AskedRanges,
     RangeRole,
-    asked_ranges,
+    RequestedRanges,
     naive,
+    requested_ranges,
     resolve_range,
     split_temporal,
 )
@@ -33,26 +33,26 @@ from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 class QueryRanges:
     """The time ranges of one query as its templates see them; `moved_to` is that of a time comparison.
 
-    `asked` tells what they bound, `own_text` is the text of the query's range, `counts_seconds` says whether a range
-    that was asked for moves with every second.
+    `requested` tells what they bound, `own_text` is the text of the query's range, `counts_seconds` says whether a
+    range that was asked for moves with every second.
     """
 
     def __init__(
         self,
         query: ChartDataQueryObject,
         *,
-        asked: AskedRanges,
+        requested: RequestedRanges,
         now: datetime,
         limits: PlanLimits,
         moved_to: TimeRange | None,
     ) -> None:
-        self.asked = asked
+        self.requested = requested
         self._query = query
         self._now = now
         self._limits = limits
         self._moved_to = moved_to
         self._moved_text = render_time_range(moved_to) if moved_to else None
-        self.own_text = self._moved_text or asked.text
+        self.own_text = self._moved_text or requested.text
         self.counts_seconds = False
 
     @property
@@ -64,9 +64,9 @@ class QueryRanges:
         """Return the value of a filter; for time ranges the one that counts for the query."""
         if item.op is not FilterOperator.TEMPORAL_RANGE:
             return item.val
-        role = next((role for _, one, role in self.asked.filters if one is item), RangeRole.OWN)
-        text = self.asked.text_for(item, role)
-        return self.own_text if text == self.asked.text else text
+        role = next((role for _, one, role in self.requested.filters if one is item), RangeRole.OWN)
+        text = self.requested.text_for(item, role)
+        return self.own_text if text == self.requested.text else text
 
     def bounds(self, text: str) -> TimeBounds:
         """Return the bounds that a range text names, naive UTC."""
@@ -148,12 +148,12 @@ class BoundTemplates:
 
         It goes where it bounded columns of removed filters alone; a granularity takes the range of one on it.
         """
-        asked = self._ranges.asked
-        removed = [pair for pair in asked.filters if column_label(pair[1].col) in self._removed]
+        requested = self._ranges.requested
+        removed = [pair for pair in requested.filters if column_label(pair[1].col) in self._removed]
         if query.granularity:
             taken = (item for _, item, role in removed if role is RangeRole.MOVED or item.col == query.granularity)
-            return query.time_range if asked.own else next((item.val for item in taken), query.time_range)
-        bounded = [pair for pair in asked.filters if pair[2] in {RangeRole.SHARED, RangeRole.REPLACED}]
+            return query.time_range if requested.own else next((item.val for item in taken), query.time_range)
+        bounded = [pair for pair in requested.filters if pair[2] in {RangeRole.SHARED, RangeRole.REPLACED}]
         return None if bounded and all(pair in removed for pair in bounded) else query.time_range
 
 
@@ -177,7 +177,7 @@ class TemplateRequest:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _TemplateInputs:
     request: TemplateRequest
     ranges: QueryRanges
     axis: str | None
@@ -254,12 +254,12 @@ class QueryTemplates:
         axis = axis_name((request.axis,) if request.axis else query.columns)
         ranges = QueryRanges(
             query,
-            asked=_ranges_of(query, axis, dataset, spec),
+            requested=_ranges_of(query, axis, dataset, spec),
             now=chart_request.now,
             limits=self._limits,
             moved_to=request.range_override,
         )
-        asked = TemplateRequest(
+        requested = TemplateRequest(
             query=query,
             dataset=dataset,
             spec=spec,
@@ -270,14 +270,14 @@ class QueryTemplates:
             taken_in=[] if taken_in is None else taken_in,
             found={} if found is None else found,
         )
-        values = _Asked(
-            request=asked,
+        values = _TemplateInputs(
+            request=requested,
             ranges=ranges,
             axis=axis,
             row_limit=plan_limit(query, self._limits, samples=request.samples, streams=request.streams).rows,
-            lookups=self._lookups(self, asked) if self._lookups else None,
+            lookups=self._lookups(self, requested) if self._lookups else None,
         ).values
-        return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=asked.taken_in)
+        return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=requested.taken_in)
 
     def sample_source(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> str | None:
         """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.
@@ -291,13 +291,13 @@ class QueryTemplates:
             return self.for_query(today, dataset, spec, chart_request, is_sample=True).render_source()
 
 
-def _ranges_of(query: ChartDataQueryObject, axis: str | None, dataset: Dataset, spec: EngineSpec) -> AskedRanges:
+def _ranges_of(query: ChartDataQueryObject, axis: str | None, dataset: Dataset, spec: EngineSpec) -> RequestedRanges:
     """Return which range of a query bounds what; `axis` names its x-axis."""
     temporal, _ = split_temporal(query)
     columns = dataset.columns if temporal else ()
     times = {name for column in columns if _is_time(column, spec) for name in _names(column)}
     names = {column.verbose_name: column.column_name for column in columns if column.verbose_name}
-    return asked_ranges(
+    return requested_ranges(
         query,
         temporal,
         axis=axis,

@@ -18,7 +18,7 @@ from analytics_core.models.query import ChartDataQueryObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class TimeComparison:
     """One shifted query: its text, the query to plan, and the request that moves its range."""
 
     text: str
@@ -37,7 +37,7 @@ class Comparison:
 
 def comparisons(
     query: ChartDataQueryObject, plan: QueryPlan, request: PlanRequest, *, date_ranges: bool, most: int
-) -> tuple[Comparison, ...]:
+) -> tuple[TimeComparison, ...]:
     """Return the comparisons of a query in the order of its `time_offsets`; an offset named twice counts once.
 
     Raises:
@@ -81,7 +81,7 @@ def _enclosed(plan: QueryPlan) -> TimeRange:
 
 def _comparison(
     text: str, query: ChartDataQueryObject, request: PlanRequest, main: TimeRange, *, date_ranges: bool
-) -> Comparison:
+) -> TimeComparison:
     offset = parse_time_offset(text)
     if offset.kind is OffsetKind.DATE_RANGE and not date_ranges:
         raise TimeOffsetError(f"time_offsets: {text!r} is a date range; Settings.date_range_offsets is off")
@@ -89,7 +89,7 @@ def _comparison(
     assert main.until is not None  # noqa: S101 - likewise
     since, until = offset.shifted(main.since, main.until)
     shifted = TimeRange(since=since, until=until, text=f"{main.text}, {text}")
-    return Comparison(
+    return TimeComparison(
         text=text,
         offset=offset,
         query=_shifted_query(query),

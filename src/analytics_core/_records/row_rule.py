@@ -34,7 +34,7 @@ HeldValue = str | int | float
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Holder:
+class Placeholder:
     """The place of a value in a clause: a text in quotes that holds `mark`; the value is bound and never written.
 
     A member of a list stands alone between its quotes; other values may be a part of a longer text.
@@ -53,7 +53,7 @@ class RowFilter:
 
     Attributes:
         columns: (name, type) of the columns that the clause may use; None: those of the dataset that is queried.
-        holders: the values of templates in the clause, once they are rendered.
+        placeholders: the values of templates in the clause, once they are rendered.
         is_of_guest: whether a guest token brought it.
     """
 
@@ -61,5 +61,5 @@ class RowFilter:
     clause: str
     group_key: str | None = None
     columns: tuple[tuple[str, str | None], ...] | None = None
-    holders: tuple[Holder, ...] = ()
+    placeholders: tuple[Placeholder, ...] = ()
     is_of_guest: bool = False

@@ -16,7 +16,7 @@ _BATCH = 500
 _IDS = 10_000
 
 
-class Stored(Protocol):
+class RecordWithId(Protocol):
     """A record with an id."""
 
     @property
@@ -24,7 +24,7 @@ class Stored(Protocol):
         """The record's number."""
 
 
-Record = TypeVar("Record", bound=Stored)
+Record = TypeVar("Record", bound=RecordWithId)
 
 
 def by_ids(

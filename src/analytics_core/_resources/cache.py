@@ -17,18 +17,17 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.charts.questions import GivenFilters, Questions, given_filters, plain_filters
+from analytics_core._resources.charts.questions import ChartContexts, GivenFilters, given_filters, plain_filters
 from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import (
-    DatasetName,
+    QualifiedDatasetName,
     datasets_by_name,
     datasets_of_sources,
     datasets_of_table,
     parse_source,
 )
 from analytics_core._resources.jobs import submit_job
-from analytics_core._resources.journal import Act as LoggedAct
-from analytics_core._resources.journal import begin_act
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.related_names import charts_drawn_from
 from analytics_core._results.answer import ChartData
@@ -93,12 +92,12 @@ class CacheControl(Namespace):
             PayloadError: the payload breaks the shape.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         """
-        asked = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
-        given_filters(asked.extra_filters, shape=_WARM_UP)
+        requested = parse(ChartCacheWarmUpRequest, payload, shape=_WARM_UP)
+        given_filters(requested.extra_filters, shape=_WARM_UP)
         with self._runtime.store.unit_of_work() as unit:
-            self._reader(unit).chart(asked.chart_id)
-            self._check_dashboard(unit, asked.dashboard_id)
-        result = self._warmed(asked.chart_id, asked.dashboard_id, asked.extra_filters)
+            self._reader(unit).chart(requested.chart_id)
+            self._check_dashboard(unit, requested.dashboard_id)
+        result = self._warmed(requested.chart_id, requested.dashboard_id, requested.extra_filters)
         return ChartCacheWarmUpResponse(result=(result,))
 
     def warm_up_dataset(self, payload: DatasetCacheWarmUpRequest | Payload) -> DatasetCacheWarmUpResponse:
@@ -111,15 +110,17 @@ class CacheControl(Namespace):
             NotFoundError: there is no such dataset or dashboard.
             DatasetAccessError, DashboardAccessError: it is not for this actor; by name, or it is not there.
         """
-        asked = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
+        requested = parse(DatasetCacheWarmUpRequest, payload, shape="DatasetCacheWarmUpRequestSchema")
         with self._runtime.store.unit_of_work() as unit:
-            named = {"database": asked.db_name, "table": asked.table_name}
+            named = {"database": requested.db_name, "table": requested.table_name}
             datasets = datasets_of_table(self._reader(unit), **named)
             chart_ids = set(every_id(unit.charts, charts_drawn_from(dataset.id for dataset in datasets)))
-            if asked.dashboard_id is not None:
-                chart_ids &= set(self._reader(unit).dashboard(asked.dashboard_id).chart_ids)
+            if requested.dashboard_id is not None:
+                chart_ids &= set(self._reader(unit).dashboard(requested.dashboard_id).chart_ids)
             readable = sorted(self._reader(unit).charts(chart_ids))
-        results = self.warm_up_many(readable, dashboard_id=asked.dashboard_id, extra_filters=asked.extra_filters)
+        results = self.warm_up_many(
+            readable, dashboard_id=requested.dashboard_id, extra_filters=requested.extra_filters
+        )
         return DatasetCacheWarmUpResponse(result=tuple(results))
 
     def warm_up_many(
@@ -165,17 +166,17 @@ class CacheControl(Namespace):
         """
         named = None if chart_ids is None else list(_checked_ids(chart_ids))
         self.warm_up_many(named, dashboard_id=dashboard_id, extra_filters=extra_filters)  # checks; nothing runs yet
-        asked = {"chart_ids": named, "dashboard_id": dashboard_id, "extra_filters": plain_filters(extra_filters)}
+        requested = {"chart_ids": named, "dashboard_id": dashboard_id, "extra_filters": plain_filters(extra_filters)}
         return submit_job(
             self._runtime,
             self._actor,
             JobKind.WARM_UP,
-            json_text(asked, shape=_WARM_UP),
+            json_text(requested, shape=_WARM_UP),
             find_actor=lambda: self._anew()._actor,
         )
 
     # ----------------------------------------------------------------------------------------------- invalidation
-    def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAct) -> int:
+    def _invalidated(self, request: CacheInvalidationRequest, act: LoggedAction) -> int:
         with self._runtime.store.unit_of_work() as unit:
             datasets = {dataset.id: dataset for dataset in self._named(unit, request)}
             for dataset in datasets.values():
@@ -210,11 +211,12 @@ class CacheControl(Namespace):
 
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
-            asked = Questions(self._runtime, self._actor).one(
+            requested = ChartContexts(self._runtime, self._actor).one(
                 chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
             )
             return _outcome(
-                chart_id, ChartQueries(self._runtime, self._actor).fill(asked.chart, asked.payload, self._cancel)
+                chart_id,
+                ChartQueries(self._runtime, self._actor).fill(requested.chart, requested.payload, self._cancel),
             )
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
@@ -223,13 +225,13 @@ class CacheControl(Namespace):
             return _failed(chart_id, "the answer could not be computed")
 
 
-def _dataset_name(name: DatasourceName, *, place: str) -> DatasetName:
+def _dataset_name(name: DatasourceName, *, place: str) -> QualifiedDatasetName:
     """Return the name of a dataset; PayloadSchemaError when that of its table is missing."""
     database, table = name.database_name or None, name.datasource_name
     if not table:
         problem = Problem(path=f"{place}.datasource_name", message="is required to find a datasource by name")
         raise PayloadSchemaError(shape=_INVALIDATION, problems=[problem])
-    named = DatasetName(database=database, schema=name.schema_name or None, table=table)
+    named = QualifiedDatasetName(database=database, schema=name.schema_name or None, table=table)
     if name.datasource_type.value not in DATASET_TYPES:
         raise NotFoundError(f"{name.datasource_type.value} datasource", str(named))
     return named
@@ -271,10 +273,10 @@ class WarmUpJobs:
 
     def run(self, job: JobRecord, cancel: CancelToken) -> JobOutcome:
         """Warm up the charts; a cancelled job stops the statement of the one that runs."""
-        asked: dict[str, Any] = json.loads(job.payload)
+        requested: dict[str, Any] = json.loads(job.payload)
         cache = live(lambda: CacheControl(self._runtime_of(job), self._find_actor(job), cancel=cancel))
         done = []
-        for result in cache.warm_up_many(**asked):
+        for result in cache.warm_up_many(**requested):
             done.append(result.model_dump(mode="json"))
             if cancel.cancelled:
                 raise StatementStoppedError(f"the warm-up was cancelled after {len(done)} charts")

@@ -49,7 +49,7 @@ _NAMES: Mapping[type[Changeable], tuple[str, str]] = {
 """What a record is called, and the namespace whose `update` changes it."""
 
 
-def refuse_later_change(record: Changeable, unchanged_since: object) -> None:
+def reject_later_change(record: Changeable, unchanged_since: object) -> None:
     """Raise StaleVersionError when the record has changed since this moment; a naive one is UTC, None asks nothing.
 
     The store gives each version of a record a later moment than the one before, also where the clock does not move on:

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable
-from analytics_core._security.policy import Act
+from analytics_core._resources.people.directory import UserIndex, read_users
+from analytics_core._resources.readable import FieldFormatter
+from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
@@ -39,7 +39,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.css_templates,
     item=lambda template, facts: _item(template, facts.people, facts.readable),
-    permission=lambda policy, actor: policy.require(Act.READ_CSS_TEMPLATES, actor),
+    permission=lambda policy, actor: policy.require(Permission.READ_CSS_TEMPLATES, actor),
     visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"template_name": "template_name"},
@@ -55,7 +55,7 @@ class CssTemplates(Namespace):
         Raises:
             PayloadError: the payload breaks the shape, or the CSS would end the `<style>` element around it.
         """
-        self._runtime.policy.require(Act.ADD_CSS_TEMPLATE, self._actor)
+        self._runtime.policy.require(Permission.ADD_CSS_TEMPLATE, self._actor)
         post = parse(CssTemplatePost, payload, shape="CssTemplateRestApi.post")
         record = CssTemplate(**_checked(post.given(), shape="CssTemplateRestApi.post"))
         act = begin_act(self._runtime, self._actor, "css_template.create")
@@ -66,7 +66,7 @@ class CssTemplates(Namespace):
 
     def get(self, template_id: int) -> CssTemplateGet:
         """Return a template; NotFoundError when there is none."""
-        self._runtime.policy.require(Act.READ_CSS_TEMPLATES, self._actor)
+        self._runtime.policy.require(Permission.READ_CSS_TEMPLATES, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             template = unit.css_templates.get(template_id)
         return self._answer(template)
@@ -108,7 +108,7 @@ class CssTemplates(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             before = unit.css_templates.get(template_id)
             self._runtime.policy.require_write_css_template(self._actor, before)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             stored = unit.css_templates.update(replace(before, **changes), actor_id=self._actor.id)
             act.log(unit, details={"css_template": template_id})
         return self._answer(stored)
@@ -123,7 +123,7 @@ class CssTemplates(Namespace):
             act.log(unit, details={"css_template": template_id})
 
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
-        people = read_people(self._runtime.people, (template.audit.created_by,))
+        people = read_users(self._runtime.people, (template.audit.created_by,))
         return CssTemplateGet(**_stored(template, people)).stamped(template.audit.changed_on)
 
 
@@ -132,7 +132,7 @@ def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
     return given
 
 
-def _item(template: CssTemplate, people: PeopleIndex, readable: Readable) -> CssTemplateListItem:
+def _item(template: CssTemplate, people: UserIndex, readable: FieldFormatter) -> CssTemplateListItem:
     audit = template.audit
     item = CssTemplateListItem(
         **_stored(template, people),
@@ -143,7 +143,7 @@ def _item(template: CssTemplate, people: PeopleIndex, readable: Readable) -> Css
     return item.stamped(audit.changed_on)
 
 
-def _stored(template: CssTemplate, people: PeopleIndex) -> dict[str, Any]:
+def _stored(template: CssTemplate, people: UserIndex) -> dict[str, Any]:
     return {
         "id": template.id,
         "template_name": template.template_name,

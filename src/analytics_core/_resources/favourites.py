@@ -8,7 +8,7 @@ from analytics_core._records.dashboard import Favourite
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.conflicts import until_accepted
-from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
@@ -48,8 +48,8 @@ class Favourites:
         Raises:
             PayloadSchemaError: an id that is no integer, or more than a thousand of them.
         """
-        asked = parse(RecordIds, {"ids": read_once(ids, most=MOST_VALUES)}, shape="GetFavStarIdsSchema").ids
-        wanted = tuple(dict.fromkeys(asked))
+        requested = parse(RecordIds, {"ids": read_once(ids, most=MOST_VALUES)}, shape="GetFavStarIdsSchema").ids
+        wanted = tuple(dict.fromkeys(requested))
         if not wanted:
             return FavoriteStatuses(result=())
         conditions = (
@@ -62,7 +62,7 @@ class Favourites:
         starred = {star.target_id for star in stars}
         return FavoriteStatuses(result=tuple(FavoriteStatus(id=key, value=key in starred) for key in wanted))
 
-    def _remove(self, act: Act, target_id: int) -> None:
+    def _remove(self, act: LoggedAction, target_id: int) -> None:
         with self._runtime.store.unit_of_work() as unit:
             star = self._find(unit, target_id)
             if star is not None and self._drop(unit, star):
@@ -87,7 +87,7 @@ class Favourites:
             return False
         return True
 
-    def _log(self, act: Act, unit: UnitOfWork, target_id: int) -> None:
+    def _log(self, act: LoggedAction, unit: UnitOfWork, target_id: int) -> None:
         if self._target is TagTarget.CHART:
             act.log(unit, chart_id=target_id)
         else:

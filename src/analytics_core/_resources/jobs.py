@@ -35,7 +35,7 @@ class Jobs(Namespace):
         Raises:
             JobNotFoundError: there is none, or it is somebody else's.
         """
-        record = self._runtime.job_book.find(job_id)
+        record = self._runtime.job_registry.find(job_id)
         if record.user_id != self._actor.id:
             raise JobNotFoundError(job_id)
         return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
@@ -55,7 +55,7 @@ class Jobs(Namespace):
         query = ListQuery(
             filters=() if self._actor.is_admin else own, order_by=(("id", True),), page=page, page_size=page_size
         )
-        count, jobs = self._runtime.job_book.list(query)
+        count, jobs = self._runtime.job_registry.list(query)
         return JobPage(count=count, result=tuple(map(_item, jobs)))
 
     def cancel(self, job_id: str) -> None:
@@ -66,10 +66,10 @@ class Jobs(Namespace):
         Raises:
             JobNotFoundError: there is none, or it is somebody else's.
         """
-        record = self._runtime.job_book.find(job_id)
+        record = self._runtime.job_registry.find(job_id)
         if record.user_id != self._actor.id and not self._actor.is_admin:
             raise JobNotFoundError(job_id)
-        self._runtime.job_book.cancel(job_id)
+        self._runtime.job_registry.cancel(job_id)
 
 
 def submit_job(
@@ -81,7 +81,7 @@ def submit_job(
         ActorRequiredError: the directory does not know the actor.
         JobError: no more work can be taken.
     """
-    record = runtime.job_book.submit(
+    record = runtime.job_registry.submit(
         kind,
         payload,
         user_id=actor.id,
@@ -97,7 +97,7 @@ def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Acto
     key = derived_key(runtime.settings.key, Purpose.JOB_CHANNEL)
     channel = hashlib.blake2b(str(record.user_id).encode(), key=key, digest_size=16).hexdigest()
     url = RESULT_URL.format(record.job_id)
-    return Job(runtime.job_book, record, channel_id=channel, result_url=url, find_actor=find_actor)
+    return Job(runtime.job_registry, record, channel_id=channel, result_url=url, find_actor=find_actor)
 
 
 def _item(job: JobRecord) -> JobItem:

@@ -15,7 +15,7 @@ from analytics_core.ports import Clock
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Act:
+class LoggedAction:
     """An act that has begun; `log` ends it. `actor_id` is None for a guest: no stored user did it."""
 
     action: str
@@ -44,8 +44,8 @@ class Act:
         unit.logs.append(entry, actor_id=self.actor_id)
 
 
-def begin_act(runtime: Runtime, actor: Actor, action: str) -> Act:
+def begin_act(runtime: Runtime, actor: Actor, action: str) -> LoggedAction:
     """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
-    return Act(
+    return LoggedAction(
         action=action, actor_id=actor.stored_id, started_s=runtime.wall_clock.monotonic(), clock=runtime.wall_clock
     )

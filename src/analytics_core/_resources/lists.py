@@ -25,12 +25,12 @@ from analytics_core._resources.listing import (
     check_page,
     only,
 )
-from analytics_core._resources.people.directory import PeopleIndex, Wanted, all_people, people_unstored, read_people
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
+from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Act, Policy
+from analytics_core._security.policy import Permission, Policy
 from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.lists import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
 
@@ -40,11 +40,11 @@ Visibility = Callable[[Reader, ListQuery], ListQuery]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PageFacts:
-    """What the items of a page are written with; `around` is what the resource read beside the records."""
+    """What the items of a page are written with; `linked` is what the resource read beside the records."""
 
-    around: Any
-    people: PeopleIndex
-    readable: Readable
+    linked: Any
+    people: UserIndex
+    readable: FieldFormatter
     registry: EngineRegistry
 
 
@@ -90,7 +90,7 @@ class ResourceLists(Generic[Item]):
 
     `permission` raises unless the actor may ask at all, `parent` unless there is what the records belong to;
     `visibility` says which records they see, and `narrower` of which records the values of a field are told, where
-    those are fewer. `item` writes a record of a page, with what `around` read in the same unit of work and with the
+    those are fewer. `item` writes a record of a page, with what `linked` read in the same unit of work and with the
     people of `people_of`. `people` maps related fields to the column with users' ids, `records` maps the others to
     their choices; `distinct` maps fields to their columns.
     """
@@ -101,7 +101,7 @@ class ResourceLists(Generic[Item]):
     permission: Callable[[Policy, Actor], None]
     visibility: Visibility
     parent: Callable[[UnitOfWork], object] | None = None
-    around: Callable[[Reader, Sequence[Any]], Any] = _nothing
+    linked: Callable[[Reader, Sequence[Any]], Any] = _nothing
     people_of: Callable[[Any], Iterable[int | None]] = makers
     narrower: Mapping[str, Visibility] = field(default_factory=dict)
     people: Mapping[str, str] = field(default_factory=dict)
@@ -133,10 +133,10 @@ class Lists(Generic[Item]):
                 resource.parent(unit)
             reader = self._reader(unit)
             count, found = resource.repository(unit).list(resource.visibility(reader, query))
-            around = resource.around(reader, found)
-        people = read_people(self.runtime.people, (person for record in found for person in resource.people_of(record)))
+            linked = resource.linked(reader, found)
+        people = read_users(self.runtime.people, (person for record in found for person in resource.people_of(record)))
         facts = PageFacts(
-            around=around, people=people, readable=readable_now(self.runtime), registry=self.runtime.registry
+            linked=linked, people=people, readable=readable_now(self.runtime), registry=self.runtime.registry
         )
         return Page(count=count, result=tuple(only(resource.item(record, facts), fields) for record in found))
 
@@ -188,21 +188,21 @@ class Lists(Generic[Item]):
             with self.runtime.store.unit_of_work() as unit:
                 self.resource.parent(unit)
 
-    def _records(self, choices: RecordChoices, wanted: Wanted) -> RelatedResponse:
+    def _records(self, choices: RecordChoices, wanted: ChoiceQuery) -> RelatedResponse:
         ordered = replace(_query(choices.text, wanted), order_by=((choices.text, False),), without=choices.without)
         with self.runtime.store.unit_of_work() as unit:
             count, found = choices.repository(unit).list(choices.visibility(self._reader(unit), ordered))
         items = (RelatedItem(value=record.id, text=getattr(record, choices.text), extra={}) for record in found)
         return RelatedResponse(count=count, result=tuple(items))
 
-    def _people(self, column: str, wanted: Wanted) -> RelatedResponse:
+    def _people(self, column: str, wanted: ChoiceQuery) -> RelatedResponse:
         with self.runtime.store.unit_of_work() as unit:
             named = self._named(self._reader(unit), column)
-            is_whole = self.runtime.policy.sees_all(Act.MANAGE_PEOPLE, self.actor)
+            is_whole = self.runtime.policy.sees_all(Permission.MANAGE_PEOPLE, self.actor)
             ids = people_unstored(unit, self.runtime, self.actor, named) if is_whole else set(named)
         if is_whole:
-            return all_people(self.runtime, self.actor, ids, wanted)
-        seen = {**read_people(self.runtime.people, ids - {self.actor.id}).users, self.actor.id: self.actor.user}
+            return all_users(self.runtime, self.actor, ids, wanted)
+        seen = {**read_users(self.runtime.people, ids - {self.actor.id}).users, self.actor.id: self.actor.user}
         return wanted.cut(seen.values())
 
     def _named(self, reader: Reader, column: str) -> Iterator[int]:
@@ -214,21 +214,21 @@ class Lists(Generic[Item]):
         return Reader(unit, self.runtime.policy, self.actor)
 
 
-def _checked(text: Any, page: int, page_size: int, *, shape: str) -> Wanted:
+def _checked(text: Any, page: int, page_size: int, *, shape: str) -> ChoiceQuery:
     check_page(page, page_size, shape=shape)
     if not isinstance(text, str) or len(text) > LONGEST_SEARCH:
         message = f"must be text of {LONGEST_SEARCH} characters at most"
         raise PayloadSchemaError(shape=shape, problems=[Problem(path="filter", message=message)])
-    return Wanted(text=text, page=page, page_size=page_size)
+    return ChoiceQuery(text=text, page=page, page_size=page_size)
 
 
-def _query(column: str, wanted: Wanted) -> ListQuery:
+def _query(column: str, wanted: ChoiceQuery) -> ListQuery:
     searched = (ListFilter(col=column, op="contains", val=wanted.text),) if wanted.text else ()
     return ListQuery(filters=searched, page=wanted.page, page_size=wanted.page_size)
 
 
 def _own_roles(reader: Reader, query: ListQuery) -> ListQuery:
-    sees_all = reader.policy.sees_all(Act.MANAGE_PEOPLE, reader.actor)
+    sees_all = reader.policy.sees_all(Permission.MANAGE_PEOPLE, reader.actor)
     return replace(query, ids=None if sees_all else reader.actor.role_ids)
 
 

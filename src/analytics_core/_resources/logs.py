@@ -25,11 +25,11 @@ from analytics_core._resources.listing import (
 )
 from analytics_core._resources.lists import ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.people.directory import UserIndex, read_users
+from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
-from analytics_core._security.policy import Act, Standing
+from analytics_core._security.policy import Permission, Relationship
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
@@ -67,7 +67,7 @@ def _readable_entries(reader: Reader, query: ListQuery) -> ListQuery:
     policy, actor = reader.policy, reader.actor
     if policy.reads_all_activity(actor):
         return query
-    if not policy.allows(Act.READ_ACTIVITY, frozenset({Standing.THEMSELVES})):
+    if not policy.allows(Permission.READ_ACTIVITY, frozenset({Relationship.THEMSELVES})):
         return replace(query, ids=frozenset())
     return replace(query, filters=(*query.filters, ListFilter(col="user_id", op="eq", val=actor.id)))
 
@@ -100,7 +100,7 @@ class Logs(Namespace):
             ChartAccessError, DashboardAccessError: the chart or dashboard is not there or not for this actor.
         """
         post = parse(LogPost, payload, shape="LogRestApi.post")
-        _refuse_own_acts(post.action)
+        _reject_own_acts(post.action)
         if post.dttm is not None or post.user_id not in (None, self._actor.id):
             self._runtime.policy.require_manage_logs(self._actor)
         moment = post.dttm or self._runtime.wall_clock.now()
@@ -216,7 +216,7 @@ class Logs(Namespace):
             raise DashboardAccessError(f"you have no access to dashboard {entry.dashboard_id}; ask one of its owners")
 
     def _answer(self, entry: LogEntry) -> LogGet:
-        return _shown(LogGet, entry, read_people(self._runtime.people, [entry.user_id]))
+        return _shown(LogGet, entry, read_users(self._runtime.people, [entry.user_id]))
 
 
 def _check_depth(page: int, page_size: int) -> None:
@@ -235,7 +235,7 @@ def _check_actions(actions: Any) -> None:
         raise PayloadSchemaError(shape=_RECENT, problems=[problem])
 
 
-def _refuse_own_acts(action: str) -> None:
+def _reject_own_acts(action: str) -> None:
     resource, _, verb = action.rpartition(".")
     plain = "".join(character for character in verb.casefold() if character.isalpha() or character == "_")
     if resource and plain in _OWN_VERBS:  # nor in a spelling that a reader takes for it
@@ -246,7 +246,7 @@ def _refuse_own_acts(action: str) -> None:
         raise PayloadSchemaError(shape="LogRestApi.post", problems=[Problem(path="action", message=message)])
 
 
-def _shown(shape: type[Shown], entry: LogEntry, people: PeopleIndex) -> Shown:
+def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
     user = people.users.get(entry.user_id) if entry.user_id is not None else None
     return shape(
         action=entry.action,
@@ -278,7 +278,7 @@ _IS_OF: Final = {
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Done:
+class _ActivityEntry:
     """Something that was done to a chart or dashboard; `order` is its place among all that was done, by time."""
 
     order: tuple[datetime, int]
@@ -290,7 +290,7 @@ class _Done:
 def recent_activity(
     reader: Reader,
     *,
-    readable: Readable,
+    readable: FieldFormatter,
     user_id: int,
     actions: Sequence[str] | None,
     distinct: bool,
@@ -335,22 +335,24 @@ def _among(kind: str, ids: tuple[int, ...], filters: Sequence[ListFilter]) -> tu
     return (*filters, *_IS_OF[kind], ListFilter(col=_COLUMNS[kind], op="in", val=ids))
 
 
-def _every_one(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int) -> Iterator[_Done]:
+def _every_one(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int) -> Iterator[_ActivityEntry]:
     query = ListQuery(filters=filters, order_by=(("dttm", True), ("id", True)), page_size=most)
     for entry in unit.logs.list(query)[1]:
         item_id = entry.slice_id if kind == _CHART else entry.dashboard_id
         assert entry.dttm is not None  # noqa: S101 - the conditions ask for both; tells the type checker
         assert item_id is not None  # noqa: S101 - tells the type checker
-        yield _Done(order=(entry.dttm, entry.id), action=entry.action, kind=kind, item_id=item_id)
+        yield _ActivityEntry(order=(entry.dttm, entry.id), action=entry.action, kind=kind, item_id=item_id)
 
 
-def _latest_of_each(unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int) -> Iterator[_Done]:
+def _latest_of_each(
+    unit: UnitOfWork, kind: str, filters: tuple[ListFilter, ...], *, most: int
+) -> Iterator[_ActivityEntry]:
     query = ListQuery(filters=filters, page_size=most)
     for (action, item_id), moment, entry_id in unit.logs.newest(("action", _COLUMNS[kind]), "dttm", query):
-        yield _Done(order=(moment, entry_id), action=action, kind=kind, item_id=item_id)
+        yield _ActivityEntry(order=(moment, entry_id), action=action, kind=kind, item_id=item_id)
 
 
-def _activity(one: _Done, title: str | None, readable: Readable) -> RecentActivity:
+def _activity(one: _ActivityEntry, title: str | None, readable: FieldFormatter) -> RecentActivity:
     moment, _ = one.order
     return RecentActivity(
         action=one.action,

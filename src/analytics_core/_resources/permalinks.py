@@ -13,7 +13,7 @@ from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import dataset_of_source, parse_source
-from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.logs import oldest_kept
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.readable import readable_now
@@ -139,7 +139,7 @@ class Permalinks(Namespace):
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
         return removed
 
-    def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: Act, **about: Any) -> str:
+    def _kept(self, unit: UnitOfWork, kind: str, content: dict[str, Any], act: LoggedAction, **about: Any) -> str:
         """Return the key of a content, stored now unless it was before."""
         text = json.dumps(content, ensure_ascii=False, sort_keys=True)
         settings = self._runtime.settings

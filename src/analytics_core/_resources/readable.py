@@ -49,7 +49,7 @@ class MarkdownToHtml:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Readable:
+class FieldFormatter:
     """Writes computed fields as of one moment (aware, UTC)."""
 
     now: datetime
@@ -75,6 +75,6 @@ class Readable:
         return None if self.settings.url_for is None else self.settings.url_for(kind, values)
 
 
-def readable_now(runtime: Runtime) -> Readable:
+def readable_now(runtime: Runtime) -> FieldFormatter:
     """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
-    return Readable(now=runtime.wall_clock.now(), settings=runtime.settings)
+    return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)

@@ -18,7 +18,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import by_ids, every, stored_ids
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import Act, Policy
+from analytics_core._security.policy import Permission, Policy
 from analytics_core._security.scopes import scope_of
 from analytics_core.errors import NotFoundError
 
@@ -32,11 +32,11 @@ DATASET_NAME = "datasource_name"
 """What lists of charts call the name of a chart's dataset."""
 
 DASHBOARD_PARTS = frozenset({"owner_ids", "role_ids", "chart_ids", "tag_ids"})
-_READING: Final[Mapping[Kind, Act]] = {
-    "databases": Act.READ_DATABASE,
-    "datasets": Act.READ_DATASET,
-    "charts": Act.READ_CHART,
-    "dashboards": Act.READ_DASHBOARD,
+_READING: Final[Mapping[Kind, Permission]] = {
+    "databases": Permission.READ_DATABASE,
+    "datasets": Permission.READ_DATASET,
+    "charts": Permission.READ_CHART,
+    "dashboards": Permission.READ_DASHBOARD,
 }
 _EVERYTHING = ListQuery()
 _UNASKED = frozenset({"columns", "metrics"})

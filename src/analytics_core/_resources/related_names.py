@@ -23,7 +23,7 @@ from analytics_core.models.references import RoleReference, TagReference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Around:
+class RelatedNames:
     """The names that charts or dashboards mention; what is gone, or not for the actor, is left out."""
 
     names: Names
@@ -31,7 +31,7 @@ class Around:
     tags: Mapping[int, TagReference]
 
     @classmethod
-    def of(cls, names: Names) -> Around:
+    def of(cls, names: Names) -> RelatedNames:
         """Return what names say, each reference made once for the whole page."""
         return cls(
             names=names,
@@ -61,16 +61,16 @@ def tag_reference(tag: Tag | TagName) -> TagReference:
     return TagReference(id=tag.id, name=tag.name, type=TagType(tag.type))
 
 
-def around_dashboards(reader: Reader, dashboards: Sequence[Dashboard]) -> Around:
+def names_related_to_dashboards(reader: Reader, dashboards: Sequence[Dashboard]) -> RelatedNames:
     """Return what stands around these dashboards."""
     query = NamesQuery(
         roles=frozenset(role_id for dashboard in dashboards for role_id in dashboard.role_ids),
         tags=frozenset(tag_id for dashboard in dashboards for tag_id in dashboard.tag_ids),
     )
-    return Around.of(reader.names(query))
+    return RelatedNames.of(reader.names(query))
 
 
-def around_charts(reader: Reader, charts: Sequence[Chart], *, with_metadata: bool = False) -> Around:
+def names_related_to_charts(reader: Reader, charts: Sequence[Chart], *, with_metadata: bool = False) -> RelatedNames:
     """Return what stands around these charts; of the dashboards and datasets those that the actor may read."""
     query = NamesQuery(
         tags=frozenset(tag_id for chart in charts for tag_id in chart.tag_ids),
@@ -78,7 +78,7 @@ def around_charts(reader: Reader, charts: Sequence[Chart], *, with_metadata: boo
         dashboards_of=frozenset(chart.id for chart in charts),
         with_metadata=with_metadata,
     )
-    return Around.of(reader.names(query))
+    return RelatedNames.of(reader.names(query))
 
 
 def charts_drawn_from(dataset_ids: Iterable[int]) -> tuple[ListFilter, ...]:

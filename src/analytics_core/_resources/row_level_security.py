@@ -13,12 +13,12 @@ from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATASETS, ROLES, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.readable import FieldFormatter
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -61,10 +61,10 @@ LISTING = Listing(
 LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.row_rules,
-    item=lambda rule, facts: _item(rule, facts.around, facts.readable),
+    item=lambda rule, facts: _item(rule, facts.linked, facts.readable),
     permission=lambda policy, actor: policy.require_manage_row_rules(actor),
     visibility=all_of_it,
-    around=lambda reader, found: _named(reader.unit, found),
+    linked=lambda reader, found: _named(reader.unit, found),
     people_of=lambda _rule: (),
     people={"created_by": "created_by", "changed_by": "changed_by"},
     records={"roles": ROLES, "tables": DATASETS},
@@ -73,7 +73,7 @@ LISTS = ResourceLists(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Named:
+class _RuleNames:
     """The roles and datasets that rules name, by their ids."""
 
     roles: Mapping[int, Role]
@@ -158,7 +158,7 @@ class RowLevelSecurity(Namespace):
         act = begin_act(self._runtime, self._actor, "row_level_security.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.row_rules.get(rule_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             rule = _changed(before, put)
             self._check_clause(unit, rule)
             stored = unit.row_rules.update(rule, actor_id=self._actor.id)
@@ -234,25 +234,25 @@ def _blank_is_none(text: str | None) -> str | None:
     return text if text and text.strip() else None
 
 
-def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _Named:
+def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _RuleNames:
     """Return what the rules of a page name: one list of roles, one of datasets."""
     roles = by_ids(unit.roles, (role_id for rule in rules for role_id in rule.role_ids), without=ROLES.without)
     dataset_ids = (dataset_id for rule in rules for dataset_id in rule.dataset_ids)
     datasets = by_ids(unit.datasets, dataset_ids, without=DATASETS.without)
-    return _Named(roles=roles, datasets=datasets)
+    return _RuleNames(roles=roles, datasets=datasets)
 
 
-def _answer(rule: RowRule, named: _Named) -> RowRuleGet:
+def _answer(rule: RowRule, named: _RuleNames) -> RowRuleGet:
     return RowRuleGet.model_validate(_fields(rule, named)).stamped(rule.audit.changed_on)
 
 
-def _item(rule: RowRule, named: _Named, readable: Readable) -> RowRuleListItem:
+def _item(rule: RowRule, named: _RuleNames, readable: FieldFormatter) -> RowRuleListItem:
     delta = readable.delta(rule.audit.changed_on)
     item = RowRuleListItem.model_validate({**_fields(rule, named), "changed_on_delta_humanized": delta})
     return item.stamped(rule.audit.changed_on)
 
 
-def _fields(rule: RowRule, named: _Named) -> dict[str, object]:
+def _fields(rule: RowRule, named: _RuleNames) -> dict[str, object]:
     roles = [named.roles[role_id] for role_id in rule.role_ids if role_id in named.roles]
     datasets = [named.datasets[dataset_id] for dataset_id in rule.dataset_ids if dataset_id in named.datasets]
     return {

@@ -11,13 +11,13 @@ from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.charts.records import custom_tags
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
-from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ResourceLists, all_of_it, anybody, makers
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex, read_people
-from analytics_core._resources.readable import Readable, readable_now
+from analytics_core._resources.people.directory import UserIndex, read_users
+from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.related_names import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.enums import TagType
@@ -107,7 +107,7 @@ class Tags(Namespace):
         act = begin_act(self._runtime, self._actor, "tag.update")
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, tag_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             stored = unit.tags.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"tag": tag_id})
         return self._answer(stored)
@@ -135,15 +135,15 @@ class Tags(Namespace):
             NotFoundError, ChartAccessError, DashboardAccessError: the record is unknown or not for this actor.
             OwnershipError: the actor does not own it.
         """
-        asked = _asked(target, names)
-        act = begin_act(self._runtime, self._actor, f"{asked.target.value}.tag")
+        requested = _asked(target, names)
+        act = begin_act(self._runtime, self._actor, f"{requested.target.value}.tag")
 
         def change() -> tuple[TagReference, ...]:
             with self._runtime.store.unit_of_work() as unit:
-                record = self._writable_target(unit, asked.target, target_id)
-                wanted = self._made(unit, asked.names)
+                record = self._writable_target(unit, requested.target, target_id)
+                wanted = self._made(unit, requested.names)
                 tag_ids = tuple(dict.fromkeys((*record.tag_ids, *(tag.id for tag in wanted))))
-                return self._store(unit, record, tag_ids, act, asked)
+                return self._store(unit, record, tag_ids, act, requested)
 
         return until_accepted(change)
 
@@ -154,15 +154,15 @@ class Tags(Namespace):
             NotFoundError: there is no tag of one of the names.
             PayloadSchemaError, ChartAccessError, DashboardAccessError, OwnershipError: as in `tag`.
         """
-        asked = _asked(target, names)
-        act = begin_act(self._runtime, self._actor, f"{asked.target.value}.untag")
+        requested = _asked(target, names)
+        act = begin_act(self._runtime, self._actor, f"{requested.target.value}.untag")
 
         def change() -> tuple[TagReference, ...]:
             with self._runtime.store.unit_of_work() as unit:
-                record = self._writable_target(unit, asked.target, target_id)
-                taken = {tag.id for tag in self._known(unit, asked.names)}
+                record = self._writable_target(unit, requested.target, target_id)
+                taken = {tag.id for tag in self._known(unit, requested.names)}
                 tag_ids = tuple(tag_id for tag_id in record.tag_ids if tag_id not in taken)
-                return self._store(unit, record, tag_ids, act, asked)
+                return self._store(unit, record, tag_ids, act, requested)
 
         return until_accepted(change)
 
@@ -219,10 +219,15 @@ class Tags(Namespace):
             raise StaleVersionError("tag", name) from None
 
     def _store(
-        self, unit: UnitOfWork, record: Chart | Dashboard, tag_ids: tuple[int, ...], act: Act, asked: TagNames
+        self,
+        unit: UnitOfWork,
+        record: Chart | Dashboard,
+        tag_ids: tuple[int, ...],
+        act: LoggedAction,
+        requested: TagNames,
     ) -> tuple[TagReference, ...]:
         """Store the record with these tags and return them."""
-        details = {"tags": asked.names}
+        details = {"tags": requested.names}
         if isinstance(record, Chart):
             chart = unit.charts.update(replace(record, tag_ids=tag_ids), actor_id=self._actor.id)
             act.log(unit, chart_id=chart.id, details=details)
@@ -235,10 +240,10 @@ class Tags(Namespace):
         return tuple(tag_reference(tag) for tag in tags)
 
     def _answer(self, tag: Tag) -> TagGet:
-        return _shown(tag, read_people(self._runtime.people, makers(tag)), readable_now(self._runtime))
+        return _shown(tag, read_users(self._runtime.people, makers(tag)), readable_now(self._runtime))
 
 
-def _shown(tag: Tag, people: PeopleIndex, readable: Readable) -> TagGet:
+def _shown(tag: Tag, people: UserIndex, readable: FieldFormatter) -> TagGet:
     audit = tag.audit
     return TagGet(
         id=tag.id,
@@ -259,7 +264,7 @@ def _asked(target: str, names: Sequence[str]) -> TagNames:
     return parse(TagNames, given, shape="tags of a record")
 
 
-def _carrier(record: Chart | Dashboard, readable: Readable) -> TaggedRecord:
+def _carrier(record: Chart | Dashboard, readable: FieldFormatter) -> TaggedRecord:
     if isinstance(record, Chart):
         url = readable.url("chart", {"id": record.id})
         return TaggedRecord(id=record.id, type=TagTarget.CHART, name=record.slice_name, url=url)

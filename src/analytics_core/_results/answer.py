@@ -52,7 +52,7 @@ _OF_THE_ANSWER: Final = frozenset({"to_csv", "to_xlsx", "to_json"})
 _SHOWN_NAMES: Final = 8
 
 
-def _refuse_attribute(owner: object, name: str) -> NoReturn:
+def _reject_attribute(owner: object, name: str) -> NoReturn:
     """Say which of an answer and its results has what the other was asked for (their `__getattr__`)."""
     hint = ""
     if name in _OF_EACH_RESULT:
@@ -130,7 +130,7 @@ class QueryResult:
         return f"<QueryResult, {self.status.value}: {self.rowcount} rows of {', '.join(names)}{notes}>"
 
     if not TYPE_CHECKING:  # for the checker there are no further attributes
-        __getattr__ = _refuse_attribute
+        __getattr__ = _reject_attribute
 
     @property
     def stacktrace(self) -> None:
@@ -291,7 +291,7 @@ class ChartData:
         return f"<ChartData: {', '.join(map(repr, self.results))}>"
 
     if not TYPE_CHECKING:  # for the checker there are no further attributes
-        __getattr__ = _refuse_attribute
+        __getattr__ = _reject_attribute
 
     def raise_for_error(self) -> ChartData:
         """Raise the typed error of the first query that failed; return this answer when none did."""

@@ -19,7 +19,7 @@ from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import json_value
 from analytics_core._results.answer import QueryResult
 from analytics_core._results.coltypes import coltypes
-from analytics_core._results.pivot_table import Grid, PivotLayout, pivot, pivot_aggregate
+from analytics_core._results.pivot_table import PivotLayout, PivotTable, pivot, pivot_aggregate
 from analytics_core._results.rows import PlainRows
 
 TABLE: Final = "table"
@@ -69,7 +69,7 @@ def _as_table(result: QueryResult, frame: Frame) -> QueryResult:
     )
 
 
-def _as_grid(result: QueryResult, grid: Grid) -> QueryResult:
+def _as_grid(result: QueryResult, grid: PivotTable) -> QueryResult:
     index, names = _flat(grid.row_keys), _flat(grid.column_keys)
     lines = grid.turned().cells
     columns = tuple(

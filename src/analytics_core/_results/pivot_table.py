@@ -44,17 +44,17 @@ class PivotLayout:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class PivotTable:
     """Cells by row and column; keys are labels from the outermost level inwards."""
 
     row_keys: tuple[Key, ...]
     column_keys: tuple[Key, ...]
     cells: tuple[Line, ...]
 
-    def turned(self) -> Grid:
+    def turned(self) -> PivotTable:
         """Return the grid with rows and columns exchanged."""
         cells = tuple([row[position] for row in self.cells] for position in range(len(self.column_keys)))
-        return Grid(row_keys=self.column_keys, column_keys=self.row_keys, cells=cells)
+        return PivotTable(row_keys=self.column_keys, column_keys=self.row_keys, cells=cells)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +66,7 @@ class _Lines:
     covers: tuple[slice, ...]
 
 
-def pivot(frame: Frame, layout: PivotLayout) -> Grid:
+def pivot(frame: Frame, layout: PivotLayout) -> PivotTable:
     """Return the grid of `layout`; without rows there is one row, named as totals are.
 
     A total is the aggregate of all values that it covers, not of the cells; a fraction is that of its value in the
@@ -93,7 +93,7 @@ def pivot(frame: Frame, layout: PivotLayout) -> Grid:
     down = _lines(rows, total if layout.column_totals and outer else None)
     across = _lines(columns, total if layout.row_totals else None)
     cells = _cells(gathered, down, across, layout)
-    grid = Grid(row_keys=down.keys, column_keys=across.keys, cells=cells)
+    grid = PivotTable(row_keys=down.keys, column_keys=across.keys, cells=cells)
     return grid.turned() if layout.metrics_on_rows else grid
 
 

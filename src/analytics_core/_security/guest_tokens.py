@@ -117,9 +117,9 @@ class GuestTokens:
         if claims.iat > now + _CLOCKS_DIFFER_S or claims.exp <= claims.iat or too_long:
             raise GuestTokenError("its times are not those of a guest token")
 
-    def _life_s(self, asked: object) -> float:
+    def _life_s(self, requested: object) -> float:
         most = self._settings.guest_token_max_life_s
-        life = self._settings.guest_token_life_s if asked is None else asked
+        life = self._settings.guest_token_life_s if requested is None else requested
         if isinstance(life, bool) or not isinstance(life, int | float) or not 0 < life <= most:
             raise LimitError(f"life_s must be more than 0 and at most {most} s (Settings.guest_token_max_life_s)")
         return life

@@ -33,7 +33,7 @@ from analytics_core.errors import (
 )
 
 
-class Standing(Enum):
+class Relationship(Enum):
     """How an actor stands to a record."""
 
     ADMINISTRATOR = auto()
@@ -58,11 +58,11 @@ class HasRole:
     name: str
 
 
-AnyStanding = Standing | HasRole
-Rules = Mapping["Act", AbstractSet[AnyStanding]]
+AnyStanding = Relationship | HasRole
+Rules = Mapping["Permission", AbstractSet[AnyStanding]]
 
 
-class Act(StrEnum):
+class Permission(StrEnum):
     """What the policy decides about."""
 
     READ_DATABASE = "read this database"
@@ -92,37 +92,37 @@ class Act(StrEnum):
     MANAGE_ROW_RULES = "manage row rules"
 
 
-ADMINISTRATOR, OWNER = Standing.ADMINISTRATOR, Standing.OWNER
-GUEST = Standing.GUEST_OF_ITS_DASHBOARD
-ANY_GRANT = (Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT, Standing.DATASET_GRANT)
+ADMINISTRATOR, OWNER = Relationship.ADMINISTRATOR, Relationship.OWNER
+GUEST = Relationship.GUEST_OF_ITS_DASHBOARD
+ANY_GRANT = (Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT, Relationship.DATASET_GRANT)
 
 RULES: Rules = MappingProxyType(
     {
-        Act.READ_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT, Standing.SCHEMA_GRANT}),
-        Act.QUERY_DATABASE: frozenset({ADMINISTRATOR, Standing.DATABASE_GRANT}),
-        Act.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
-        Act.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
-        Act.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Standing.READER_OF_ITS_DATASET, GUEST}),
-        Act.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Standing.AUDIENCE, GUEST}),
-        Act.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
-        Act.WRITE_TAG: frozenset({ADMINISTRATOR, Standing.CREATOR}),
-        Act.EMBED_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
-        Act.MINT_GUEST_TOKENS: frozenset({ADMINISTRATOR}),
-        Act.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
-        Act.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
-        Act.READ_ACTIVITY: frozenset({ADMINISTRATOR, Standing.THEMSELVES}),
-        Act.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
-        Act.MANAGE_PERMALINKS: frozenset({ADMINISTRATOR}),
-        Act.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Standing.SIGNED_IN, GUEST}),
-        Act.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
-        Act.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Standing.CREATOR}),
-        Act.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Standing.CREATOR}),
-        Act.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
-        Act.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.SIGNED_IN}),
-        Act.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Standing.CREATOR}),
-        Act.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
+        Permission.READ_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT, Relationship.SCHEMA_GRANT}),
+        Permission.QUERY_DATABASE: frozenset({ADMINISTRATOR, Relationship.DATABASE_GRANT}),
+        Permission.WRITE_DATABASE: frozenset({ADMINISTRATOR}),
+        Permission.READ_DATASET: frozenset({ADMINISTRATOR, OWNER, *ANY_GRANT, GUEST}),
+        Permission.WRITE_DATASET: frozenset({ADMINISTRATOR, OWNER}),
+        Permission.READ_CHART: frozenset({ADMINISTRATOR, OWNER, Relationship.READER_OF_ITS_DATASET, GUEST}),
+        Permission.WRITE_CHART: frozenset({ADMINISTRATOR, OWNER}),
+        Permission.READ_DASHBOARD: frozenset({ADMINISTRATOR, OWNER, Relationship.AUDIENCE, GUEST}),
+        Permission.WRITE_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Permission.WRITE_TAG: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
+        Permission.EMBED_DASHBOARD: frozenset({ADMINISTRATOR, OWNER}),
+        Permission.MINT_GUEST_TOKENS: frozenset({ADMINISTRATOR}),
+        Permission.MANAGE_PEOPLE: frozenset({ADMINISTRATOR}),
+        Permission.EMPTY_CACHE: frozenset({ADMINISTRATOR, OWNER}),
+        Permission.READ_ACTIVITY: frozenset({ADMINISTRATOR, Relationship.THEMSELVES}),
+        Permission.MANAGE_LOGS: frozenset({ADMINISTRATOR}),
+        Permission.MANAGE_PERMALINKS: frozenset({ADMINISTRATOR}),
+        Permission.READ_ANNOTATIONS: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN, GUEST}),
+        Permission.ADD_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
+        Permission.WRITE_ANNOTATION_LAYER: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
+        Permission.WRITE_ANNOTATION: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
+        Permission.READ_CSS_TEMPLATES: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
+        Permission.ADD_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.SIGNED_IN}),
+        Permission.WRITE_CSS_TEMPLATE: frozenset({ADMINISTRATOR, Relationship.CREATOR}),
+        Permission.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
     }
 )
 """The table: each act, and the standings of which one is enough."""
@@ -141,24 +141,24 @@ class Policy:
 
     def __init__(self, rules: Rules = RULES) -> None:
         _check_rules(rules)
-        self._rules = {act: frozenset(standings) for act, standings in rules.items()}
+        self._rules = {act: frozenset(relationships) for act, relationships in rules.items()}
 
-    def allows(self, act: Act, standings: frozenset[AnyStanding]) -> bool:
+    def allows(self, act: Permission, relationships: frozenset[AnyStanding]) -> bool:
         """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
-        return bool(self.enough_for(act) & standings)
+        return bool(self.enough_for(act) & relationships)
 
-    def enough_for(self, act: Act) -> frozenset[AnyStanding]:
+    def enough_for(self, act: Permission) -> frozenset[AnyStanding]:
         """Return the standings of which one is enough for the act; lists are narrowed by them (`scopes.scope_of`)."""
         return self._rules.get(act, frozenset())
 
-    def sees_all(self, act: Act, actor: Actor) -> bool:
+    def sees_all(self, act: Permission, actor: Actor) -> bool:
         """Tell whether the actor may do the act on every record, whatever the record is."""
-        return self.allows(act, _general_standings(actor))
+        return self.allows(act, _general_relationships(actor))
 
     # ------------------------------------------------------------------------------------------------- databases
     def can_read_database(self, actor: Actor, database: Database) -> bool:
         """Tell whether the actor may see the database."""
-        return self.allows(Act.READ_DATABASE, standings_on_database(actor, database.id))
+        return self.allows(Permission.READ_DATABASE, relationships_on_database(actor, database.id))
 
     def require_read_database(self, actor: Actor, database: Database) -> None:
         """Raise DatabaseAccessError unless the actor may see the database."""
@@ -167,7 +167,7 @@ class Policy:
 
     def can_query_database(self, actor: Actor, database: Database) -> bool:
         """Tell whether the actor may run SQL of their own on the database, for example in a virtual dataset."""
-        return self.allows(Act.QUERY_DATABASE, standings_on_database(actor, database.id))
+        return self.allows(Permission.QUERY_DATABASE, relationships_on_database(actor, database.id))
 
     def require_query_database(self, actor: Actor, database: Database) -> None:
         """Raise DatabaseAccessError unless the actor may run SQL of their own on the database."""
@@ -178,13 +178,13 @@ class Policy:
 
     def require_manage_databases(self, actor: Actor) -> None:
         """Raise DatabaseAccessError unless the actor may create databases."""
-        if not self.allows(Act.WRITE_DATABASE, _general_standings(actor)):
+        if not self.allows(Permission.WRITE_DATABASE, _general_relationships(actor)):
             raise DatabaseAccessError("you may not create, change or delete databases; ask an administrator")
 
     # -------------------------------------------------------------------------------------------------- datasets
     def can_read_dataset(self, actor: Actor, dataset: Dataset) -> bool:
         """Tell whether the actor may read the dataset and its rows."""
-        return self.allows(Act.READ_DATASET, standings_on_dataset(actor, dataset))
+        return self.allows(Permission.READ_DATASET, relationships_on_dataset(actor, dataset))
 
     def require_read_dataset(self, actor: Actor, dataset: Dataset) -> None:
         """Raise DatasetAccessError unless the actor may read the dataset."""
@@ -195,12 +195,12 @@ class Policy:
 
     def require_empty_cache(self, actor: Actor, dataset: Dataset) -> None:
         """Raise OwnershipError unless the actor may make the kept answers of the dataset unreachable."""
-        if not self.allows(Act.EMPTY_CACHE, standings_on_dataset(actor, dataset)):
+        if not self.allows(Permission.EMPTY_CACHE, relationships_on_dataset(actor, dataset)):
             raise OwnershipError(f"only an owner or an administrator may empty the cache of dataset {dataset.id}")
 
     def can_read_tables(self, actor: Actor, database: Database, *, schema: str | None) -> bool:
         """Tell whether the actor may read the tables of this schema of the database."""
-        return self.allows(Act.READ_DATASET, standings_on_schema(actor, database.id, schema))
+        return self.allows(Permission.READ_DATASET, relationships_on_schema(actor, database.id, schema))
 
     def require_read_table(self, actor: Actor, database: Database, *, schema: str | None) -> None:
         """Raise DatabaseAccessError unless the actor may read the tables of this schema of the database."""
@@ -213,11 +213,11 @@ class Policy:
     def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
         """Tell whether the actor may read the chart, which is drawn from `dataset` (None: it has none)."""
         if actor.guest is not None:
-            return self.allows(Act.READ_CHART, _guest_standings(chart.id in actor.guest.chart_ids))
-        standings = _owner_standings(actor, chart.owner_ids)
+            return self.allows(Permission.READ_CHART, _guest_relationships(chart.id in actor.guest.chart_ids))
+        relationships = _owner_relationships(actor, chart.owner_ids)
         if dataset is not None and self.can_read_dataset(actor, dataset):
-            standings |= {Standing.READER_OF_ITS_DATASET}
-        return self.allows(Act.READ_CHART, standings)
+            relationships |= {Relationship.READER_OF_ITS_DATASET}
+        return self.allows(Permission.READ_CHART, relationships)
 
     def require_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> None:
         """Raise ChartAccessError unless the actor may read the chart."""
@@ -232,11 +232,13 @@ class Policy:
         read the dataset of at least one of its charts (it may have none).
         """
         if actor.guest is not None:
-            return self.allows(Act.READ_DASHBOARD, _guest_standings(dashboard.id in actor.guest.dashboard_ids))
-        standings = _owner_standings(actor, dashboard.owner_ids)
+            return self.allows(
+                Permission.READ_DASHBOARD, _guest_relationships(dashboard.id in actor.guest.dashboard_ids)
+            )
+        relationships = _owner_relationships(actor, dashboard.owner_ids)
         if self._is_audience(actor, dashboard, datasets):
-            standings |= {Standing.AUDIENCE}
-        return self.allows(Act.READ_DASHBOARD, standings)
+            relationships |= {Relationship.AUDIENCE}
+        return self.allows(Permission.READ_DASHBOARD, relationships)
 
     def require_read_dashboard(self, actor: Actor, dashboard: Dashboard, datasets: Iterable[Dataset]) -> None:
         """Raise DashboardAccessError unless the actor may read the dashboard."""
@@ -256,18 +258,18 @@ class Policy:
     # -------------------------------------------------------------------------------------------------- embedding
     def require_embed(self, actor: Actor, dashboard: Dashboard) -> None:
         """Raise OwnershipError unless the actor may say whether and where the dashboard is embedded."""
-        if not self.allows(Act.EMBED_DASHBOARD, _owner_standings(actor, dashboard.owner_ids)):
+        if not self.allows(Permission.EMBED_DASHBOARD, _owner_relationships(actor, dashboard.owner_ids)):
             raise OwnershipError(f"only an owner or an administrator may embed dashboard {dashboard.id}")
 
     def require_mint_guest_tokens(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may mint guest tokens, or revoke those of a person."""
-        if not self.allows(Act.MINT_GUEST_TOKENS, _general_standings(actor)):
+        if not self.allows(Permission.MINT_GUEST_TOKENS, _general_relationships(actor)):
             raise AccessError("only an administrator may mint guest tokens: whoever holds one reads what it names")
 
     # ------------------------------------------------------------------------------------------------------- tags
     def require_write_tag(self, actor: Actor, tag: Tag) -> None:
         """Raise OwnershipError unless the actor may rename or delete the tag."""
-        if not self.allows(Act.WRITE_TAG, _creator_standings(actor, tag.audit.created_by)):
+        if not self.allows(Permission.WRITE_TAG, _creator_relationships(actor, tag.audit.created_by)):
             raise OwnershipError(f"only its creator or an administrator may change tag {tag.id}")
 
     # ---------------------------------------------------------------------------------------------------- changes
@@ -275,12 +277,12 @@ class Policy:
         """Tell whether the actor may change or delete the record."""
         match record:
             case Database():
-                return self.allows(Act.WRITE_DATABASE, standings_on_database(actor, record.id))
+                return self.allows(Permission.WRITE_DATABASE, relationships_on_database(actor, record.id))
             case Dataset():
-                return self.allows(Act.WRITE_DATASET, standings_on_dataset(actor, record))
+                return self.allows(Permission.WRITE_DATASET, relationships_on_dataset(actor, record))
             case Dashboard():
-                return self.allows(Act.WRITE_DASHBOARD, _owner_standings(actor, record.owner_ids))
-        return self.allows(Act.WRITE_CHART, _owner_standings(actor, record.owner_ids))
+                return self.allows(Permission.WRITE_DASHBOARD, _owner_relationships(actor, record.owner_ids))
+        return self.allows(Permission.WRITE_CHART, _owner_relationships(actor, record.owner_ids))
 
     def require_write(self, actor: Actor, record: Database | Dataset | Chart | Dashboard) -> None:
         """Raise OwnershipError unless the actor may change or delete the record.
@@ -295,9 +297,9 @@ class Policy:
             raise OwnershipError(f"{kind} {record.id} is managed by another system; change it there")
 
     # ------------------------------------------------------------------------------------------- shared content
-    def require(self, act: Act, actor: Actor) -> None:
+    def require(self, act: Permission, actor: Actor) -> None:
         """Raise AccessError unless the actor may do an act that no record is needed to decide about."""
-        if not self.allows(act, _signed_in_standings(actor)):
+        if not self.allows(act, _signed_in_relationships(actor)):
             raise AccessError(f"you may not {act.value}; ask an administrator")
 
     def require_show_annotations(self, actor: Actor) -> None:
@@ -305,13 +307,13 @@ class Policy:
 
         Guests ask the charts of their dashboards as they are stored, so they see the layers that its owners put there.
         """
-        standings = _signed_in_standings(actor) if actor.guest is None else _guest_standings(is_named=True)
-        if not self.allows(Act.READ_ANNOTATIONS, standings):
-            raise AccessError(f"you may not {Act.READ_ANNOTATIONS.value}; ask an administrator")
+        relationships = _signed_in_relationships(actor) if actor.guest is None else _guest_relationships(is_named=True)
+        if not self.allows(Permission.READ_ANNOTATIONS, relationships):
+            raise AccessError(f"you may not {Permission.READ_ANNOTATIONS.value}; ask an administrator")
 
     def can_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> bool:
         """Tell whether the actor may change or delete the layer, or add annotations to it."""
-        return self.allows(Act.WRITE_ANNOTATION_LAYER, _creator_standings(actor, layer.audit.created_by))
+        return self.allows(Permission.WRITE_ANNOTATION_LAYER, _creator_relationships(actor, layer.audit.created_by))
 
     def require_write_annotation_layer(self, actor: Actor, layer: AnnotationLayer) -> None:
         """Raise OwnershipError unless the actor may change or delete the layer, or add annotations to it."""
@@ -321,7 +323,7 @@ class Policy:
     def can_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> bool:
         """Tell whether the actor may change or delete the annotation; the creator of its layer may, too."""
         creators = (annotation.audit.created_by, layer.audit.created_by)
-        return self.allows(Act.WRITE_ANNOTATION, _creator_standings(actor, *creators))
+        return self.allows(Permission.WRITE_ANNOTATION, _creator_relationships(actor, *creators))
 
     def require_write_annotation(self, actor: Actor, annotation: Annotation, layer: AnnotationLayer) -> None:
         """Raise OwnershipError unless the actor may change or delete the annotation."""
@@ -332,7 +334,7 @@ class Policy:
 
     def can_write_css_template(self, actor: Actor, template: CssTemplate) -> bool:
         """Tell whether the actor may change or delete the CSS template."""
-        return self.allows(Act.WRITE_CSS_TEMPLATE, _creator_standings(actor, template.audit.created_by))
+        return self.allows(Permission.WRITE_CSS_TEMPLATE, _creator_relationships(actor, template.audit.created_by))
 
     def require_write_css_template(self, actor: Actor, template: CssTemplate) -> None:
         """Raise OwnershipError unless the actor may change or delete the CSS template."""
@@ -341,103 +343,107 @@ class Policy:
 
     def require_manage_people(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may manage users and roles."""
-        if not self.allows(Act.MANAGE_PEOPLE, _general_standings(actor)):
+        if not self.allows(Permission.MANAGE_PEOPLE, _general_relationships(actor)):
             raise AccessError("you may not manage users and roles; ask an administrator")
 
     def require_manage_row_rules(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may see and manage row rules."""
-        if not self.allows(Act.MANAGE_ROW_RULES, _general_standings(actor)):
+        if not self.allows(Permission.MANAGE_ROW_RULES, _general_relationships(actor)):
             raise AccessError("you may not see and manage row rules; ask an administrator")
 
     # ------------------------------------------------------------------------------------------------------- logs
     def require_read_activity(self, actor: Actor, user_id: int | None) -> None:
         """Raise UserActivityAccessError unless the actor may read what this user did (None: nobody known)."""
-        themselves = frozenset({Standing.THEMSELVES}) if actor.id == user_id else frozenset()
-        if not self.allows(Act.READ_ACTIVITY, _general_standings(actor) | themselves):
+        themselves = frozenset({Relationship.THEMSELVES}) if actor.id == user_id else frozenset()
+        if not self.allows(Permission.READ_ACTIVITY, _general_relationships(actor) | themselves):
             raise UserActivityAccessError("you may read your own activity only; ask an administrator for others'")
 
     def reads_all_activity(self, actor: Actor) -> bool:
         """Tell whether the actor may read what everybody did."""
-        return self.sees_all(Act.READ_ACTIVITY, actor)
+        return self.sees_all(Permission.READ_ACTIVITY, actor)
 
     def require_manage_logs(self, actor: Actor) -> None:
         """Raise UserActivityAccessError unless the actor may remove log entries and write those of others."""
-        if not self.allows(Act.MANAGE_LOGS, _general_standings(actor)):
+        if not self.allows(Permission.MANAGE_LOGS, _general_relationships(actor)):
             raise UserActivityAccessError("you may not remove or write log entries of others; ask an administrator")
 
     def require_manage_permalinks(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may remove old permalinks, whoever made them."""
-        if not self.allows(Act.MANAGE_PERMALINKS, _general_standings(actor)):
-            raise AccessError(f"you may not {Act.MANAGE_PERMALINKS.value}; ask an administrator")
+        if not self.allows(Permission.MANAGE_PERMALINKS, _general_relationships(actor)):
+            raise AccessError(f"you may not {Permission.MANAGE_PERMALINKS.value}; ask an administrator")
 
 
 def _check_rules(rules: Mapping[Any, AbstractSet[Any]]) -> None:
-    for act, standings in rules.items():
-        if not isinstance(act, Act):
-            raise SettingsError(f"the policy's table decides about {act!r}; its keys are acts, such as Act.READ_CHART")
-        strange = [standing for standing in standings if not isinstance(standing, AnyStanding)]
+    for act, relationships in rules.items():
+        if not isinstance(act, Permission):
+            raise SettingsError(
+                f"the policy's table decides about {act!r}; its keys are acts, such as Permission.READ_CHART"
+            )
+        strange = [relationship for relationship in relationships if not isinstance(relationship, AnyStanding)]
         if strange:
             raise SettingsError(
                 f"the policy's table lets {strange[0]!r} {act.value}; use a Standing, or HasRole with a role's name"
             )
 
 
-def standings_on_database(actor: Actor, database_id: int) -> frozenset[AnyStanding]:
+def relationships_on_database(actor: Actor, database_id: int) -> frozenset[AnyStanding]:
     """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
-    found: set[AnyStanding] = set(_general_standings(actor))
+    found: set[AnyStanding] = set(_general_relationships(actor))
     for grant in actor.grants:
         if grant.target_id == database_id and grant.target is GrantTarget.DATABASE:
-            found.add(Standing.DATABASE_GRANT)
+            found.add(Relationship.DATABASE_GRANT)
         if grant.target_id == database_id and grant.target is GrantTarget.SCHEMA:
-            found.add(Standing.SCHEMA_GRANT)
+            found.add(Relationship.SCHEMA_GRANT)
     return frozenset(found)
 
 
-def standings_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyStanding]:
+def relationships_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyStanding]:
     """Return how the actor stands to the tables of one schema; an unnamed schema matches no schema grant."""
     grants = actor.grants
-    found: set[AnyStanding] = set(_general_standings(actor))
+    found: set[AnyStanding] = set(_general_relationships(actor))
     if Grant(target=GrantTarget.DATABASE, target_id=database_id) in grants:
-        found.add(Standing.DATABASE_GRANT)
+        found.add(Relationship.DATABASE_GRANT)
     if schema and Grant(target=GrantTarget.SCHEMA, target_id=database_id, schema=schema) in grants:
-        found.add(Standing.SCHEMA_GRANT)
+        found.add(Relationship.SCHEMA_GRANT)
     return frozenset(found)
 
 
-def standings_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyStanding]:
+def relationships_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyStanding]:
     """Return how the actor stands to a dataset."""
     if actor.guest is not None:
-        return _guest_standings(dataset.id in actor.guest.dataset_ids)
-    found = standings_on_schema(actor, dataset.database_id, dataset.schema) | _owner_standings(actor, dataset.owner_ids)
+        return _guest_relationships(dataset.id in actor.guest.dataset_ids)
+    found = relationships_on_schema(actor, dataset.database_id, dataset.schema) | _owner_relationships(
+        actor, dataset.owner_ids
+    )
     if Grant(target=GrantTarget.DATASET, target_id=dataset.id) in actor.grants:
-        found |= {Standing.DATASET_GRANT}
+        found |= {Relationship.DATASET_GRANT}
     return found
 
 
-def _guest_standings(is_named: bool) -> frozenset[AnyStanding]:
+def _guest_relationships(is_named: bool) -> frozenset[AnyStanding]:
     """Return how a guest stands to a record: by their token, and in no other way."""
-    return frozenset({Standing.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
+    return frozenset({Relationship.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
 
 
-def _general_standings(actor: Actor) -> frozenset[AnyStanding]:
+def _general_relationships(actor: Actor) -> frozenset[AnyStanding]:
     """Return how an actor stands to every record: by being an administrator, and by the roles that they have."""
     by_role: frozenset[AnyStanding] = frozenset(map(HasRole, actor.role_names))
-    return by_role | {Standing.ADMINISTRATOR} if actor.is_admin else by_role
+    return by_role | {Relationship.ADMINISTRATOR} if actor.is_admin else by_role
 
 
-def _owner_standings(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyStanding]:
-    general = _general_standings(actor)
-    return general | {Standing.OWNER} if actor.stored_id in owner_ids else general
+def _owner_relationships(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyStanding]:
+    general = _general_relationships(actor)
+    return general | {Relationship.OWNER} if actor.stored_id in owner_ids else general
 
 
-def _signed_in_standings(actor: Actor) -> frozenset[AnyStanding]:
+def _signed_in_relationships(actor: Actor) -> frozenset[AnyStanding]:
     """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
     if actor.guest is not None:
-        return _guest_standings(is_named=False)
-    return _general_standings(actor) | {Standing.SIGNED_IN}
+        return _guest_relationships(is_named=False)
+    return _general_relationships(actor) | {Relationship.SIGNED_IN}
 
 
-def _creator_standings(actor: Actor, *creators: int | None) -> frozenset[AnyStanding]:
+def _creator_relationships(actor: Actor, *creators: int | None) -> frozenset[AnyStanding]:
     """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
-    standings = _signed_in_standings(actor)
-    return standings | {Standing.CREATOR} if actor.stored_id in {*creators} - {None} else standings
+    relationships = _signed_in_relationships(actor)
+    return relationships | {Relationship.CREATOR} if actor.stored_id in {*creators} - {None} else relationships

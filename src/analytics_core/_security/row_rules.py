@@ -113,7 +113,7 @@ class RuleUnit:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RuleBook:
+class RuleSet:
     """The stored rules that concern a question, with their datasets; `digest` is equal for equal books."""
 
     rules: tuple[RowRule, ...] = ()
@@ -170,13 +170,13 @@ class RuleBook:
             yield RuleUnit(rules=tuple(members), dataset=dataset, is_own=is_own)
 
 
-def make_book(rules: Iterable[RowRule], datasets: Iterable[Dataset]) -> RuleBook:
+def make_rule_set(rules: Iterable[RowRule], datasets: Iterable[Dataset]) -> RuleSet:
     """Return the book of rules and the datasets that they name."""
     ordered = tuple(sorted(rules, key=lambda rule: rule.id))
     known = {dataset.id: ruled_dataset(dataset) for dataset in sorted(datasets, key=lambda dataset: dataset.id)}
     facts = [(r.id, r.name, r.clause, r.filter_type, r.group_key, r.role_ids, r.dataset_ids) for r in ordered]
     digest = hashlib.sha256(repr((facts, list(known.values()))).encode()).hexdigest()
-    return RuleBook(rules=ordered, datasets=known, digest=digest)
+    return RuleSet(rules=ordered, datasets=known, digest=digest)
 
 
 def _without_weaker(units: Sequence[RuleUnit]) -> tuple[RuleUnit, ...]:

@@ -16,7 +16,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from analytics_core.errors import AnalyticsError, StoreUnavailableError
 
 
-class Failure(Enum):
+class ConstraintKind(Enum):
     """Kinds of refusals that a repository can explain."""
 
     UNIQUE = "unique"
@@ -29,21 +29,21 @@ class Failure(Enum):
 
 _BY_CODE: Final = {
     # SQLite's extended error names
-    "SQLITE_CONSTRAINT_UNIQUE": Failure.UNIQUE,
-    "SQLITE_CONSTRAINT_PRIMARYKEY": Failure.UNIQUE,
-    "SQLITE_CONSTRAINT_FOREIGNKEY": Failure.REFERENCE,
+    "SQLITE_CONSTRAINT_UNIQUE": ConstraintKind.UNIQUE,
+    "SQLITE_CONSTRAINT_PRIMARYKEY": ConstraintKind.UNIQUE,
+    "SQLITE_CONSTRAINT_FOREIGNKEY": ConstraintKind.REFERENCE,
     # PostgreSQL's SQLSTATEs
-    "23505": Failure.UNIQUE,
-    "23503": Failure.REFERENCE,
-    "40001": Failure.CONCURRENT,
-    "40P01": Failure.CONCURRENT,
+    "23505": ConstraintKind.UNIQUE,
+    "23503": ConstraintKind.REFERENCE,
+    "40001": ConstraintKind.CONCURRENT,
+    "40P01": ConstraintKind.CONCURRENT,
     # MariaDB's and MySQL's numbers
-    "1062": Failure.UNIQUE,
-    "1451": Failure.REFERENCE,
-    "1452": Failure.REFERENCE,
-    "1020": Failure.CONCURRENT,
-    "1213": Failure.UNDONE,
-    "1305": Failure.UNDONE,  # what is told of a deadlock when our savepoint is not there any more
+    "1062": ConstraintKind.UNIQUE,
+    "1451": ConstraintKind.REFERENCE,
+    "1452": ConstraintKind.REFERENCE,
+    "1020": ConstraintKind.CONCURRENT,
+    "1213": ConstraintKind.UNDONE,
+    "1305": ConstraintKind.UNDONE,  # what is told of a deadlock when our savepoint is not there any more
 }
 
 
@@ -94,9 +94,9 @@ _BY_WORDS: Final[tuple[tuple[re.Pattern[str], str], ...]] = (
 """What PostgreSQL's driver says when it cannot connect, for which it has no code; and SQLite of missing tables."""
 
 
-def failure_of(error: DBAPIError) -> Failure:
+def failure_of(error: DBAPIError) -> ConstraintKind:
     """Return the kind of a driver's error."""
-    return _BY_CODE.get(_code(error), Failure.OTHER)
+    return _BY_CODE.get(_code(error), ConstraintKind.OTHER)
 
 
 def violated_key(error: DBAPIError, table: Table) -> UniqueConstraint | None:

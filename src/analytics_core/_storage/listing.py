@@ -14,7 +14,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._storage.column_types import FoldedText, LongText, Name, UtcMoment, fits_integer, text_problem
 from analytics_core._storage.parts import among
 from analytics_core._storage.record_kinds import RecordKind
-from analytics_core._storage.scopes import KeptStatements
+from analytics_core._storage.scopes import StatementCache
 from analytics_core.errors import ErrorType, FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 
 TOTAL: Final = "ac_total"
@@ -32,7 +32,7 @@ class UnknownListColumnError(UnknownNameError):
 
 
 def page_statement(
-    kind: RecordKind[Any], query: ListQuery, kept: KeptStatements, *, with_total: bool = True
+    kind: RecordKind[Any], query: ListQuery, kept: StatementCache, *, with_total: bool = True
 ) -> tuple[Select[Any], Mapping[str, Any]]:
     """Return the statement of one page and its values; each row may also hold the number of all matches, as `TOTAL`.
 
@@ -59,7 +59,7 @@ def _check_page(query: ListQuery) -> None:
         raise LimitError("page counts from 0 and page_size from 1; together they must stay below 2147483648 rows")
 
 
-def count_statement(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> Select[Any]:
+def count_statement(kind: RecordKind[Any], query: ListQuery, kept: StatementCache) -> Select[Any]:
     """Return the statement that counts all matches, for pages beyond the last one."""
     return _count(kind, conditions(kind, query, kept))
 
@@ -69,7 +69,7 @@ def _count(kind: RecordKind[Any], narrowed: list[ColumnElement[bool]]) -> Select
 
 
 def distinct_statements(
-    kind: RecordKind[Any], name: str, query: ListQuery, kept: KeptStatements
+    kind: RecordKind[Any], name: str, query: ListQuery, kept: StatementCache
 ) -> tuple[Select[Any], Select[Any]]:
     """Return the statements that count the values of a column and give a page of them, sorted; NULL is no value.
 
@@ -91,7 +91,7 @@ def distinct_statements(
 
 
 def newest_statement(
-    kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, kept: KeptStatements
+    kind: RecordKind[Any], names: Sequence[str], moment: str, query: ListQuery, kept: StatementCache
 ) -> Select[Any]:
     """Return the statement of the different values of columns together, with the latest moment and highest id."""
     _check_page(query)
@@ -103,7 +103,7 @@ def newest_statement(
 
 
 def conditions(
-    kind: RecordKind[Any], query: ListQuery, kept: KeptStatements, *, with_values: bool = True
+    kind: RecordKind[Any], query: ListQuery, kept: StatementCache, *, with_values: bool = True
 ) -> list[ColumnElement[bool]]:
     """Return the conditions of a list, all of which hold; those of a statement that is kept hold no values.
 
@@ -126,7 +126,7 @@ def conditions(
     return found
 
 
-def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: KeptStatements) -> list[ColumnElement[bool]]:
+def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: StatementCache) -> list[ColumnElement[bool]]:
     match ids:
         case None:
             return []
@@ -135,7 +135,7 @@ def _narrowed(table: Table, ids: frozenset[int] | Scope | None, kept: KeptStatem
     return [among(table.c.id, ids)]
 
 
-def _order(kind: RecordKind[Any], query: ListQuery, kept: KeptStatements) -> list[ColumnElement[Any]]:
+def _order(kind: RecordKind[Any], query: ListQuery, kept: StatementCache) -> list[ColumnElement[Any]]:
     """Return the order: None last in both directions on every store; the id in the end, so that pages never overlap."""
     keys: list[ColumnElement[Any]] = []
     for name, descending in query.order_by:
@@ -158,7 +158,7 @@ def _unknown_column(kind: RecordKind[Any], name: str, *, also: Iterable[str]) ->
 
 
 def _listed(
-    kind: RecordKind[Any], name: str, query: ListQuery, kept: KeptStatements, *, also: Iterable[str] = ()
+    kind: RecordKind[Any], name: str, query: ListQuery, kept: StatementCache, *, also: Iterable[str] = ()
 ) -> ColumnElement[Any]:
     """Return a value as lists see it: that of a column, or what the record of another kind says."""
     column, borrowed = _column(kind, name, also=also), kind.borrowed.get(name)

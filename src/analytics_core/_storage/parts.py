@@ -213,7 +213,7 @@ def add_parts(
         if name not in without and name not in found:
             found[name] = part.load(connection, ids)
         for row in rows:
-            row[name] = NotRead() if name in without else part.collection(found[name].get(row["id"], ()))
+            row[name] = UnreadParts() if name in without else part.collection(found[name].get(row["id"], ()))
 
 
 def links_statement(parts: Collection[Parts]) -> CompoundSelect[Any] | None:
@@ -285,20 +285,20 @@ class RowReader:
         return rows
 
 
-class NotRead(tuple[Any, ...]):
+class UnreadParts(tuple[Any, ...]):
     """Parts that were not asked for; using them is a mistake that must not pass for a record without parts."""
 
     __slots__ = ()
 
     def __iter__(self) -> Iterator[Any]:
-        raise _refusal()
+        raise _rejection()
 
     def __len__(self) -> int:
-        raise _refusal()
+        raise _rejection()
 
     def __contains__(self, item: object) -> bool:
-        raise _refusal()
+        raise _rejection()
 
 
-def _refusal() -> TypeError:
+def _rejection() -> TypeError:
     return TypeError("this record was listed without these parts; read it by its id to use or to store them")

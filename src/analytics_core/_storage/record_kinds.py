@@ -66,7 +66,7 @@ class Referrer:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Borrowed:
+class JoinedColumn:
     """A listed value that is told by another kind of record: the `column` of the one that `key` names, where `holds`.
 
     It is read from there for each list, so that it is never stale.
@@ -102,7 +102,7 @@ class RecordKind(Generic[Record]):
     enums: Mapping[str, type[StrEnum]] = field(default_factory=dict)
     parts: tuple[Parts, ...] = ()
     named_by: tuple[ValueParts, ...] = ()
-    borrowed: Mapping[str, Borrowed] = field(default_factory=dict)
+    borrowed: Mapping[str, JoinedColumn] = field(default_factory=dict)
     computed: Mapping[str, ColumnElement[str]] = field(default_factory=dict)
     derived: Mapping[str, Callable[[Record], object]] = field(default_factory=dict)
     referrers: tuple[Referrer, ...] = ()
@@ -292,7 +292,7 @@ CHART_KIND: Final[RecordKind[Chart]] = RecordKind(
     ),
     named_by=(id_parts(tables.DASHBOARD_CHARTS, "dashboard"),),
     borrowed={
-        "datasource_name": Borrowed(
+        "datasource_name": JoinedColumn(
             column=tables.DATASETS.c.table_name, key=tables.CHARTS.c.datasource_id, holds=is_drawn_from_dataset()
         )
     },

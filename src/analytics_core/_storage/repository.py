@@ -18,7 +18,7 @@ from analytics_core._records.audit import Audit
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core._records.secret import Secret, UnopenedSecret
 from analytics_core._storage.column_types import check_row, fits_integer
-from analytics_core._storage.failures import Failure, failure_of, violated_key
+from analytics_core._storage.failures import ConstraintKind, failure_of, violated_key
 from analytics_core._storage.listing import (
     TOTAL,
     conditions,
@@ -33,7 +33,7 @@ from analytics_core._storage.session import StoreSession
 from analytics_core.errors import AlreadyExistsError, InUseError, StaleVersionError, StoredDataError
 from analytics_core.ports import SecretBox
 
-_OTHERS_WERE_FASTER = frozenset({Failure.REFERENCE, Failure.CONCURRENT, Failure.UNDONE})
+_OTHERS_WERE_FASTER = frozenset({ConstraintKind.REFERENCE, ConstraintKind.CONCURRENT, ConstraintKind.UNDONE})
 _RESOLUTION = timedelta(microseconds=1)
 """The least by which moments in the store differ, on every kind of store."""
 
@@ -198,10 +198,10 @@ class SqlRepository(Generic[Record]):
         """Raise what the driver's refusal of an addition or a change means."""
         kind = self._kind
         failure = failure_of(error)
-        if failure is Failure.UNIQUE and (key := violated_key(error, kind.table)) is not None:
+        if failure is ConstraintKind.UNIQUE and (key := violated_key(error, kind.table)) is not None:
             name = list(key.columns)[-1].name
             raise AlreadyExistsError(kind.noun, name, getattr(record, name)) from None
-        if failure is Failure.REFERENCE:
+        if failure is ConstraintKind.REFERENCE:
             self._raise_missing_reference(record)
         self._raise_stale(failure, record.id)
         raise error
@@ -218,7 +218,7 @@ class SqlRepository(Generic[Record]):
     def _explain_delete(self, error: DBAPIError, record_id: int) -> NoReturn:
         kind = self._kind
         failure = failure_of(error)
-        for referrer in kind.referrers if failure is Failure.REFERENCE else ():
+        for referrer in kind.referrers if failure is ConstraintKind.REFERENCE else ():
             count = self._connection.execute(
                 sa.select(sa.func.count()).select_from(referrer.column.table).where(referrer.column == record_id)
             ).scalar_one()
@@ -228,11 +228,11 @@ class SqlRepository(Generic[Record]):
         self._raise_stale(failure, record_id)
         raise error
 
-    def _raise_stale(self, failure: Failure, record_id: int) -> None:
+    def _raise_stale(self, failure: ConstraintKind, record_id: int) -> None:
         """Raise StaleVersionError where others were faster; what a server has undone is never committed."""
         if failure in _OTHERS_WERE_FASTER:
             stale = StaleVersionError(self._kind.noun, record_id)
-            if failure is Failure.UNDONE:
+            if failure is ConstraintKind.UNDONE:
                 self._session.undone.append(stale)
             raise stale from None
 

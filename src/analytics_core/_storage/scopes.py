@@ -101,7 +101,7 @@ NamesStatement = Select[Any] | CompoundSelect[Any]
 
 
 @dataclass(frozen=True, slots=True)
-class KeptStatements:
+class StatementCache:
     """The conditions of scopes and the statements of lists and names that were asked for last; safe between threads."""
 
     _conditions: Memo[tuple[str, Scope], ColumnElement[bool]] = field(default_factory=lambda: Memo(capacity=_MOST))

@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from analytics_core._storage.scopes import KeptStatements
+from analytics_core._storage.scopes import StatementCache
 from analytics_core.errors import StaleVersionError
 from analytics_core.ports import Clock, SecretBox
 
@@ -31,7 +31,7 @@ class StoreSession:
     clock: Clock
     secret_box: SecretBox
     on_write: Callable[[str | None], None]
-    kept: KeptStatements
+    kept: StatementCache
     is_on_file: bool
     may_write: threading.Event = field(default_factory=threading.Event)
     undone: list[StaleVersionError] = field(default_factory=list)

@@ -17,7 +17,7 @@ from analytics_core._storage.failures import store_border
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
 from analytics_core._storage.record_kinds import DATABASE_KIND
 from analytics_core._storage.repository import opened, secret_context
-from analytics_core._storage.scopes import KeptStatements
+from analytics_core._storage.scopes import StatementCache
 from analytics_core._storage.session import DeferredInterrupts, StoreSession
 from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_memory, make_store_engine
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
@@ -49,7 +49,7 @@ class SqlMetadataStore:
         self._timeout_s = timeout_s
         self._secret_box = secret_box
         self._clock = clock
-        self._kept = KeptStatements()
+        self._kept = StatementCache()
         self._in_memory = is_memory(self._engine)
         self._is_sqlite = self._engine.dialect.name == "sqlite"
         self._memory_turn = forkable_rlock()

@@ -183,7 +183,7 @@ class StoreFile:
         `identity` is that of the file when the unit began: another unit may have gone over to a new one meanwhile.
         """
         if self._now() != identity:
-            self._refuse()
+            self._reject()
 
     def _now(self) -> FileIdentity:
         if self._path is None:
@@ -191,10 +191,10 @@ class StoreFile:
         try:
             found = os.stat(self._path)
         except OSError:
-            self._refuse()
+            self._reject()
         return found.st_dev, found.st_ino
 
-    def _refuse(self) -> NoReturn:
+    def _reject(self) -> NoReturn:
         raise StoreUnavailableError(
             "the file of the metadata store was deleted or replaced; what was to be written is not kept. "
             "Bring the file back, or start anew",

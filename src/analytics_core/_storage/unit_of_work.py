@@ -25,7 +25,7 @@ from analytics_core._storage import record_kinds as kinds
 from analytics_core._storage.column_types import StoreMoment
 from analytics_core._storage.parts import among
 from analytics_core._storage.repository import SqlExpendableRepository, SqlRepository
-from analytics_core._storage.scopes import KeptStatements, NamesStatement
+from analytics_core._storage.scopes import NamesStatement, StatementCache
 from analytics_core._storage.session import StoreSession
 from analytics_core._storage.tables import DASHBOARD_CHARTS, DASHBOARDS, DATABASES, DATASETS, ROLES, TAGS
 
@@ -84,12 +84,12 @@ _ZERO: Final[ColumnElement[Any]] = sa.literal_column("0")
 _NOTHING: Final = sa.null()
 
 
-def read_names(connection: Connection, query: NamesQuery, kept: KeptStatements) -> Names:
+def read_names(connection: Connection, query: NamesQuery, kept: StatementCache) -> Names:
     """Return the names that a query asks for; without any ids nothing is read."""
-    asked = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
-    if not asked:
+    requested = {name: sorted(getattr(query, name)) for name in (*_BY_ID, "dashboards_of") if getattr(query, name)}
+    if not requested:
         return Names()
-    rows = connection.execute(_statement(query, tuple(asked), kept), asked).all()
+    rows = connection.execute(_statement(query, tuple(requested), kept), requested).all()
     found: dict[int, list[Row[Any]]] = {}
     for row in sorted(rows, key=lambda row: (row.kind, row.of_id, row.id)):
         found.setdefault(row.kind, []).append(row)
@@ -109,18 +109,18 @@ def read_names(connection: Connection, query: NamesQuery, kept: KeptStatements) 
     )
 
 
-def _statement(query: NamesQuery, asked: tuple[str, ...], kept: KeptStatements) -> NamesStatement:
+def _statement(query: NamesQuery, requested: tuple[str, ...], kept: StatementCache) -> NamesStatement:
     """Return the statement of what is asked for; the ids come when it is run."""
-    key = (asked, query.with_metadata, query.among_datasets, query.dashboards)
+    key = (requested, query.with_metadata, query.among_datasets, query.dashboards)
     statement = kept.names.get(key)
     if statement is None:
-        selects = [_select(name, query, kept) for name in asked]
+        selects = [_select(name, query, kept) for name in requested]
         statement = sa.union_all(*selects) if len(selects) > 1 else selects[0]
         kept.names.put(key, statement)
     return statement
 
 
-def _select(name: str, query: NamesQuery, kept: KeptStatements) -> Select[Any]:
+def _select(name: str, query: NamesQuery, kept: StatementCache) -> Select[Any]:
     if name == "dashboards_of":
         statement = _DASHBOARDS_WITH_METADATA if query.with_metadata else _DASHBOARDS
         return _within(statement, DASHBOARDS, query.dashboards, kept)
@@ -128,7 +128,7 @@ def _select(name: str, query: NamesQuery, kept: KeptStatements) -> Select[Any]:
 
 
 def _within(
-    statement: Select[Any], table: Table, which: frozenset[int] | Scope | None, kept: KeptStatements
+    statement: Select[Any], table: Table, which: frozenset[int] | Scope | None, kept: StatementCache
 ) -> Select[Any]:
     match which:
         case None:

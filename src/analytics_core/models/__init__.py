@@ -76,7 +76,7 @@ if TYPE_CHECKING:
     from analytics_core.models.dataset import (
         ColumnPut as ColumnPut,
         DashboardDataset as DashboardDataset,
-        DatabaseName as DatabaseName,
+        DatabaseNameOnly as DatabaseNameOnly,
         DatabaseOfDataset as DatabaseOfDataset,
         DatabaseOfDatasetItem as DatabaseOfDatasetItem,
         DatabaseSummary as DatabaseSummary,
@@ -118,7 +118,7 @@ if TYPE_CHECKING:
         TimeGrain as TimeGrain,
     )
     from analytics_core.models.explore import (
-        AdvancedDataType as AdvancedDataType,
+        AdvancedDataTypeResult as AdvancedDataTypeResult,
         DashboardPermalink as DashboardPermalink,
         ExploreContext as ExploreContext,
         ExplorePermalink as ExplorePermalink,
@@ -173,7 +173,7 @@ if TYPE_CHECKING:
         AdhocColumn as AdhocColumn,
         AdhocMetric as AdhocMetric,
         AdhocMetricColumn as AdhocMetricColumn,
-        AnnotationLayer as AnnotationLayer,
+        ChartAnnotationLayer as ChartAnnotationLayer,
         AnnotationOpacity as AnnotationOpacity,
         AnnotationSource as AnnotationSource,
         AnnotationStyle as AnnotationStyle,
@@ -233,7 +233,7 @@ if TYPE_CHECKING:
         RowRuleListItem as RowRuleListItem,
         RowRulePost as RowRulePost,
         RowRulePut as RowRulePut,
-        RowRuleType as RowRuleType,
+        RowRuleFilterType as RowRuleFilterType,
         TableReference as TableReference,
     )
     from analytics_core.models.shapes import (
@@ -246,7 +246,7 @@ if TYPE_CHECKING:
         QueryExecutionResponse as QueryExecutionResponse,
         QueryGet as QueryGet,
         QueryListItem as QueryListItem,
-        QueryResult as QueryResult,
+        SqlQueryResult as SqlQueryResult,
     )
     from analytics_core.models.tag import (
         TagGet as TagGet,
@@ -280,7 +280,7 @@ _NAMES = {
         "SshTunnel"
     ),
     "dataset": (
-        "ColumnPut DashboardDataset DatabaseName DatabaseOfDataset DatabaseOfDatasetItem DatabaseSummary "
+        "ColumnPut DashboardDataset DatabaseNameOnly DatabaseOfDataset DatabaseOfDatasetItem DatabaseSummary "
         "DatasetDescription DatasetDuplicate DatasetGet DatasetListItem DatasetPost DatasetPut GetOrCreateDataset "
         "MetricPut SqlMetric TableColumn"
     ),
@@ -293,7 +293,7 @@ _NAMES = {
         "RelativeTime ResultFormat ResultType TagType TimeGrain"
     ),
     "explore": (
-        "AdvancedDataType DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState ExploreSlice "
+        "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState ExploreSlice "
         "FormDataPost FormDataPut Permalink"
     ),
     "lists": (
@@ -305,8 +305,8 @@ _NAMES = {
     "parsing": "parse parse_query_context",
     "people": "GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
     "query": (
-        "AdhocColumn AdhocMetric AdhocMetricColumn AnnotationLayer AnnotationOpacity AnnotationSource AnnotationStyle "
-        "AnnotationType ChartDataDatasource ChartDataExtras ChartDataFilter ChartDataQueryContext "
+        "AdhocColumn AdhocMetric AdhocMetricColumn ChartAnnotationLayer AnnotationOpacity AnnotationSource "
+        "AnnotationStyle AnnotationType ChartDataDatasource ChartDataExtras ChartDataFilter ChartDataQueryContext "
         "ChartDataQueryObject PostProcessingOperation"
     ),
     "references": (
@@ -323,10 +323,10 @@ _NAMES = {
         "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "
         "JobPage"
     ),
-    "row_level_security": "RowRuleGet RowRuleListItem RowRulePost RowRulePut RowRuleType TableReference",
+    "row_level_security": "RowRuleGet RowRuleListItem RowRulePost RowRulePut RowRuleFilterType TableReference",
     "shapes": "SHAPES",
     "sql_editor": (
-        "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem QueryResult"
+        "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SqlQueryResult"
     ),
     "tag": "TagGet TagPost TagPut TagTarget TaggedRecord",
 }

@@ -192,7 +192,7 @@ def _check_uuid(text: str) -> str:
         raise ValueError("must be a UUID") from None
 
 
-def _refuse_numbers(value: Any) -> Any:
+def _reject_numbers(value: Any) -> Any:
     """Refuse what pydantic would read as seconds since 1970: a moment is ISO 8601 text."""
     text_of_digits = isinstance(value, str) and value.strip().lstrip("+-").replace(".", "", 1).isdigit()
     if text_of_digits or (value is not None and not isinstance(value, str | datetime)):
@@ -254,7 +254,7 @@ Ids = tuple[Whole, ...]
 Number = Annotated[float, Strict()]
 """A number; text and Booleans are refused."""
 
-Moment = Annotated[datetime, BeforeValidator(_refuse_numbers), AfterValidator(_check_reach)]
+Moment = Annotated[datetime, BeforeValidator(_reject_numbers), AfterValidator(_check_reach)]
 """A moment as ISO 8601 text."""
 
 JsonObject = dict[str, Any]

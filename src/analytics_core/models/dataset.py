@@ -284,7 +284,7 @@ class DatabaseSummary(Answer):
     explore_database_id: Whole | None = None
 
 
-class DatabaseName(Answer):
+class DatabaseNameOnly(Answer):
     """A database by its name (contract, the second summary object)."""
 
     database_name: str | None = None

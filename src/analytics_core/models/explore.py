@@ -75,7 +75,7 @@ class FormDataPut(FormDataPost):
     """Form data to store in place of another (contract, `FormDataPutSchema`)."""
 
 
-class AdvancedDataType(Answer):
+class AdvancedDataTypeResult(Answer):
     """How values read as an advanced data type (contract, `AdvancedDataTypeSchema`)."""
 
     display_value: str | None = None

@@ -126,7 +126,7 @@ def _content(payload: Any, model: type[BaseModel], shape: str) -> Mapping[str, A
         known = f"a mapping, JSON text or a {model.__name__}"
         raise PayloadFormatError(f"{shape}: a payload is {known}, not {type(payload).__name__}")
     try:
-        content = read_json_once(payload, parse_constant=_refuse_constant)
+        content = read_json_once(payload, parse_constant=_reject_constant)
     except RepeatedKeyError as error:
         raise PayloadFormatError(f"{shape}: the payload {error}") from None
     except (ValueError, RecursionError):
@@ -136,7 +136,7 @@ def _content(payload: Any, model: type[BaseModel], shape: str) -> Mapping[str, A
     return content
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 

@@ -227,7 +227,7 @@ class AnnotationStyle(StrEnum):
     LONG_DASHED = "longDashed"
 
 
-class AnnotationLayer(LenientShape):
+class ChartAnnotationLayer(LenientShape):
     """One layer over a chart; `value` is a formula, or the id of the source (contract, `AnnotationLayer`)."""
 
     name: Name
@@ -326,7 +326,7 @@ class ChartDataQueryObject(LenientShape):
     configured limit and 0 only the cap. `models.parsing` moves the deprecated fields to their successors.
     """
 
-    annotation_layers: Listed[AnnotationLayer] = ()
+    annotation_layers: Listed[ChartAnnotationLayer] = ()
     applied_time_extras: dict[str, Any] | None = None
     apply_fetch_values_predicate: Flag = False
     columns: Listed[QueryColumn] = ()

@@ -20,7 +20,7 @@ from analytics_core.models.base import (
 from analytics_core.models.references import RoleReference
 
 
-class RowRuleType(StrEnum):
+class RowRuleFilterType(StrEnum):
     """Whom a rule binds: Regular the users of its roles, Base all users but those of its roles."""
 
     REGULAR = "Regular"
@@ -32,7 +32,7 @@ class RowRulePost(StrictShape):
 
     name: Title255
     clause: str
-    filter_type: RowRuleType
+    filter_type: RowRuleFilterType
     roles: Ids
     tables: Annotated[Ids, Field(min_length=1)]
     description: str | None = None
@@ -44,7 +44,7 @@ class RowRulePut(StrictShape):
 
     name: Omittable[Title255] = None
     clause: Omittable[str] = None
-    filter_type: Omittable[RowRuleType] = None
+    filter_type: Omittable[RowRuleFilterType] = None
     roles: Omittable[Ids] = None
     tables: Omittable[Ids] = None
     description: str | None = None
@@ -67,7 +67,7 @@ class RowRuleGet(StampedAnswer):
     name: str | None = None
     description: str | None = None
     clause: str | None = None
-    filter_type: RowRuleType | None = None
+    filter_type: RowRuleFilterType | None = None
     group_key: str | None = None
     roles: tuple[RoleReference, ...] = ()
     tables: tuple[TableReference, ...] = ()

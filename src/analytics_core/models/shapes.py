@@ -31,8 +31,8 @@ from analytics_core.models import (
 
 SHAPES: Mapping[str, type[BaseModel]] = MappingProxyType(
     {
-        "AdvancedDataTypeSchema": explore.AdvancedDataType,
-        "AnnotationLayer": query.AnnotationLayer,
+        "AdvancedDataTypeSchema": explore.AdvancedDataTypeResult,
+        "AnnotationLayer": query.ChartAnnotationLayer,
         "AnnotationLayerRestApi.get": annotation.AnnotationLayerGet,
         "AnnotationLayerRestApi.get_list": annotation.AnnotationLayerListItem,
         "AnnotationLayerRestApi.post": annotation.AnnotationLayerPost,
@@ -105,7 +105,7 @@ SHAPES: Mapping[str, type[BaseModel]] = MappingProxyType(
         "DatabaseSSHTunnel": database.SshTunnel,
         "DatabaseSchemaAccessForFileUploadResponse": database.FileUploadSchemas,
         "DatabaseSummary": dataset.DatabaseSummary,
-        "DatabaseSummary.database_name": dataset.DatabaseName,
+        "DatabaseSummary.database_name": dataset.DatabaseNameOnly,
         "DatabaseTablesResponse": database.DatabaseTable,
         "DatabaseTestConnectionSchema": database.DatabaseTestConnection,
         "DatabaseValidateParametersSchema": database.DatabaseValidateParameters,
@@ -176,7 +176,7 @@ SHAPES: Mapping[str, type[BaseModel]] = MappingProxyType(
         "QueryRestApi.get": sql_editor.QueryGet,
         "QueryRestApi.get.database": sql_editor.DatabaseOfQuery,
         "QueryRestApi.get_list": sql_editor.QueryListItem,
-        "QueryResult": sql_editor.QueryResult,
+        "QueryResult": sql_editor.SqlQueryResult,
         "RLSRestApi.get": row_level_security.RowRuleGet,
         "RLSRestApi.get_list": row_level_security.RowRuleListItem,
         "RLSRestApi.post": row_level_security.RowRulePost,

@@ -26,7 +26,7 @@ from analytics_core.models.base import (
     Text256,
     Whole,
 )
-from analytics_core.models.dataset import DatabaseName
+from analytics_core.models.dataset import DatabaseNameOnly
 from analytics_core.models.references import UserDetails
 
 Text11 = Annotated[str, StringConstraints(max_length=11)]
@@ -61,7 +61,7 @@ class EstimateQueryCost(StrictShape):
     template_params: Omittable[JsonObject] = None
 
 
-class QueryResult(AnswerWithSchema):
+class SqlQueryResult(AnswerWithSchema):
     """A query of the SQL editor as its client sees it (contract, `QueryResult`).
 
     `start_dttm` and `end_dttm` are in milliseconds since 1970.
@@ -100,7 +100,7 @@ class QueryExecutionResponse(Answer):
 
     query_id: Whole | None = None
     status: str | None = None
-    query: QueryResult | None = None
+    query: SqlQueryResult | None = None
     columns: Objects = ()
     selected_columns: Objects = ()
     expanded_columns: Objects = ()
@@ -148,7 +148,7 @@ class QueryListItem(AnswerWithSchema):
 
     id: Whole = 0
     changed_on: Moment | None = None
-    database: DatabaseName | None = None
+    database: DatabaseNameOnly | None = None
     schema_name: Text256 | None = Field(default=None, alias="schema")
     sql: str | None = None
     executed_sql: str | None = None

@@ -75,19 +75,19 @@ def assert_isolated(
     if len(named) < 2:
         raise AssertionError("assert_isolated needs two tenants at least: rows of one must be hidden from the other")
     for number, part in enumerate(query["queries"]):
-        asked = [
-            _Asked(core=_acting(core, who), tenant=who, owns=owns, context=query, part=part, number=number)
+        requested = [
+            _TenantQuery(core=_acting(core, who), tenant=who, owns=owns, context=query, part=part, number=number)
             for who, owns in named
         ]
-        _assert_all_apart(asked, key)
+        _assert_all_apart(requested, key)
 
 
-def _assert_all_apart(asked: Sequence[_Asked], key: str | None) -> None:
-    raw = [tenant.raw_rows() for tenant in asked]
-    for first, second in combinations(range(len(asked)), 2):
-        _assert_apart((asked[first], raw[first]), (asked[second], raw[second]), key)
+def _assert_all_apart(requested: Sequence[_TenantQuery], key: str | None) -> None:
+    raw = [tenant.raw_rows() for tenant in requested]
+    for first, second in combinations(range(len(requested)), 2):
+        _assert_apart((requested[first], raw[first]), (requested[second], raw[second]), key)
     for _round in ("made", "kept in the cache"):
-        for position, tenant in enumerate(asked):
+        for position, tenant in enumerate(requested):
             others = [row for rows in (*raw[:position], *raw[position + 1 :]) for row in rows["samples"]]
             tenant.check(raw[position], others, key)
 
@@ -97,7 +97,7 @@ def _acting(core: AnalyticsCore, who: TenantKey) -> AnalyticsCore | GuestCore:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Asked:
+class _TenantQuery:
     """One query of the context, asked as one tenant."""
 
     core: AnalyticsCore | GuestCore
@@ -142,8 +142,8 @@ class _Asked:
         return {**kept, "extras": {"where": where}} if where else kept
 
     def _ask(self, road: str, part: Mapping[str, Any]) -> QueryResult:
-        asked = {name: value for name, value in part.items() if name != "result_type"}
-        context = {**self.context, "queries": [asked], "result_type": road}
+        requested = {name: value for name, value in part.items() if name != "result_type"}
+        context = {**self.context, "queries": [requested], "result_type": road}
         try:
             return self.core._questions().data(context).raise_for_error().results[0]
         except AnalyticsError as error:
@@ -239,7 +239,7 @@ class _Asked:
         return f"query {self.number}: tenant {self.name}"
 
 
-def _assert_apart(first: tuple[_Asked, Raw], second: tuple[_Asked, Raw], key: str | None) -> None:
+def _assert_apart(first: tuple[_TenantQuery, Raw], second: tuple[_TenantQuery, Raw], key: str | None) -> None:
     (one, ones), (other, others) = first, second
     for road in _RAW_ROADS:
         shared = {_identity(row, key) for row in ones[road]} & {_identity(row, key) for row in others[road]}

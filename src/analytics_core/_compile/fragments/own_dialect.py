@@ -17,7 +17,7 @@ def is_bare_call(column: exp.Column, syntax: Syntax) -> bool:
     return not (quoted or column.table) and column.name.lower() in syntax.bare_calls
 
 
-def restore_meaning(tree: exp.Expr, syntax: Syntax, refuse: Refuse, *, called: Iterable[str]) -> exp.Expr:
+def restore_meaning(tree: exp.Expr, syntax: Syntax, reject: Refuse, *, called: Iterable[str]) -> exp.Expr:
     """Return the tree with the nodes replaced that its dialect would write with another meaning; `tree` may change.
 
     `called` are the names of the functions in the text, in lower case: a few calls parse to the node of an operator.
@@ -28,7 +28,7 @@ def restore_meaning(tree: exp.Expr, syntax: Syntax, refuse: Refuse, *, called: I
     repairs = (*_EVERYWHERE, grouping, *syntax.repairs, *by_call)
     for node in reversed(list(tree.walk())):  # from the leaves up: a repair may copy what is below it
         for repair in repairs:
-            repaired = repair(node, refuse)
+            repaired = repair(node, reject)
             if repaired is None:
                 continue
             if node is tree:
@@ -39,13 +39,13 @@ def restore_meaning(tree: exp.Expr, syntax: Syntax, refuse: Refuse, *, called: I
     return tree
 
 
-def refuse_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[Token], refuse: Refuse) -> None:
+def reject_new_groups(syntax: Syntax, before: Sequence[Token], after: Sequence[Token], reject: Refuse) -> None:
     """Refuse text that got parentheses of the parser's own where the engine groups comparisons in another way.
 
     SQLite and MariaDB read `a = b IS NULL IN (1)` with other levels than the parser, which follows PostgreSQL.
     """
     if syntax.groups_comparisons and _groups(after) > _groups(before) + _allowance(before):
-        raise refuse(_MIXED)
+        raise reject(_MIXED)
 
 
 def _groups(tokens: Sequence[Token]) -> int:
@@ -74,17 +74,17 @@ _OPENERS: Final = frozenset(
 _MIXED: Final = "it mixes operators that are grouped differently elsewhere; put parentheses around each part"
 
 
-def _unquote_function(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
+def _unquote_function(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Write `"left"(a, 2)`, as servers print it in view definitions, without quotes: they would be upper-cased."""
     if not isinstance(node, exp.Anonymous) or not isinstance(node.this, exp.Identifier):
         return None
     if node.this.quoted and node.name != node.name.lower():
-        raise refuse(f'the function name "{node.name}" stands in quotes; write it without')
+        raise reject(f'the function name "{node.name}" stands in quotes; write it without')
     node.set("this", node.name)
     return None
 
 
-def _own_origin(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _own_origin(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Read the third argument of DATE_BIN and TIME_BUCKET as the column it is, not as a unit."""
     unit = node.args.get("unit") if isinstance(node, exp.DateBin) else None
     if isinstance(unit, exp.Var):
@@ -92,14 +92,14 @@ def _own_origin(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     return None
 
 
-def _closed_operand(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _closed_operand(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Put parentheses where the parser made one operator of another: `a NOT IN (1) = b` is not `NOT a IN (1) = b`."""
     parent = node.parent
     beside = isinstance(parent, exp.Binary | exp.Neg) and not isinstance(parent, exp.Connector)
     return exp.Paren(this=node.copy()) if isinstance(node, exp.Not) and beside else None
 
 
-def _closed_mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _closed_mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close what MOD(a, b) becomes after a minus: `-(a % b)`."""
     return exp.Paren(this=node.copy()) if isinstance(node, exp.Mod) and isinstance(node.parent, exp.Neg) else None
 
@@ -113,7 +113,7 @@ _ONE_LEVEL: Final = (
 )  # fmt: skip
 
 
-def _mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
+def _mixed_comparisons(node: exp.Expr, reject: Refuse) -> exp.Expr | None:
     """Refuse what these engines group unlike the parser: `a = b NOT IN (1)` is `(a = b) NOT IN (1)` on SQLite.
 
     Without a NOT the text is written in its own order, and the engine groups it as it always did.
@@ -128,7 +128,7 @@ def _mixed_comparisons(node: exp.Expr, refuse: Refuse) -> exp.Expr | None:
         if key in ("this", "expression", "low", "high")
     )
     if beside or chained:
-        raise refuse(_MIXED)
+        raise reject(_MIXED)
     return None
 
 

@@ -15,14 +15,14 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragments.own_dialect import is_bare_call, refuse_new_groups, restore_meaning
+from analytics_core._compile.fragments.own_dialect import is_bare_call, reject_new_groups, restore_meaning
 from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
     loose_columns,
     operators,
     reads_relation,
-    refuse_misplaced,
-    refuse_unknown_nodes,
+    reject_misplaced,
+    reject_unknown_nodes,
     types_by_name,
 )
 from analytics_core._compile.fragments.sql_text import (
@@ -30,8 +30,8 @@ from analytics_core._compile.fragments.sql_text import (
     check_characters,
     parse_scalar,
     read_tokens,
-    refuse_denied,
-    refuse_unlisted,
+    reject_denied,
+    reject_unlisted,
     write_sql,
 )
 from analytics_core._compile.plan import FragmentExpr
@@ -263,19 +263,19 @@ class FragmentParser:
                 charge(text)
             found = self._parse(text, spec, slot, place, names, allow_subqueries=allow_subqueries)
             if only_listed:
-                self._refuse_unlisted(found, spec, place)
+                self._reject_unlisted(found, spec, place)
             self._parsed.put(key, found)
         return found
 
-    def _refuse_unlisted(self, parsed: FragmentExpr, spec: EngineSpec, place: str) -> None:
+    def _reject_unlisted(self, parsed: FragmentExpr, spec: EngineSpec, place: str) -> None:
         """Refuse functions and types beyond the lists, in the text as it is sent."""
 
-        def refuse(what: str) -> FragmentError:
+        def reject(what: str) -> FragmentError:
             return FragmentError(f"{place}: {what}")
 
         assert parsed.tree is not None  # noqa: S101 - a parsed fragment has its tree; tells the type checker
         allowed = spec.guards.allowed_functions | self._allowed.get(spec.name, ())
-        refuse_unlisted(read_tokens(parsed.sql, spec.dialect, refuse), types_by_name(parsed.tree), allowed, refuse)
+        reject_unlisted(read_tokens(parsed.sql, spec.dialect, reject), types_by_name(parsed.tree), allowed, reject)
 
     def _parse(
         self,
@@ -287,61 +287,61 @@ class FragmentParser:
         *,
         allow_subqueries: bool,
     ) -> FragmentExpr:
-        def refuse(what: str) -> FragmentError:
+        def reject(what: str) -> FragmentError:
             return FragmentError(f"{place}: {what}")
 
-        check_characters(text, max_length=self._max_length, refuse=refuse)
-        tokens = read_tokens(text, spec.dialect, refuse)
+        check_characters(text, max_length=self._max_length, reject=reject)
+        tokens = read_tokens(text, spec.dialect, reject)
         try:
-            tree = _checked_tree(text, tokens, spec, refuse, place=place, allow_subqueries=allow_subqueries)
-            _refuse_by_slot(tree, slot, spec, refuse)
+            tree = _checked_tree(text, tokens, spec, reject, place=place, allow_subqueries=allow_subqueries)
+            _reject_by_slot(tree, slot, spec, reject)
             tree = qualify_columns(tree, names, spec=spec, place=place)
             kind = infer_kind(tree, spec)
-            _refuse_unusable(kind, slot, refuse)
+            _reject_unusable(kind, slot, reject)
             loose = loose_columns(tree, spec=spec)
-            text = _faithful_sql(tree, tokens, spec, refuse)
+            text = _faithful_sql(tree, tokens, spec, reject)
             return FragmentExpr(sql=text, kind=kind, tree=tree, loose_columns=loose)
         except RecursionError:
-            raise refuse("it is nested too deeply; write it flatter") from None
+            raise reject("it is nested too deeply; write it flatter") from None
 
 
 def _checked_tree(
-    text: str, tokens: Sequence[Token], spec: EngineSpec, refuse: Refuse, *, place: str, allow_subqueries: bool
+    text: str, tokens: Sequence[Token], spec: EngineSpec, reject: Refuse, *, place: str, allow_subqueries: bool
 ) -> exp.Expr:
     """Return the tree of `text` after all checks that do not depend on the place or the dataset."""
-    refuse_denied(tokens, spec.guards.denied_functions, refuse)
-    tree = parse_scalar(text, tokens, spec.dialect, refuse)
+    reject_denied(tokens, spec.guards.denied_functions, reject)
+    tree = parse_scalar(text, tokens, spec.dialect, reject)
     if isinstance(tree, exp.Block):
-        raise refuse("it holds more than one statement; one expression is needed")
+        raise reject("it holds more than one statement; one expression is needed")
     if not allow_subqueries and reads_relation(tree, spec=spec):
         raise SubqueryNotAllowedError(f"{place}: custom SQL cannot hold sub-queries or table functions")
-    refuse_unknown_nodes(tree, refuse, queries=allow_subqueries)
+    reject_unknown_nodes(tree, reject, queries=allow_subqueries)
     if not allow_subqueries:
-        refuse_misplaced(tree, refuse)
-    return restore_meaning(tree, spec.syntax, refuse, called=called_names(tokens))
+        reject_misplaced(tree, reject)
+    return restore_meaning(tree, spec.syntax, reject, called=called_names(tokens))
 
 
-def _refuse_by_slot(tree: exp.Expr, slot: FragmentSlot, spec: EngineSpec, refuse: Refuse) -> None:
+def _reject_by_slot(tree: exp.Expr, slot: FragmentSlot, spec: EngineSpec, reject: Refuse) -> None:
     if slot not in _WITH_AGGREGATES and (found := next(aggregates(tree, spec=spec), None)):
-        raise refuse(f"the aggregate {found.key.upper()} is not allowed in a {slot.value}; use a metric or having")
+        raise reject(f"the aggregate {found.key.upper()} is not allowed in a {slot.value}; use a metric or having")
     if slot not in _WITH_WINDOWS and tree.find(exp.Window):
-        raise refuse(f"window functions (OVER) are not allowed in a {slot.value}; use a metric or column")
+        raise reject(f"window functions (OVER) are not allowed in a {slot.value}; use a metric or column")
 
 
-def _refuse_unusable(kind: ValueKind, slot: FragmentSlot, refuse: Refuse) -> None:
+def _reject_unusable(kind: ValueKind, slot: FragmentSlot, reject: Refuse) -> None:
     if slot in _CONDITIONS and (kind is ValueKind.TEXT or kind.is_temporal):
-        raise refuse(f"it gives a {kind.value}, not true or false; compare it with something")
+        raise reject(f"it gives a {kind.value}, not true or false; compare it with something")
 
 
-def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, refuse: Refuse) -> str:
+def _faithful_sql(tree: exp.Expr, before: Sequence[Token], spec: EngineSpec, reject: Refuse) -> str:
     """Return the text of the tree, after making sure that it reads back as what was checked."""
-    text = write_sql(tree, spec.dialect, refuse)
-    check_characters(text, max_length=max(len(text), 1), refuse=refuse)
-    tokens = read_tokens(text, spec.dialect, refuse)
-    refuse_denied(tokens, spec.guards.denied_functions, refuse)
-    refuse_new_groups(spec.syntax, before, tokens, refuse)
-    again = parse_scalar(text, tokens, spec.dialect, refuse)
-    again = restore_meaning(again, spec.syntax, refuse, called=called_names(tokens))
-    if write_sql(again, spec.dialect, refuse) != text or operators(again) != operators(tree):
-        raise refuse("a part of it cannot be written again with the same meaning; write it in another way")
+    text = write_sql(tree, spec.dialect, reject)
+    check_characters(text, max_length=max(len(text), 1), reject=reject)
+    tokens = read_tokens(text, spec.dialect, reject)
+    reject_denied(tokens, spec.guards.denied_functions, reject)
+    reject_new_groups(spec.syntax, before, tokens, reject)
+    again = parse_scalar(text, tokens, spec.dialect, reject)
+    again = restore_meaning(again, spec.syntax, reject, called=called_names(tokens))
+    if write_sql(again, spec.dialect, reject) != text or operators(again) != operators(tree):
+        raise reject("a part of it cannot be written again with the same meaning; write it in another way")
     return text

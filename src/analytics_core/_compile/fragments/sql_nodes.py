@@ -65,19 +65,19 @@ _TUPLE_PARENTS: Final[tuple[type[exp.Expr], ...]] = (
 )  # fmt: skip
 
 
-def refuse_unknown_nodes(tree: exp.Expr, refuse: Refuse, *, queries: bool) -> None:
+def reject_unknown_nodes(tree: exp.Expr, reject: Refuse, *, queries: bool) -> None:
     """Refuse trees with nodes outside the allow-lists; `queries` says whether relations may be read."""
-    _refuse_catalog_types(tree, refuse)
+    _reject_catalog_types(tree, reject)
     allowed = _ALLOWED + _RELATIONS if queries else _ALLOWED
     for node in tree.walk():
         if isinstance(node, _NEVER):
-            raise refuse("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
+            raise reject("parameters and sequences cannot be used in it (?, :name, %s, @name, NEXT VALUE FOR)")
         if isinstance(node, exp.Column) and node.name.startswith("$"):
-            raise refuse(f"parameters cannot be used in it ({node.name})")
+            raise reject(f"parameters cannot be used in it ({node.name})")
         if not isinstance(node, allowed):
-            raise refuse(f"{node.key.upper()} is not allowed in it")
+            raise reject(f"{node.key.upper()} is not allowed in it")
         if isinstance(node, exp.Query) and (option := next((o for o in _QUERY_OPTIONS if node.args.get(o)), None)):
-            raise refuse(f"{option.upper()} is not allowed in it")
+            raise reject(f"{option.upper()} is not allowed in it")
 
 
 def reads_relation(tree: exp.Expr, *, spec: EngineSpec) -> bool:
@@ -105,23 +105,23 @@ def types_by_name(tree: exp.Expr) -> Iterator[str]:
             yield (kind.name if isinstance(kind, exp.Expr) else str(kind)).rpartition(".")[2].lower()
 
 
-def _refuse_catalog_types(tree: exp.Expr, refuse: Refuse) -> None:
+def _reject_catalog_types(tree: exp.Expr, reject: Refuse) -> None:
     """Refuse casts to types whose values are looked up in the catalog: they tell what there is by failing."""
     for name in types_by_name(tree):
         if name.lstrip("_") in _CATALOG_TYPES:
-            raise refuse(f"the type {name} is not allowed: it looks names up in the catalog")
+            raise reject(f"the type {name} is not allowed: it looks names up in the catalog")
 
 
-def refuse_misplaced(tree: exp.Expr, refuse: Refuse) -> None:
+def reject_misplaced(tree: exp.Expr, reject: Refuse) -> None:
     """Refuse stars outside COUNT(*), lists of values outside comparisons, and IN without members."""
     for node in tree.walk():
         parent = node.parent
         if isinstance(node, exp.Columns) or (isinstance(node, exp.Star) and not isinstance(parent, exp.Count)):
-            raise refuse("* stands for many columns; it is allowed in COUNT(*) only")
+            raise reject("* stands for many columns; it is allowed in COUNT(*) only")
         if isinstance(node, exp.Tuple) and not isinstance(parent, _TUPLE_PARENTS):
-            raise refuse("it is a list of expressions; one is needed")
+            raise reject("it is a list of expressions; one is needed")
         if isinstance(node, exp.In) and not _has_members(node):
-            raise refuse("IN () has no members")
+            raise reject("IN () has no members")
 
 
 def _has_members(node: exp.In) -> bool:

@@ -107,18 +107,18 @@ _NAMES: Final = frozenset({TokenType.VAR, TokenType.IDENTIFIER})
 _TOO_DEEP: Final = "it is nested too deeply; write it flatter"
 
 
-def check_characters(text: str, *, max_length: int, refuse: Refuse) -> None:
+def check_characters(text: str, *, max_length: int, reject: Refuse) -> None:
     """Refuse text that is empty, too long (characters), or holds control characters or half a surrogate pair."""
     if not text.strip():
-        raise refuse("it is empty")
+        raise reject("it is empty")
     if len(text) > max_length:
-        raise refuse(f"it has {len(text)} characters; at most {max_length} are allowed")
+        raise reject(f"it has {len(text)} characters; at most {max_length} are allowed")
     found = _CONTROL.search(text)
     if found:
-        raise refuse(f"it holds the control character U+{ord(found[0]):04X}; remove it")
+        raise reject(f"it holds the control character U+{ord(found[0]):04X}; remove it")
 
 
-def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
+def read_tokens(text: str, dialect: str, reject: Refuse) -> list[Token]:
     """Return the tokens of `text`, which a parser may read.
 
     Refused is what it would not see (executable comments, unrendered templates), and nesting that takes it long.
@@ -126,13 +126,13 @@ def read_tokens(text: str, dialect: str, refuse: Refuse) -> list[Token]:
     try:
         tokens = Dialect.get_or_raise(dialect).tokenize(text)
     except FAULTS:
-        raise refuse("it cannot be read: a quote or comment is not closed") from None
+        raise reject("it cannot be read: a quote or comment is not closed") from None
     if _has_executable_comment(text, tokens):
-        raise refuse("comments that some servers execute (/*! ... */) are not allowed")
+        raise reject("comments that some servers execute (/*! ... */) are not allowed")
     if _has_template(tokens):
-        raise refuse("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
+        raise reject("template marks ({{ }} or {% %}) are left in it; templates are off, or it is not a template")
     if is_too_deep(tokens, dialect):
-        raise refuse(_TOO_DEEP)
+        raise reject(_TOO_DEEP)
     return tokens
 
 
@@ -176,11 +176,11 @@ def _may_name(token: Token) -> bool:
     return token.token_type in _NAMES or token.text.replace("_", "").replace("$", "").isalnum()
 
 
-def refuse_denied(tokens: Sequence[Token], denied: Container[str], refuse: Refuse) -> None:
+def reject_denied(tokens: Sequence[Token], denied: Container[str], reject: Refuse) -> None:
     """Refuse calls of functions that reach files, the network, the session, the catalog or other statements."""
     for name in called_names(tokens):
         if name in denied:
-            raise refuse(f"the function {name} is not allowed")
+            raise reject(f"the function {name} is not allowed")
 
 
 _GRAMMAR: Final = frozenset(
@@ -202,11 +202,11 @@ _BARE_CALLS: Final = frozenset(
 """Functions that are called without parentheses and tell of the session."""
 
 
-def refuse_unlisted(tokens: Sequence[Token], types: Iterable[str], allowed: Container[str], refuse: Refuse) -> None:
+def reject_unlisted(tokens: Sequence[Token], types: Iterable[str], allowed: Container[str], reject: Refuse) -> None:
     """Refuse each function, package of functions and type that the list does not name."""
     for name in (*_plain_calls(tokens), *types):
         if name not in allowed:
-            raise refuse(
+            raise reject(
                 f"the function or type {name} is not on the list for people who may not write SQL on this database; "
                 "ask for a saved metric or calculated column, or to add it to Settings.allowed_functions"
             )
@@ -226,41 +226,41 @@ def _is_plain(token: Token) -> bool:
     return token.token_type not in (TokenType.IDENTIFIER, TokenType.STRING)
 
 
-def parse_scalar(text: str, tokens: Sequence[Token], dialect: str, refuse: Refuse) -> exp.Expr:
+def parse_scalar(text: str, tokens: Sequence[Token], dialect: str, reject: Refuse) -> exp.Expr:
     """Return the tree of `text`, which must be one scalar expression with nothing before or after it."""
     try:
         if tokens and tokens[0].token_type is TokenType.REPLACE:
-            return _as_select_item(text, dialect, refuse)
+            return _as_select_item(text, dialect, reject)
         return sqlglot.parse_one(text, read=dialect, into=exp.Condition)
     except ParseError as error:
-        raise refuse(f"it is not one SQL expression{_where(error)}") from None
+        raise reject(f"it is not one SQL expression{_where(error)}") from None
     except FAULTS:
-        raise refuse("it is not one SQL expression") from None
+        raise reject("it is not one SQL expression") from None
     except RecursionError:
-        raise refuse(_TOO_DEEP) from None
+        raise reject(_TOO_DEEP) from None
 
 
-def _as_select_item(text: str, dialect: str, refuse: Refuse) -> exp.Expr:
+def _as_select_item(text: str, dialect: str, reject: Refuse) -> exp.Expr:
     """Parse `REPLACE(...)`, which some dialects take for the statement of that name when it stands first."""
     tree = sqlglot.parse_one(f"SELECT {text}", read=dialect)
     items = tree.expressions
     others = [value for key, value in tree.args.items() if key not in ("expressions", "kind") and value]
     if not isinstance(tree, exp.Select) or len(items) != 1 or others or isinstance(items[0], exp.Alias):
-        raise refuse("it is not one SQL expression")
+        raise reject("it is not one SQL expression")
     item: exp.Expr = items[0].pop()
     return item
 
 
-def parse_statements(text: str, dialect: str, refuse: Refuse) -> list[exp.Expr]:
+def parse_statements(text: str, dialect: str, reject: Refuse) -> list[exp.Expr]:
     """Return the statements of `text`; empty ones and stray semicolons do not count."""
     try:
         trees = sqlglot.parse(text, read=dialect)
     except ParseError as error:
-        raise refuse(f"it is not valid SQL{_where(error)}") from None
+        raise reject(f"it is not valid SQL{_where(error)}") from None
     except FAULTS:
-        raise refuse("it is not valid SQL") from None
+        raise reject("it is not valid SQL") from None
     except RecursionError:
-        raise refuse(_TOO_DEEP) from None
+        raise reject(_TOO_DEEP) from None
     return [tree for tree in trees if tree is not None and not isinstance(tree, exp.Semicolon)]
 
 
@@ -270,12 +270,12 @@ def _where(error: ParseError) -> str:
     return f": see {near!r} in line {line}, column {column}" if near and line else ""
 
 
-def write_sql(tree: exp.Expr, dialect: str, refuse: Refuse) -> str:
+def write_sql(tree: exp.Expr, dialect: str, reject: Refuse) -> str:
     """Return the text of `tree` without comments, refusing what the dialect cannot write as it was meant."""
     try:
         generator = Dialect.get_or_raise(dialect).generator(comments=False, unsupported_level=ErrorLevel.RAISE)
         return generator.generate(tree)
     except FAULTS:
-        raise refuse("a part of it cannot be written for this engine") from None
+        raise reject("a part of it cannot be written for this engine") from None
     except RecursionError:
-        raise refuse(_TOO_DEEP) from None
+        raise reject(_TOO_DEEP) from None

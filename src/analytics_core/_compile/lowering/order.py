@@ -183,9 +183,9 @@ def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]
     """
     selected = [lower_shown(output.expr, low, grouped=plan.grouped) for output in plan.outputs]
     for position, key in enumerate(order_keys(plan.order, low)):
-        for holder in (key, *key.find_all(exp.Collate)):
-            if holder.this.unnest() in selected:
-                yield holder, f"c{selected.index(holder.this.unnest())}"
+        for placeholder in (key, *key.find_all(exp.Collate)):
+            if placeholder.this.unnest() in selected:
+                yield placeholder, f"c{selected.index(placeholder.this.unnest())}"
                 break
         else:
             yield key, f"k{position}"
@@ -193,9 +193,9 @@ def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]
 
 def _order_of_page(plan: QueryPlan, low: Lowering) -> list[exp.Expr]:
     ordered = []
-    for holder, name in _named_keys(plan, low):
-        holder.set("this", _column(name))
-        ordered.append(holder.root())
+    for placeholder, name in _named_keys(plan, low):
+        placeholder.set("this", _column(name))
+        ordered.append(placeholder.root())
     return ordered
 
 

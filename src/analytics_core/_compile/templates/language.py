@@ -26,7 +26,7 @@ from analytics_core._compile.templates.text import (
     MomentLiteral,
     MomentText,
     UserText,
-    held_piece,
+    placeholder_piece,
     raw_text,
 )
 from analytics_core.errors import TemplateError
@@ -227,7 +227,7 @@ def _default(value: Any, default: Any = "", _boolean: bool = False) -> Any:
 
 
 def _finalized(state: RenderState, value: Any) -> str:
-    held = held_piece(value) if state.holds else None
+    held = placeholder_piece(value) if state.holds else None
     text = piece(value) if held is None else held
     state.text(str.__len__(text))
     return text
@@ -276,7 +276,7 @@ def restricted(tree: Any) -> Any:
     for count, (node, depth) in enumerate(_walk(tree)):
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise TemplateError("a template is too long or nested too deeply")
-        _refuse(node)
+        _reject(node)
     return _with_budget(tree)
 
 
@@ -293,7 +293,7 @@ def names_in(tree: Any) -> set[str]:
     return {node.name for node, _ in _walk(tree) if type(node).__name__ == "Name"}
 
 
-def _refuse(node: Any) -> None:
+def _reject(node: Any) -> None:
     kind = type(node).__name__
     where = f"(line {node.lineno})"
     if kind not in _ALLOWED:

@@ -15,7 +15,7 @@ from analytics_core._compile.templates.macros import RANGE_NAMES, ActorFacts, Qu
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, hold_values, place_values
 from analytics_core._memo import Memo
-from analytics_core._records.row_rule import Holder
+from analytics_core._records.row_rule import Placeholder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 if TYPE_CHECKING:
@@ -37,7 +37,7 @@ _FAULTS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedSql:
     """Rendered SQL, and the filters that it took over.
 
     `reads_range`: the template names the range of the query, `looks_up`: it takes in what others store or a database
@@ -51,7 +51,7 @@ class Rendered:
 
 
 @dataclass(frozen=True, slots=True)
-class _Compiled:
+class _CompiledTemplate:
     template: Template
     names: frozenset[str]
 
@@ -67,9 +67,9 @@ class TemplateRenderer:
     def __init__(self, *, max_length: int = 50_000, cache_size: int = 500) -> None:
         self._max_length = max_length
         self._environment: SandboxedEnvironment | None = None
-        self._compiled: Memo[str, _Compiled] = Memo(capacity=cache_size)
+        self._compiled: Memo[str, _CompiledTemplate] = Memo(capacity=cache_size)
 
-    def render(self, text: str, values: TemplateValues, *, place: str = "template") -> Rendered:
+    def render(self, text: str, values: TemplateValues, *, place: str = "template") -> RenderedSql:
         """Return `text` with its template rendered; text without a template comes back as it is.
 
         Raises:
@@ -77,7 +77,7 @@ class TemplateRenderer:
             TemplateError: a syntax error, a construct that is not allowed, or too much work.
         """
         if not any(opening in text for opening in _OPENINGS):
-            return Rendered(text)
+            return RenderedSql(text)
         try:
             return self._render(text, values)
         except TemplateError as error:
@@ -91,7 +91,7 @@ class TemplateRenderer:
         names = sorted(self._template(text).names) if isinstance(error, MissingTemplateValueError) else ()
         return f"; the template uses {', '.join(names)}" if names else ""
 
-    def render_rule(self, text: str, actor: ActorFacts, *, dialect: str | None) -> tuple[str, tuple[Holder, ...]]:
+    def render_rule(self, text: str, actor: ActorFacts, *, dialect: str | None) -> tuple[str, tuple[Placeholder, ...]]:
         """Return the clause of a row rule with its template rendered, and the values that it holds, to be bound.
 
         Raises:
@@ -104,21 +104,21 @@ class TemplateRenderer:
         written = _guarded(lambda: template.render({**actor_macros(actor), STATE: state}))
         return hold_values(written, dialect)
 
-    def _render(self, text: str, values: TemplateValues) -> Rendered:
+    def _render(self, text: str, values: TemplateValues) -> RenderedSql:
         state = RenderState(steps=values.steps or TemplateSteps())
         compiled = self._template(text)
         written = _guarded(lambda: compiled.template.render({**QueryMacros(values).names(), STATE: state}))
         if len(written) > MAX_TEXT:
             raise TemplateError(f"it makes a text of more than {MAX_TEXT} characters")
         placed = place_values(written, values.dialect)
-        return Rendered(
+        return RenderedSql(
             placed,
             tuple(dict.fromkeys(state.removed)),
             reads_range=not RANGE_NAMES.isdisjoint(compiled.names),
             looks_up=not LOOKUP_NAMES.isdisjoint(compiled.names),
         )
 
-    def _template(self, text: str) -> _Compiled:
+    def _template(self, text: str) -> _CompiledTemplate:
         compiled = self._compiled.get(text)
         if compiled is None:
             self._environment = self._environment or make_environment()  # two at the same time are alike
@@ -126,14 +126,14 @@ class TemplateRenderer:
             self._compiled.put(text, compiled)
         return compiled
 
-    def _compile(self, text: str, environment: SandboxedEnvironment) -> _Compiled:
+    def _compile(self, text: str, environment: SandboxedEnvironment) -> _CompiledTemplate:
         if len(text) > self._max_length:
             raise TemplateError(f"it has {len(text)} characters; at most {self._max_length} are allowed")
         if CONTROL_CHARACTERS.search(text):
             raise TemplateError("it holds control characters; remove them")
         tree = _guarded(lambda: environment.parse(text))
         template: Template = _guarded(lambda: environment.from_string(tree))
-        return _Compiled(template, names=frozenset(names_in(tree)))
+        return _CompiledTemplate(template, names=frozenset(names_in(tree)))
 
 
 def _guarded(work: Any) -> Any:

@@ -18,7 +18,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.fragments.sql_text import FAULTS
-from analytics_core._records.row_rule import HeldValue, Holder
+from analytics_core._records.row_rule import HeldValue, Placeholder
 from analytics_core.errors import TemplateError
 
 _VALUE, _TEXT, NUMBER_KIND = "v", "t", "n"
@@ -151,13 +151,15 @@ def unused_stem(text: str) -> str:
 
 
 class Placement:
-    """Writes the values of one text; `holder` matches the names that stand for them."""
+    """Writes the values of one text; `placeholder` matches the names that stand for them."""
 
     _otherwise = "; for a part of the SQL itself, use url_param(..., escape_result=false)"
 
-    def __init__(self, text: str, holder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None) -> None:
+    def __init__(
+        self, text: str, placeholder: re.Pattern[str], values: list[tuple[str, str]], dialect: str | None
+    ) -> None:
         self._text = text
-        self._holder = holder
+        self._placeholder = placeholder
         self._values = values
         self._dialect = dialect
 
@@ -170,18 +172,18 @@ class Placement:
         literals: dict[int, str] = {}
         for token in tokens:
             for comment in token.comments:
-                literals.update(dict.fromkeys(map(int, self._holder.findall(comment)), ""))
+                literals.update(dict.fromkeys(map(int, self._placeholder.findall(comment)), ""))
             literals.update(self._in_token(token))
         if len(literals) < len(self._values):
             raise TemplateError("a user's value stands in a part of the SQL that cannot be read")
-        return self._holder.sub(lambda match: literals[int(match[1])], self._text)
+        return self._placeholder.sub(lambda match: literals[int(match[1])], self._text)
 
     def _in_token(self, token: Token) -> dict[int, str]:
         source = self._text[token.start : token.end + 1]
-        found = [int(number) for number in self._holder.findall(source)]
+        found = [int(number) for number in self._placeholder.findall(source)]
         if not found:
             return {}
-        if self._holder.fullmatch(source) and token.token_type is TokenType.VAR:
+        if self._placeholder.fullmatch(source) and token.token_type is TokenType.VAR:
             return {found[0]: self._literal(found[0])}
         if token.token_type is not TokenType.STRING or source[:1] not in ("'", '"') or source[:3] in ("'''", '"""'):
             raise TemplateError(f"a user's value may stand in SQL as a value or inside quotes only{self._otherwise}")
@@ -210,7 +212,7 @@ MEMBER: Final = "m"
 _INTEGER: Final = re.compile(r"-?\d{1,30}")
 
 
-def held_piece(value: object) -> str | None:
+def placeholder_piece(value: object) -> str | None:
     """Return the mark of a number or of a list's members; None for what is written like everywhere else."""
     if isinstance(value, int | float) and not isinstance(value, bool):
         return f"\x01{NUMBER_KIND}{value}\x02"
@@ -225,7 +227,7 @@ def _member(value: object) -> str:
     return f"\x01{MEMBER}{value.raw}\x02"
 
 
-def hold_values(text: str, dialect: str | None) -> tuple[str, tuple[Holder, ...]]:
+def hold_values(text: str, dialect: str | None) -> tuple[str, tuple[Placeholder, ...]]:
     """Return rendered text with a holder for each value, and the holders.
 
     Raises:
@@ -239,21 +241,23 @@ def hold_values(text: str, dialect: str | None) -> tuple[str, tuple[Holder, ...]
     plain = MARKED.sub(lambda _match: f"{stem}{next(numbers)}q", text)
     if "\x01" in plain or "\x02" in plain:
         raise TemplateError("a template cuts a user's value into pieces; use it as a whole")
-    written = _HolderPlacement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
-    holders = tuple(
-        Holder(mark=f"{stem}{number}q", value=_typed(kind, raw), is_member=kind == MEMBER)
+    written = _PlaceholderPlacement(plain, re.compile(rf"{stem}(\d+)q"), values, dialect).written()
+    placeholders = tuple(
+        Placeholder(mark=f"{stem}{number}q", value=_typed(kind, raw), is_member=kind == MEMBER)
         for number, (kind, raw) in enumerate(values)
         if f"{stem}{number}q" in written
     )
-    return written, holders
+    return written, placeholders
 
 
-def written_clause(clause: str, holders: Iterable[Holder], dialect: str | None) -> str:
+def written_clause(clause: str, placeholders: Iterable[Placeholder], dialect: str | None) -> str:
     """Return a clause with its values written in it, for a template that takes it into its own SQL."""
-    for holder in holders:
-        literal = exp.convert(holder.value).sql(dialect)
-        text = exp.Literal(this=str(holder.value), is_string=True).sql(dialect)
-        clause = clause.replace(f"'{holder.mark}'", literal).replace(holder.mark, text[text.index("'") + 1 : -1])
+    for placeholder in placeholders:
+        literal = exp.convert(placeholder.value).sql(dialect)
+        text = exp.Literal(this=str(placeholder.value), is_string=True).sql(dialect)
+        clause = clause.replace(f"'{placeholder.mark}'", literal).replace(
+            placeholder.mark, text[text.index("'") + 1 : -1]
+        )
     return clause
 
 
@@ -263,7 +267,7 @@ def _typed(kind: str, raw: str) -> HeldValue:
     return int(raw) if _INTEGER.fullmatch(raw) else float(raw)
 
 
-class _HolderPlacement(Placement):
+class _PlaceholderPlacement(Placement):
     """Writes a holder instead of a literal."""
 
     _otherwise = ""
@@ -275,4 +279,4 @@ class _HolderPlacement(Placement):
         return self._mark(number)
 
     def _mark(self, number: int) -> str:
-        return self._holder.pattern.replace(r"(\d+)", str(number))
+        return self._placeholder.pattern.replace(r"(\d+)", str(number))

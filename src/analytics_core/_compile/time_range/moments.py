@@ -1,6 +1,6 @@
 """The tree of a time text, part one: nodes that name one moment, by itself or by a function.
 
-Each node can be resolved against a `Reference`, rendered as canonical text, and says how it depends on the clock.
+Each node can be resolved against a `TimeReference`, rendered as canonical text, and says how it depends on the clock.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from analytics_core.models.enums import RelativeTime
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class TimeReference:
     """What relative texts count from: `now` (aware, UTC) and the ends of relative ranges.
 
     `start` is what `last` and `next` count from in days or longer, `end` is where `Last ...` stops.
@@ -28,7 +28,7 @@ class Reference:
     end: RelativeTime = RelativeTime.TODAY
 
     @classmethod
-    def at(cls, now: datetime, *, start: RelativeTime, end: RelativeTime) -> Reference:
+    def at(cls, now: datetime, *, start: RelativeTime, end: RelativeTime) -> TimeReference:
         """Return the reference at `now`; a naive `now` is UTC."""
         aware = now.replace(tzinfo=UTC) if now.tzinfo is None else now.astimezone(UTC)
         return cls(now=aware, start=start, end=end)
@@ -62,14 +62,14 @@ class Moment(Protocol):
     def needs_seconds(self) -> bool:
         """Whether the text counts in seconds or minutes, so that a minute more or less changes its meaning."""
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the moment, aware, in UTC."""
 
     def render(self) -> str:
         """Return the canonical text of the node."""
 
 
-class Scope(StrEnum):
+class TimeDirection(StrEnum):
     """On which side of the present a count of units lies."""
 
     THIS = "this"
@@ -101,7 +101,7 @@ class IsoMoment:
     unit: CalendarUnit | None
     needs_seconds: bool = False
 
-    def at(self, reference: Reference) -> datetime:  # noqa: ARG002 - the same at any time
+    def at(self, reference: TimeReference) -> datetime:  # noqa: ARG002 - the same at any time
         """Return the moment itself."""
         return self.moment
 
@@ -122,7 +122,7 @@ class NamedDay:
         """A day, but for `now`."""
         return None if self.day is Day.NOW else CalendarUnit.DAY
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return now, or midnight of the day."""
         if self.day is Day.NOW:
             return reference.now
@@ -153,7 +153,7 @@ class Delta:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the moved moment; a day that the month lacks becomes its last day."""
         base = reference.now if self.counted.is_clock else reference.today
         return add_units(base, self.signed, self.counted)
@@ -164,10 +164,10 @@ class Delta:
 
 
 @dataclass(frozen=True, slots=True)
-class Scoped:
+class RelativeUnit:
     """`this unit`, `last N unit`, `next N unit` as one moment: the unit's start, or the base moved by the count."""
 
-    scope: Scope
+    scope: TimeDirection
     count: int
     counted: CalendarUnit
     unit: CalendarUnit | None = None
@@ -177,11 +177,11 @@ class Scoped:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the start of the present unit, or the base moved back or on."""
-        if self.scope is Scope.THIS:
+        if self.scope is TimeDirection.THIS:
             return start_of(reference.now, self.counted)
-        sign = -1 if self.scope is Scope.LAST else 1
+        sign = -1 if self.scope is TimeDirection.LAST else 1
         return add_units(reference.base(self.counted), sign * self.count, self.counted)
 
     def render(self) -> str:
@@ -194,7 +194,7 @@ class EdgeOf:
     """`start of last month`, `first day of next year`, `end of this quarter`."""
 
     edge: Edge
-    scoped: Scoped
+    scoped: RelativeUnit
 
     @property
     def unit(self) -> CalendarUnit | None:
@@ -206,7 +206,7 @@ class EdgeOf:
         """Whether seconds are counted; the start of a minute is the same within the minute."""
         return self.scoped.counted is CalendarUnit.SECOND
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the unit's first moment, or 00:00 of its last day."""
         of_unit = start_of if self.edge is Edge.START else last_day_of
         return of_unit(self.scoped.at(reference), self.scoped.counted)
@@ -284,7 +284,7 @@ class DateDiff:
     right: Moment
     counted: CalendarUnit
 
-    def count(self, reference: Reference) -> int:
+    def count(self, reference: TimeReference) -> int:
         """Return the difference, negative when `right` comes first."""
         return units_between(self.left.at(reference), self.right.at(reference), self.counted)
 
@@ -307,7 +307,7 @@ class DateAdd:
         """Whether seconds or minutes are counted, here or in the base."""
         return self.base.needs_seconds or self.counted in FINE_UNITS
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the base moved by the count."""
         count = self.count.count(reference) if isinstance(self.count, DateDiff) else self.count
         return add_units(self.base.at(reference), count, self.counted)
@@ -331,7 +331,7 @@ class DateTrunc:
         """Whether the cut is to the second only."""
         return self.base.needs_seconds and self.truncated is CalendarUnit.SECOND
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the start of the unit."""
         return start_of(self.base.at(reference), self.truncated)
 
@@ -349,7 +349,7 @@ class LastDay:
     unit: CalendarUnit | None = CalendarUnit.DAY
     needs_seconds: bool = False
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the last day."""
         return last_day_of(self.base.at(reference), self.of_unit)
 
@@ -368,7 +368,7 @@ class Holiday:
     unit: CalendarUnit | None = CalendarUnit.DAY
     needs_seconds: bool = False
 
-    def at(self, reference: Reference) -> datetime:
+    def at(self, reference: TimeReference) -> datetime:
         """Return the holiday's midnight."""
         moment = reference.now if self.within is None else self.within.at(reference)
         return find_holiday(self.name, year=moment.year, country=self.country)

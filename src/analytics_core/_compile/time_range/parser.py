@@ -23,16 +23,16 @@ from analytics_core._compile.time_range.moments import (
     LastDay,
     Moment,
     NamedDay,
-    Scope,
-    Scoped,
+    RelativeUnit,
+    TimeDirection,
 )
 from analytics_core._compile.time_range.ranges import (
     Between,
+    CalendarPeriod,
     CalendarRange,
     CountedRange,
     FirstOf,
     NoFilter,
-    Period,
     RangeNode,
     WholeUnit,
 )
@@ -46,7 +46,7 @@ def read_count(cursor: Cursor) -> int:
     """`N`, at most nine digits."""
     token = cursor.peek()
     if token.kind is not TokenKind.NUMBER or len(token.text) > _MOST_DIGITS:
-        raise cursor.refused(f"a number of at most {_MOST_DIGITS} digits")
+        raise cursor.rejected(f"a number of at most {_MOST_DIGITS} digits")
     return int(cursor.take().text)
 
 
@@ -133,7 +133,7 @@ def _lastday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
 def _holiday(cursor: Cursor, read_moment: ReadMoment) -> Moment:
     """`HOLIDAY(quoted name [, moment] [, quoted country])`."""
     if cursor.peek().kind is not TokenKind.QUOTED:
-        raise cursor.refused("the quoted name of a holiday")
+        raise cursor.rejected("the quoted name of a holiday")
     name = cursor.take().text
     within = None
     if cursor.skip_mark(",") and cursor.peek().kind in (TokenKind.WORD, TokenKind.NUMBER, TokenKind.MOMENT):
@@ -154,7 +154,9 @@ CALLS: Mapping[str, Callable[[Cursor, ReadMoment], Moment]] = MappingProxyType(
 )
 
 
-_SCOPES = MappingProxyType({"this": Scope.THIS, "last": Scope.LAST, "prior": Scope.LAST, "next": Scope.NEXT})
+_SCOPES = MappingProxyType(
+    {"this": TimeDirection.THIS, "last": TimeDirection.LAST, "prior": TimeDirection.LAST, "next": TimeDirection.NEXT}
+)
 _DAYS = frozenset(Day)
 
 
@@ -195,9 +197,9 @@ def _lone(cursor: Cursor) -> RangeNode:
     if cursor.peek().kind is TokenKind.END or cursor.skip_word("no", "filter"):
         return NoFilter()
     if cursor.skip_word("previous", "calendar"):
-        return CalendarRange(Period.PREVIOUS, read_unit(cursor))
+        return CalendarRange(CalendarPeriod.PREVIOUS, read_unit(cursor))
     if cursor.skip_word("current"):
-        return CalendarRange(Period.CURRENT, read_unit(cursor))
+        return CalendarRange(CalendarPeriod.CURRENT, read_unit(cursor))
     if cursor.at_word("first") or cursor.at_word("1st"):
         return _first(cursor)
     node = _moment(cursor)
@@ -210,17 +212,17 @@ def _first(cursor: Cursor) -> RangeNode:
     cursor.take()
     inner = CalendarUnit.DAY if cursor.at_word("of") else read_unit(cursor)
     if not cursor.skip_word("of"):
-        raise cursor.refused("'of'")
+        raise cursor.rejected("'of'")
     return FirstOf(inner, _outer(cursor))
 
 
 def _as_range(node: Moment, text: str) -> RangeNode:
     """Return what a moment means when it stands alone."""
     if isinstance(node, Delta):
-        return CountedRange(Scope.LAST if node.is_ago else Scope.NEXT, node.count, node.counted)
-    if isinstance(node, Scoped) and node.scope is Scope.THIS:
-        return CalendarRange(Period.CURRENT, node.counted)
-    if isinstance(node, Scoped):
+        return CountedRange(TimeDirection.LAST if node.is_ago else TimeDirection.NEXT, node.count, node.counted)
+    if isinstance(node, RelativeUnit) and node.scope is TimeDirection.THIS:
+        return CalendarRange(CalendarPeriod.CURRENT, node.counted)
+    if isinstance(node, RelativeUnit):
         return CountedRange(node.scope, node.count, node.counted)
     if node.unit is None:
         raise impossible(text, "names a moment, not a range: put ' : ' after it (since) or before it (until)")
@@ -247,7 +249,7 @@ def _iso_moment(cursor: Cursor) -> IsoMoment:
     """`2024 | 2024-01 | 2024-W05 | 2024-01-31 [time [zone]]`."""
     token = cursor.peek()
     if token.kind is TokenKind.NUMBER and len(token.text) not in (4, 8):
-        raise cursor.refused("a date such as 2024-01-31 or a count with its unit such as '7 days'")
+        raise cursor.rejected("a date such as 2024-01-31 or a count with its unit such as '7 days'")
     try:
         named, of_unit = parse_iso(cursor.take().text)
     except (ValueError, OverflowError):
@@ -273,26 +275,26 @@ def _edge(cursor: Cursor) -> EdgeOf:
     if word in ("first", "1st"):
         cursor.skip_word("day")
     if not cursor.skip_word("of"):
-        raise cursor.refused("'of'")
+        raise cursor.rejected("'of'")
     edge, scoped = (Edge.END if word == "end" else Edge.START), _outer(cursor)
     if edge is Edge.END and scoped.counted.is_clock:
         raise impossible(cursor.text, "asks for the last day of a unit shorter than a day; write 'start of next hour'")
     return EdgeOf(edge, scoped)
 
 
-def _outer(cursor: Cursor) -> Scoped:
+def _outer(cursor: Cursor) -> RelativeUnit:
     """`["the"] [scope] ["the"] [N] unit`; without a scope: this."""
     cursor.skip_word("the")
     if cursor.peek().text in _SCOPES:
         return _scoped(cursor)
-    return Scoped(Scope.THIS, 1, read_unit(cursor))
+    return RelativeUnit(TimeDirection.THIS, 1, read_unit(cursor))
 
 
-def _scoped(cursor: Cursor) -> Scoped:
+def _scoped(cursor: Cursor) -> RelativeUnit:
     """`("this" | "last" | "prior" | "next") ["the"] [N] unit`."""
     scope = _SCOPES[cursor.take_word(_SCOPES, "'this', 'last', 'prior' or 'next'")]
     cursor.skip_word("the")
     count = read_count(cursor) if cursor.peek().kind is TokenKind.NUMBER else 1
-    if scope is Scope.THIS and count != 1:
+    if scope is TimeDirection.THIS and count != 1:
         raise impossible(cursor.text, f"says 'this' of {count} units; write 'last {count} ...' or 'next {count} ...'")
-    return Scoped(scope, count, read_unit(cursor))
+    return RelativeUnit(scope, count, read_unit(cursor))

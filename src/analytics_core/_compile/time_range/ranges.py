@@ -8,7 +8,14 @@ from enum import StrEnum
 from typing import Protocol
 
 from analytics_core._compile.calendar import CalendarUnit, add_units, start_of
-from analytics_core._compile.time_range.moments import FINE_UNITS, Moment, Reference, Scope, Scoped, counted_text
+from analytics_core._compile.time_range.moments import (
+    FINE_UNITS,
+    Moment,
+    RelativeUnit,
+    TimeDirection,
+    TimeReference,
+    counted_text,
+)
 
 Bounds = tuple[datetime | None, datetime | None]
 
@@ -20,14 +27,14 @@ class RangeNode(Protocol):
     def needs_seconds(self) -> bool:
         """Whether the text counts in seconds or minutes."""
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return both bounds, aware, in UTC; None is open."""
 
     def render(self) -> str:
         """Return the canonical text of the node."""
 
 
-class Period(StrEnum):
+class CalendarPeriod(StrEnum):
     """Which unit of the calendar is meant."""
 
     PREVIOUS = "previous calendar"
@@ -40,7 +47,7 @@ class NoFilter:
 
     needs_seconds: bool = False
 
-    def bounds(self, reference: Reference) -> Bounds:  # noqa: ARG002 - the same at any time
+    def bounds(self, reference: TimeReference) -> Bounds:  # noqa: ARG002 - the same at any time
         """Return open bounds."""
         return None, None
 
@@ -61,7 +68,7 @@ class Between:
         """Whether a side counts in seconds or minutes."""
         return any(side is not None and side.needs_seconds for side in (self.since, self.until))
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return the moments of both sides."""
         return (
             None if self.since is None else self.since.at(reference),
@@ -82,7 +89,7 @@ class WholeUnit:
     unit: CalendarUnit
     needs_seconds: bool = False
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return the unit that starts at the moment."""
         since = self.moment.at(reference)
         return since, add_units(since, 1, self.unit)
@@ -96,7 +103,7 @@ class WholeUnit:
 class CountedRange:
     """`Last N unit` up to the reference's end, or `Next N unit` from its start."""
 
-    scope: Scope
+    scope: TimeDirection
     count: int
     counted: CalendarUnit
 
@@ -105,10 +112,10 @@ class CountedRange:
         """Whether seconds or minutes are counted."""
         return self.counted in FINE_UNITS
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return the counted units before or after the base."""
-        base, moved = reference.base(self.counted), Scoped(self.scope, self.count, self.counted).at(reference)
-        return (moved, reference.limit(self.counted)) if self.scope is Scope.LAST else (base, moved)
+        base, moved = reference.base(self.counted), RelativeUnit(self.scope, self.count, self.counted).at(reference)
+        return (moved, reference.limit(self.counted)) if self.scope is TimeDirection.LAST else (base, moved)
 
     def render(self) -> str:
         """Return for example `Last 7 days`."""
@@ -119,7 +126,7 @@ class CountedRange:
 class CalendarRange:
     """`previous calendar month`, `current quarter`: one whole unit of the calendar."""
 
-    period: Period
+    period: CalendarPeriod
     unit: CalendarUnit
 
     @property
@@ -127,10 +134,10 @@ class CalendarRange:
         """Whether the unit is a second; a minute is the same within the minute."""
         return self.unit is CalendarUnit.SECOND
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return the unit before the present one, or the present one."""
         start = start_of(reference.now, self.unit)
-        if self.period is Period.PREVIOUS:
+        if self.period is CalendarPeriod.PREVIOUS:
             return add_units(start, -1, self.unit), start
         return start, add_units(start, 1, self.unit)
 
@@ -144,14 +151,14 @@ class FirstOf:
     """`first week of last month`: one unit from the start of the other."""
 
     unit: CalendarUnit
-    scoped: Scoped
+    scoped: RelativeUnit
 
     @property
     def needs_seconds(self) -> bool:
         """Whether the outer unit is a second."""
         return self.scoped.counted is CalendarUnit.SECOND
 
-    def bounds(self, reference: Reference) -> Bounds:
+    def bounds(self, reference: TimeReference) -> Bounds:
         """Return one unit from the start of the outer one; it may reach past its end."""
         start = start_of(self.scoped.at(reference), self.scoped.counted)
         return start, add_units(start, 1, self.unit)

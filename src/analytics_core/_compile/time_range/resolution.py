@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._compile.calendar import add_units
-from analytics_core._compile.time_range.moments import Delta, Reference
+from analytics_core._compile.time_range.moments import Delta, TimeReference
 from analytics_core._compile.time_range.parser import parse_moment, parse_time_range
 from analytics_core._compile.time_range.ranges import Between, Bounds, RangeNode
 from analytics_core._compile.time_range.tokens import impossible, render_iso, shown
@@ -62,7 +62,7 @@ def resolve_time_range(
         >>> resolve_time_range("Last 7 days", now=datetime(2024, 7, 1, 12, tzinfo=UTC)).since.isoformat()
         '2024-06-24T00:00:00+00:00'
     """
-    reference = Reference.at(now, start=_relative(relative_start), end=_relative(relative_end))
+    reference = TimeReference.at(now, start=_relative(relative_start), end=_relative(relative_end))
     node = parse_time_range(text or "")
     resolved = _resolve(node, reference, text or node.render())
     return resolved if not time_shift or not time_shift.strip() else _shifted(resolved, time_shift, reference)
@@ -78,7 +78,7 @@ def render_time_range(value: TimeRange | RangeNode) -> str:
     return f"{since} : {until}"
 
 
-def _resolve(node: RangeNode, reference: Reference, text: str) -> TimeRange:
+def _resolve(node: RangeNode, reference: TimeReference, text: str) -> TimeRange:
     try:
         since, until = node.bounds(reference)
     except OverflowError:
@@ -93,7 +93,7 @@ def _check_order(since: datetime | None, until: datetime | None, text: str) -> N
         raise impossible(text, turned)
 
 
-def _shifted(resolved: TimeRange, time_shift: str, reference: Reference) -> TimeRange:
+def _shifted(resolved: TimeRange, time_shift: str, reference: TimeReference) -> TimeRange:
     if ":" in time_shift:
         node = parse_time_range(time_shift)
         if isinstance(node, Between):

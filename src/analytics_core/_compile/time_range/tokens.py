@@ -139,7 +139,7 @@ def impossible(text: str, reason: str) -> TimeRangeError:
     return TimeRangeError(f"time range {shown(text)} {reason}")
 
 
-def refusal(text: str, reason: str) -> TimeRangeError:
+def rejection(text: str, reason: str) -> TimeRangeError:
     """Return the error for a text that is not understood: why, the nearest accepted form if any, and examples."""
     near = nearest(text[:_SHOWN_CHARACTERS], _forms_for(text))
     hint = f"did you mean {near[0]!r}? Other forms" if near else "write for example"
@@ -210,14 +210,14 @@ def tokenize(text: str) -> tuple[Token, ...]:
         TimeRangeError: the text is too long or holds something that no time text holds.
     """
     if len(text) > LONGEST_TEXT:
-        raise refusal(text, f"is longer than {LONGEST_TEXT} characters")
+        raise rejection(text, f"is longer than {LONGEST_TEXT} characters")
     plain = " ".join(text.split())
     tokens: list[Token] = []
     place = 0
     while place < len(plain):
         found = _TOKEN.match(plain, place)
         if found is None:
-            raise refusal(text, f"is not understood at {plain[place : place + 10]!r}")
+            raise rejection(text, f"is not understood at {plain[place : place + 10]!r}")
         tokens.append(_token(found))
         place = found.end()
         place += plain[place : place + 1] == " "
@@ -239,7 +239,7 @@ class Cursor:
         self._tokens = tokenize(text)
         self._place = 0
         if self._tokens.count(Token(TokenKind.MARK, "(")) > MOST_CALLS:
-            raise refusal(text, f"holds more than {MOST_CALLS} function calls")
+            raise rejection(text, f"holds more than {MOST_CALLS} function calls")
 
     def peek(self, ahead: int = 0) -> Token:
         """Return the token `ahead` of the cursor; an END token behind the last one."""
@@ -280,21 +280,21 @@ class Cursor:
         """Return the next word, which must be one of `words`; else refuse with what was expected."""
         token = self.peek()
         if token.kind is not TokenKind.WORD or token.text not in words:
-            raise self.refused(expected)
+            raise self.rejected(expected)
         return self.take().text
 
     def take_mark(self, mark: str) -> None:
         """Step over this mark, which must come next."""
         if not self.skip_mark(mark):
-            raise self.refused(repr(mark))
+            raise self.rejected(repr(mark))
 
     def take_end(self) -> None:
         """Make sure that nothing is left."""
         if self.peek() != _END:
-            raise self.refused("the end")
+            raise self.rejected("the end")
 
-    def refused(self, expected: str) -> TimeRangeError:
+    def rejected(self, expected: str) -> TimeRangeError:
         """Return the error that names what was expected at the cursor and what stands there."""
         token = self.peek()
-        standing = "the text ends" if token.kind is TokenKind.END else f"{token.text[:20]!r} stands"
-        return refusal(self.text, f"is not understood: {standing} where {expected} is expected")
+        relationship = "the text ends" if token.kind is TokenKind.END else f"{token.text[:20]!r} stands"
+        return rejection(self.text, f"is not understood: {relationship} where {expected} is expected")

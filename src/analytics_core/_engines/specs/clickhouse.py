@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format, written_text
+from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format, written_text
 from analytics_core._engines.formats import fixed_width_format
 from analytics_core._engines.grains import SECONDS, UNITS, WEEK_SHIFTS
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
@@ -189,7 +189,7 @@ ENGINES = (
             extra_name="clickhouse",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment, zoned=Zoned.DECODED, write=_as_text_value),
+            comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.DECODED, write=_as_text_value),
             bucket=_bucket,
             shift=lambda moment, hours: call("addHours", moment, number(hours)) if hours else moment,
         ),

@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, parsed_by, timestamp_of_epoch
+from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, parsed_by, timestamp_of_epoch
 from analytics_core._engines.grains import buckets_by_truncation, date_trunc, days_by_interval, hours_by_interval
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
@@ -103,7 +103,7 @@ _DATABRICKS = replace(
         extra_name="databricks",
         guards=_GUARDS,
         error_patterns=_ERRORS,
-        comparison=MomentComparison(moment=_moment, zoned=Zoned.NAIVE),
+        comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.NAIVE),
         bucket=buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds),
         shift=hours_by_interval,
     ),

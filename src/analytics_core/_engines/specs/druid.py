@@ -13,7 +13,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, parsed_by
+from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import WEEK_SHIFTS
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.name_sets import allowed_with, name_set
@@ -114,7 +114,7 @@ ENGINES = (
             guards=_GUARDS,
             error_patterns=_ERRORS,
             comparison=MomentComparison(
-                moment=_moment, zoned=Zoned.NAIVE, write=_as_text_value, write_day=date.isoformat
+                moment=_moment, zoned=ZonedComparison.NAIVE, write=_as_text_value, write_day=date.isoformat
             ),
             bucket=_bucket,
             shift=lambda moment, hours: _moved(moment, "PT1H", hours),

@@ -71,7 +71,7 @@ def _number(number: int | Decimal) -> BindScalar:
     return float(number) if isinstance(number, int) and not -(2**127) <= number < 2**128 else number
 
 
-def _date_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _date_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close the sum that DATE_ADD becomes: `b - date_add(a, i)` is not `b - a + i`."""
     if not isinstance(node, exp.DateAdd | exp.DateSub) or not isinstance(node.expression, exp.Interval):
         return None

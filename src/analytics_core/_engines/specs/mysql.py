@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, Zoned, epoch_count, moments_by, written_format
+from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, SECONDS
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader, range_reader
@@ -204,7 +204,7 @@ _FOLDED: Final = re.compile(
 """Letters whose case MariaDB folds as the other engines do, as measured; later ones it leaves as they are."""
 
 
-def _refuse_unfolded(pattern: str) -> None:
+def _reject_unfolded(pattern: str) -> None:
     for letter in pattern:
         if letter.lower() != letter.upper() and not _FOLDED.match(letter):
             raise FilterValueError(
@@ -214,7 +214,7 @@ def _refuse_unfolded(pattern: str) -> None:
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     if fold_case:
-        _refuse_unfolded(pattern)
+        _reject_unfolded(pattern)
 
     def match(value: exp.Expr) -> exp.Expr:
         sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
@@ -249,7 +249,7 @@ def _key_by(collation: str) -> operators.ToNode:
 
 
 # ------------------------------------------------------------------------------------------------------------ repairs
-def _regexp(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _regexp(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Write REGEXP so that MariaDB runs it too: it has no REGEXP_LIKE."""
     if not isinstance(node, exp.RegexpLike) or node.args.get("flag"):
         return None
@@ -257,25 +257,25 @@ def _regexp(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
     return exp.Paren(this=exp.GT(this=position, expression=exp.Literal(this="0", is_string=False)))
 
 
-def _median(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _median(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Anonymous(this="MEDIAN", expressions=[node.this]) if isinstance(node, exp.Median) else None
 
 
-def _utc(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _utc(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     if not isinstance(node, exp.UtcDate | exp.UtcTime | exp.UtcTimestamp):
         return None
     precision = node.args.get("this")
     return exp.Anonymous(this=node.sql_name(), expressions=[precision] if precision else [])
 
 
-def _sounds_like(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _sounds_like(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Close the comparison that SOUNDS LIKE becomes."""
     made = isinstance(node, exp.EQ) and isinstance(node.this, exp.Soundex) and isinstance(node.expression, exp.Soundex)
     beside = isinstance(node.parent, exp.Binary) and not isinstance(node.parent, exp.Connector)
     return exp.Paren(this=node.copy()) if made and beside else None
 
 
-def _timestamp_add(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _timestamp_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     if not isinstance(node, exp.TimestampAdd):
         return None
     amount, sign = node.expression, ""
@@ -414,7 +414,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         extra_name="mysql",
         guards=_GUARDS,
         error_patterns=_ERRORS,
-        comparison=MomentComparison(moment=_moment, zoned=Zoned.NAIVE),
+        comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.NAIVE),
         bucket=_bucket,
         shift=_shift,
         text_key=text_key,

@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, Zoned, moments_by, written_format
+from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
@@ -187,7 +187,7 @@ ENGINES = (
             extra_name="oracle",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment, zoned=Zoned.DECODED),
+            comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.DECODED),
             bucket=_bucket,
             shift=_shift,
             text_key=_by_code_point,

@@ -108,7 +108,7 @@ def _collation(name: str | None) -> Collation:
     return Collation.FOLDED if name.endswith(NOT_DETERMINISTIC) else Collation.EXACT
 
 
-def _date_part(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _date_part(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep the type of DATE_PART, which gives doubles; the parser makes EXTRACT of it, which gives decimals."""
     if not isinstance(node, exp.Extract) or isinstance(node.parent, exp.Cast):
         return None

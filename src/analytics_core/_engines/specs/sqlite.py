@@ -79,7 +79,7 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
     return exp.In(this=nodes.operand(left), query=exp.Subquery(this=members))
 
 
-def _cast(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _cast(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep the name of a cast's type: SQLite casts to DATE or DECIMAL as to NUMERIC, no date function, no REAL."""
     target = node.args.get("to") if isinstance(node, exp.Cast) else None
     if isinstance(target, exp.DataType) and target.this in _NUMERIC:
@@ -97,7 +97,7 @@ _NUMERIC = frozenset(
 )  # fmt: skip
 
 
-def _mod(node: exp.Expr, _refuse: Refuse) -> exp.Expr | None:
+def _mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     """Keep SQLite's MOD(a, b), which gives fractions; its % does not. Both in one text become MOD."""
     if not isinstance(node, exp.Mod):
         return None

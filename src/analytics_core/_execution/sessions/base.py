@@ -112,7 +112,7 @@ class Session:
             StatementRefusedError: the statement gives no rows.
             ResultTooLargeError: the byte budget is crossed; the statement was stopped.
         """
-        refuse_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
+        reject_unless_reading(request.statement.sql, words=_READING_WORDS - _MAY_WRITE)
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
                 return read_result(start_statement(request), request)
@@ -137,7 +137,7 @@ class Session:
         """Close what the engines on this file or memory shared; nothing by default."""
 
 
-def refuse_missing_file(request: OpenRequest, *, engine: str) -> None:
+def reject_missing_file(request: OpenRequest, *, engine: str) -> None:
     """Raise DatabaseError for a database file that is not there; its name is told, not the folders before it."""
     file = request.file
     if file is None or file.is_file():
@@ -150,7 +150,7 @@ def refuse_missing_file(request: OpenRequest, *, engine: str) -> None:
     )
 
 
-def refuse_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS) -> None:
+def reject_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS) -> None:
     """Refuse a text whose first word does not begin a query: a second wall for engines that others leave open."""
     position = _first_word(sql)
     word = _WORD.match(sql, position)
@@ -158,7 +158,7 @@ def refuse_unless_reading(sql: str, *, words: AbstractSet[str] = _READING_WORDS)
         raise no_rows()
 
 
-def refuse_plan_that_runs(sql: str) -> None:
+def reject_plan_that_runs(sql: str) -> None:
     """Refuse a plan display that executes what it shows; StatementRefusedError."""
     if _RUNS_ITS_STATEMENT.match(sql, _first_word(sql)):
         raise no_rows()

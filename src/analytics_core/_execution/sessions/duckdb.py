@@ -26,8 +26,8 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     no_rows,
-    refuse_missing_file,
-    refuse_plan_that_runs,
+    reject_missing_file,
+    reject_plan_that_runs,
 )
 from analytics_core._forks import forkable_lock
 from analytics_core._records.database import Access
@@ -105,7 +105,7 @@ class DuckdbSession(Session):
         raw: Any = request.connection.connection.driver_connection
         native = raw.native
         statement = request.statement
-        _refuse_unless_one_query(native, statement.sql)
+        _reject_unless_one_query(native, statement.sql)
         raw.begin()
         try:
             with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
@@ -139,7 +139,7 @@ class DuckdbSession(Session):
     def _cursor(self, request: OpenRequest) -> duckdb.DuckDBPyConnection:
         with self._lock:
             if _place(request) not in self._roots:
-                refuse_missing_file(request, engine="duckdb")
+                reject_missing_file(request, engine="duckdb")
                 self._roots[_place(request)] = _open_root(request)
             return self._roots[_place(request)].cursor()
 
@@ -148,8 +148,8 @@ def _place(request: OpenRequest) -> str:
     return str(request.file) if request.file is not None else f":memory:{request.memory_name}"
 
 
-def _refuse_unless_one_query(native: Any, sql: str) -> None:
-    refuse_plan_that_runs(sql)
+def _reject_unless_one_query(native: Any, sql: str) -> None:
+    reject_plan_that_runs(sql)
     statements = native.extract_statements(sql)
     if len(statements) != 1 or statements[0].type not in _READING_TYPES:
         raise no_rows()

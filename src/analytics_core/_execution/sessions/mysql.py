@@ -34,7 +34,7 @@ from analytics_core._execution.sessions.base import (
     expect_answers,
     no_rows,
     read_result,
-    refuse_unless_reading,
+    reject_unless_reading,
     start_statement,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
@@ -88,8 +88,8 @@ class MysqlSession(Session):
 
     def run(self, request: RunRequest) -> FetchedResult:
         """Pin the session again (a statement may have changed it), then stream the rows."""
-        refuse_unless_reading(request.statement.sql)
-        refuse_file_writing(request.statement.sql)
+        reject_unless_reading(request.statement.sql)
+        reject_file_writing(request.statement.sql)
         timeout_s = request.limits.timeout_s
         with self.limited(request.connection, request.stopper, timeout_s=timeout_s):
             expect_answers(request)
@@ -120,7 +120,7 @@ def _converters() -> dict[Any, Any]:
     return {**conversions, FIELD_TYPE.TIME: through}
 
 
-def refuse_file_writing(sql: str) -> None:
+def reject_file_writing(sql: str) -> None:
     """Refuse INTO OUTFILE and executable comments; texts, quoted names and plain comments are no statement.
 
     A read-only transaction does not stop a query that writes a file on the server.

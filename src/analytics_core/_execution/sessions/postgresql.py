@@ -30,7 +30,7 @@ from analytics_core._execution.sessions.base import (
     checker,
     columns_of,
     expect_answers,
-    refuse_unless_reading,
+    reject_unless_reading,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows, quoted_name
 from analytics_core._records.database import Access
@@ -89,7 +89,7 @@ class PostgresqlSession(Session):
 
     def run(self, request: RunRequest) -> FetchedResult:
         """Run with the server's own time limit, row chunks read as they are asked for."""
-        refuse_unless_reading(request.statement.sql)
+        reject_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection
         statement = request.statement
         with (

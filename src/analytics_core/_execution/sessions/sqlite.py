@@ -29,8 +29,8 @@ from analytics_core._execution.sessions.base import (
     RunRequest,
     Session,
     read_result,
-    refuse_missing_file,
-    refuse_unless_reading,
+    reject_missing_file,
+    reject_unless_reading,
     start_statement,
 )
 from analytics_core._execution.sessions.metadata import (
@@ -77,7 +77,7 @@ class SqliteSession(Session):
         lock_wait_s = min(_LONGEST_LOCK_WAIT_S, request.answer_s - ANSWER_GRACE_S)
 
         def open_connection() -> sqlite3.Connection:
-            refuse_missing_file(request, engine="sqlite")
+            reject_missing_file(request, engine="sqlite")
             raw = _connect(target, lock_wait_s=lock_wait_s)
             if request.file is not None:
                 _read_header(raw)
@@ -92,9 +92,9 @@ class SqliteSession(Session):
 
     def run(self, request: RunRequest) -> FetchedResult:
         """Run under a clock that SQLite itself asks every few thousand steps; an interrupt comes from elsewhere."""
-        refuse_unless_reading(request.statement.sql)
+        reject_unless_reading(request.statement.sql)
         raw: Any = request.connection.connection.driver_connection
-        _refuse_parts_of_indexes(raw, request.statement.sql)
+        _reject_parts_of_indexes(raw, request.statement.sql)
         with self.limited(request.connection, request.stopper, timeout_s=request.limits.timeout_s):
             return read_result(start_statement(request), request, kept_as=_KEPT_AS)
 
@@ -128,7 +128,7 @@ _PART_OF_INDEX = re.compile(
 _VIRTUAL_TABLES = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql LIKE 'CREATE VIRTUAL TABLE%'"
 
 
-def _refuse_parts_of_indexes(raw: sqlite3.Connection, sql: str) -> None:
+def _reject_parts_of_indexes(raw: sqlite3.Connection, sql: str) -> None:
     """Refuse a statement that names a shadow table of a full-text or spatial index: rules stand on the index alone.
 
     The name counts wherever it stands, in a text too: SQLite reads a table by its name in single quotes.

@@ -10,7 +10,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, is_numeric, labels, numbers, refuse_column
+from analytics_core._frames.column_checks import Array, is_numeric, labels, numbers, reject_column
 from analytics_core._frames.column_maps import only_column
 from analytics_core._frames.grouping import Groups, group_rows
 from analytics_core._frames.registry import Operation
@@ -142,10 +142,10 @@ def _metric(frame: pd.DataFrame, name: str) -> Array:
     if is_numeric(series):
         return numbers(series)
     if not (pd.api.types.is_object_dtype(series.dtype) or pd.api.types.is_string_dtype(series.dtype)):
-        refuse_column(frame, name, option="metrics")
+        reject_column(frame, name, option="metrics")
     values = pd.to_numeric(series, errors="coerce").to_numpy(dtype=np.float64, na_value=np.nan)
     if np.isnan(values).all() and series.notna().any():
-        refuse_column(frame, name, option="metrics")
+        reject_column(frame, name, option="metrics")
     return values
 
 

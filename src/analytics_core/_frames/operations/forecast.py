@@ -21,7 +21,7 @@ from analytics_core._frames.column_checks import (
     require_flat,
     require_unique_columns,
 )
-from analytics_core._frames.registry import Noted, Operation
+from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.enums import TimeGrain
 from analytics_core.models.postprocessing import ForecastModel, ForecastOptions
@@ -33,7 +33,7 @@ _WITHIN_A_DAY = "PT"
 _SUFFIXES = ("__yhat", "__yhat_lower", "__yhat_upper")
 
 
-def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
+def apply(frame: pd.DataFrame, options: ForecastOptions) -> FrameWithNotes:
     """Return the moments, and for each numeric column X `X__yhat`, `X__yhat_lower`, `X__yhat_upper` and X itself.
 
     Moments come in order and once each (the last value of a moment counts), the future behind them; X is null there.
@@ -70,19 +70,21 @@ def apply(frame: pd.DataFrame, options: ForecastOptions) -> Noted:
         made[name] = _observed(values, moments, result)
         for note in result.notes:
             notes.setdefault(note, []).append(name)
-    return Noted(frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_repeated(times), *_told(notes, others)))
+    return FrameWithNotes(
+        frame=pd.DataFrame(made), notes=(*_unread_orders(options), *_repeated(times), *_told(notes, others))
+    )
 
 
 def _unread_orders(options: ForecastOptions) -> tuple[str, ...]:
     """A note of the Fourier orders that only the default model reads."""
     if options.model is ForecastModel.AUTO:
         return ()
-    asked = {
+    requested = {
         "weekly_seasonality": options.weekly_seasonality,
         "monthly_seasonality": options.monthly_seasonality,
         "yearly_seasonality": options.yearly_seasonality,
     }
-    orders = [name for name, order in asked.items() if order and order is not True]
+    orders = [name for name, order in requested.items() if order and order is not True]
     return (f"{listed(orders)}: model {options.model.value!r} reads no Fourier order, only true",) if orders else ()
 
 

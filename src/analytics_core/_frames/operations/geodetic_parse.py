@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.column_checks import Array
-from analytics_core._frames.column_maps import append_columns, refuse_rows, require_different, text_column
+from analytics_core._frames.column_maps import append_columns, reject_rows, require_different, text_column
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeodeticParseOptions
 
@@ -184,7 +184,7 @@ def apply(frame: pd.DataFrame, options: GeodeticParseOptions) -> pd.DataFrame:
     points = parse(text)
     valid = np.abs(points.latitude) <= 90
     valid &= np.isfinite(points.longitude) & np.isfinite(points.altitude)
-    refuse_rows(
+    reject_rows(
         valid | missing,
         f'Invalid geodetic string: column {options.geodetic!r} must hold points such as "52.5, 13.4" '
         'or "52 30m 0s N, 13 24m 0s E, 34 m"',

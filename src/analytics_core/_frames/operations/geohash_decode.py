@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.column_checks import Array
-from analytics_core._frames.column_maps import append_columns, refuse_rows, require_different, text_column
+from analytics_core._frames.column_maps import append_columns, reject_rows, require_different, text_column
 from analytics_core._frames.geohash import LENGTH, decode
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashDecodeOptions
@@ -30,7 +30,7 @@ def apply(frame: pd.DataFrame, options: GeohashDecodeOptions) -> pd.DataFrame:
     rows, lengths = _characters(text)
     latitude, longitude, valid = decode(rows, np.clip(lengths, 1, LENGTH))
     valid &= (lengths >= 1) & (lengths <= LENGTH)
-    refuse_rows(
+    reject_rows(
         valid | ~present,
         f"Invalid geohash string: column {options.geohash!r} must hold geohashes of 1 to 12 characters",
     )

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.column_checks import Array
-from analytics_core._frames.column_maps import append_columns, numeric_column, only_place, refuse_rows, text_series
+from analytics_core._frames.column_maps import append_columns, numeric_column, only_place, reject_rows, text_series
 from analytics_core._frames.geohash import encode
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeohashEncodeOptions
@@ -28,7 +28,7 @@ def apply(frame: pd.DataFrame, options: GeohashEncodeOptions) -> pd.DataFrame:
 def _degrees(frame: pd.DataFrame, name: str, option: str, most: int) -> Array:
     values = numeric_column(frame, only_place(frame, name, option=option), option=option).astype(np.float64, copy=False)
     fitting = ~(np.abs(values) > most)
-    refuse_rows(fitting, f"Invalid longitude/latitude: column {name!r} must hold degrees from -{most} to {most}")
+    reject_rows(fitting, f"Invalid longitude/latitude: column {name!r} must hold degrees from -{most} to {most}")
     return values
 
 

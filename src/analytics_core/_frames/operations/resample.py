@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
-from analytics_core._frames.column_checks import Array, is_numeric, labels, listed, numbers, refuse_column
-from analytics_core._frames.registry import Noted, Operation
+from analytics_core._frames.column_checks import Array, is_numeric, labels, listed, numbers, reject_column
+from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import ResampleMethod, ResampleOptions
 
@@ -66,7 +66,7 @@ _UNITS: Final = ("s", "ms", "us", "ns")
 Interval = pd.offsets.BaseOffset
 
 
-def apply(frame: pd.DataFrame, options: ResampleOptions) -> Noted:
+def apply(frame: pd.DataFrame, options: ResampleOptions) -> FrameWithNotes:
     """Return the frame with one row for each moment of the grid; rows without a moment are left out.
 
     Columns without numbers are left out where the method needs them, and a note names these. `fill_value` takes the
@@ -88,7 +88,9 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> Noted:
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
     else:
         table = table.copy(deep=False)
-    return Noted(frame=table if options.fill_value is None else _filled(table, options.fill_value), notes=notes)
+    return FrameWithNotes(
+        frame=table if options.fill_value is None else _filled(table, options.fill_value), notes=notes
+    )
 
 
 def _of_numbers(table: pd.DataFrame, method: ResampleMethod) -> tuple[pd.DataFrame, tuple[str, ...]]:
@@ -227,7 +229,7 @@ def _fillable(table: pd.DataFrame) -> pd.DataFrame:
     result = table.copy(deep=False) if unfit else table
     for place, dtype in unfit:
         if dtype.kind == "c":
-            refuse_column(table, labels(table)[place], option="method")
+            reject_column(table, labels(table)[place], option="method")
         column: Any = table.iloc[:, place].astype(np.float32)
         result.isetitem(place, column)
     return result
@@ -271,7 +273,7 @@ def _numbers_of(table: pd.DataFrame) -> list[Array]:
     columns = [table.iloc[:, place] for place in range(len(table.columns))]
     for column, label in zip(columns, labels(table), strict=True):
         if not is_numeric(column):
-            refuse_column(table, label, option="method")
+            reject_column(table, label, option="method")
     return [numbers(column) for column in columns]
 
 

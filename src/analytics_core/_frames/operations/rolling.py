@@ -209,7 +209,7 @@ def _parts(values: Sequence[Array]) -> Iterator[Array]:
     return (np.stack(values[start : start + step]) for start in range(0, len(values), step))
 
 
-def _spread(values: Array, span: sliding.Span, made_of: TypeOptions) -> Array:
+def _spread(values: Array, span: sliding.WindowSpan, made_of: TypeOptions) -> Array:
     variances = sliding.variances(values, span, ddof=made_of.ddof)
     return variances if made_of.kind is RollingType.VAR else np.sqrt(variances)
 
@@ -220,7 +220,7 @@ def _values_needed(options: RollingOptions, kind: RollingType) -> int:
     return 0 if kind is RollingType.COUNT else options.window
 
 
-_OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.Span], Array]]] = MappingProxyType(
+_OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.WindowSpan], Array]]] = MappingProxyType(
     {
         RollingType.PROD: sliding.products,
         RollingType.SKEW: sliding.skews,
@@ -231,7 +231,7 @@ _OWN_KERNELS: Final[Mapping[RollingType, Callable[[Array, sliding.Span], Array]]
 )
 
 
-def _where_enough(values: Array, made: Array, span: sliding.Span, needed: int) -> Array:
+def _where_enough(values: Array, made: Array, span: sliding.WindowSpan, needed: int) -> Array:
     return np.where(sliding.counts(values, span) >= needed, made, np.nan)
 
 
@@ -251,7 +251,7 @@ def _second_column(frame: pd.DataFrame, name: str) -> Array:
     return _finite(numeric_column(frame, place, option=option))
 
 
-def _paired(values: Array, other: Array, span: sliding.Span, made_of: TypeOptions) -> Array:
+def _paired(values: Array, other: Array, span: sliding.WindowSpan, made_of: TypeOptions) -> Array:
     """Return the correlations or covariances of a column with the other."""
     if made_of.kind is RollingType.CORR:
         return sliding.correlations(values, other, span)
@@ -268,11 +268,11 @@ def _weighed(
             f"weights and {MOST_WEIGHED_CELLS:,} cells are weighed: take a shorter window, or no win_type"
         )
     weights = window_weights(options.win_type or WindowType.BOXCAR, window, options.rolling_type_options)
-    span = sliding.Span(rows=rows, window=window, ahead=(window - 1) // 2 if options.center else 0)
+    span = sliding.WindowSpan(rows=rows, window=window, ahead=(window - 1) // 2 if options.center else 0)
     return [_where_enough(column, _weighed_column(column, span, weights, made_of), span, needed) for column in values]
 
 
-def _weighed_column(values: Array, span: sliding.Span, weights: Array, made_of: TypeOptions) -> Array:
+def _weighed_column(values: Array, span: sliding.WindowSpan, weights: Array, made_of: TypeOptions) -> Array:
     if made_of.kind is RollingType.SUM:
         return sliding.weighted_sums(values, span, weights)
     if made_of.kind is RollingType.MEAN:

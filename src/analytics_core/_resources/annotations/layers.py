@@ -8,14 +8,14 @@ from typing import Any
 
 from analytics_core._lookups.loading import remember_deleted_layer
 from analytics_core._records.chart import AnnotationLayer
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
-from analytics_core._security.policy import Act
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
+from analytics_core._security.policy import Permission
 from analytics_core.models.annotation import (
     AnnotationLayerGet,
     AnnotationLayerListItem,
@@ -44,7 +44,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.annotation_layers,
     item=lambda layer, facts: _item(layer, facts.people, facts.readable),
-    permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
+    permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"name": "name"},
@@ -61,7 +61,7 @@ class AnnotationLayers(Namespace):
             PayloadError: the payload breaks the shape.
             AlreadyExistsError: the name is taken.
         """
-        self._runtime.policy.require(Act.ADD_ANNOTATION_LAYER, self._actor)
+        self._runtime.policy.require(Permission.ADD_ANNOTATION_LAYER, self._actor)
         post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
         act = begin_act(self._runtime, self._actor, "annotation_layer.create")
         with self._runtime.store.unit_of_work() as unit:
@@ -72,7 +72,7 @@ class AnnotationLayers(Namespace):
 
     def get(self, layer_id: int) -> AnnotationLayerGet:
         """Return a layer; NotFoundError when there is none."""
-        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(unit.annotation_layers.get(layer_id))
 
@@ -112,7 +112,7 @@ class AnnotationLayers(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             before = unit.annotation_layers.get(layer_id)
             self._runtime.policy.require_write_annotation_layer(self._actor, before)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"layer": layer_id})
         return _answer(stored)
@@ -136,7 +136,7 @@ def _answer(layer: AnnotationLayer) -> AnnotationLayerGet:
     return AnnotationLayerGet(**_stored(layer)).stamped(layer.audit.changed_on)
 
 
-def _item(layer: AnnotationLayer, people: PeopleIndex, readable: Readable) -> AnnotationLayerListItem:
+def _item(layer: AnnotationLayer, people: UserIndex, readable: FieldFormatter) -> AnnotationLayerListItem:
     audit = layer.audit
     return AnnotationLayerListItem(
         **_stored(layer),

@@ -8,15 +8,15 @@ from typing import Any
 
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.reader import Reader
-from analytics_core._security.policy import Act
+from analytics_core._security.policy import Permission
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.annotation import (
     AnnotationGet,
@@ -49,7 +49,7 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.annotations,
     item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
-    permission=lambda policy, actor: policy.require(Act.READ_ANNOTATIONS, actor),
+    permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
     people={"created_by": "created_by", "changed_by": "changed_by"},
     distinct={"short_descr": "short_descr"},
@@ -79,7 +79,7 @@ class Annotations(Namespace):
 
     def get(self, layer_id: int, annotation_id: int) -> AnnotationGet:
         """Return an annotation; NotFoundError when the layer has none of this id."""
-        self._runtime.policy.require(Act.READ_ANNOTATIONS, self._actor)
+        self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(*_found(unit, layer_id, annotation_id))
 
@@ -150,7 +150,7 @@ class Annotations(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             before, layer = _found(unit, layer_id, annotation_id)
             self._runtime.policy.require_write_annotation(self._actor, before, layer)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             stored = unit.annotations.update(changed_annotation(before, put), actor_id=self._actor.id)
             act.log(unit, details={"layer": layer_id, "annotation": annotation_id})
         return _answer(stored, layer)
@@ -195,7 +195,7 @@ def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
     return answer.stamped(annotation.audit.changed_on)
 
 
-def _item(annotation: Annotation, people: PeopleIndex, readable: Readable) -> AnnotationListItem:
+def _item(annotation: Annotation, people: UserIndex, readable: FieldFormatter) -> AnnotationListItem:
     audit = annotation.audit
     item = AnnotationListItem(
         **_stored(annotation),

@@ -10,9 +10,9 @@ from pydantic import BaseModel
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import DatasetName
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
-from analytics_core._resources.related_names import Around
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
+from analytics_core._resources.related_names import RelatedNames
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.chart import (
     ChartDatasource,
@@ -28,17 +28,17 @@ from analytics_core.models.explore import ExploreSlice
 from analytics_core.models.references import DashboardReference, DashboardReferenceWithMetadata, DatasetReference
 
 
-def chart_get(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartGet:
+def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartGet:
     """Return one chart (contract, `ChartRestApi.get`)."""
     dashboards = (
         DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
-        for d in around.dashboards_of(chart)
+        for d in linked.dashboards_of(chart)
     )
     answer = ChartGet(
         **_stored(chart, ChartGet),
         dashboards=tuple(dashboards),
         owners=people.references(chart.owner_ids),
-        tags=around.tag_references(chart.tag_ids),
+        tags=linked.tag_references(chart.tag_ids),
         changed_on_delta_humanized=readable.delta(chart.audit.changed_on),
         thumbnail_url=readable.url("chart_thumbnail", {"id": chart.id}),
         url=readable.url("chart", {"id": chart.id}),
@@ -51,22 +51,22 @@ def people_of(chart: Chart) -> tuple[int | None, ...]:
     return (chart.audit.created_by, chart.audit.changed_by, chart.last_saved_by, *chart.owner_ids)
 
 
-def chart_item(chart: Chart, *, around: Around, people: PeopleIndex, readable: Readable) -> ChartListItem:
+def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
-    dataset, dashboards = around.dataset_of(chart), around.dashboards_of(chart)
+    dataset, dashboards = linked.dataset_of(chart), linked.dashboards_of(chart)
     return ChartListItem(
         **{**_stored(chart, ChartListItem), **_people_and_times(chart, people, readable)},
         **_addresses(chart, readable),
         datasource_name_text=dataset.table_name if dataset else None,
         table=_table(dataset),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
-        tags=around.tag_references(chart.tag_ids),
+        tags=linked.tag_references(chart.tag_ids),
         description_markeddown=readable.markdown(chart.description),
         form_data=form_data(chart),
     )
 
 
-def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
+def chart_entity(chart: Chart, *, readable: FieldFormatter) -> ChartEntity:
     """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
     return ChartEntity(
         **_stored(chart, ChartEntity),
@@ -77,7 +77,7 @@ def chart_entity(chart: Chart, *, readable: Readable) -> ChartEntity:
     )
 
 
-def chart_slice(chart: Chart, *, readable: Readable) -> ExploreSlice:
+def chart_slice(chart: Chart, *, readable: FieldFormatter) -> ExploreSlice:
     """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
     entity = chart_entity(chart, readable=readable)
     return ExploreSlice(
@@ -102,7 +102,7 @@ def chart_datasource(chart: Chart, dataset: Dataset | None) -> ChartDatasource:
     return ChartDatasource(count=1, result=ChartDatasourceItem(label=dataset.table_name, value=value))
 
 
-def chart_screenshot(chart: Chart, *, actor_id: int, readable: Readable) -> ChartScreenshot:
+def chart_screenshot(chart: Chart, *, actor_id: int, readable: FieldFormatter) -> ChartScreenshot:
     """Return where the host shows a picture of this version of the chart, as this user sees it."""
     seen = f"{chart.uuid}:{chart.audit.version}:{actor_id}"
     key = sha256(seen.encode()).hexdigest()[:32]
@@ -125,7 +125,7 @@ def _stored(chart: Chart, shape: type[BaseModel]) -> dict[str, Any]:
     return {name: getattr(chart, name) for name in shape.model_fields if name in Chart.__dataclass_fields__}
 
 
-def _people_and_times(chart: Chart, people: PeopleIndex, readable: Readable) -> dict[str, Any]:
+def _people_and_times(chart: Chart, people: UserIndex, readable: FieldFormatter) -> dict[str, Any]:
     audit = chart.audit
     return {
         "last_saved_at": chart.last_saved_at,
@@ -142,7 +142,7 @@ def _people_and_times(chart: Chart, people: PeopleIndex, readable: Readable) -> 
     }
 
 
-def _addresses(chart: Chart, readable: Readable) -> dict[str, str | None]:
+def _addresses(chart: Chart, readable: FieldFormatter) -> dict[str, str | None]:
     source = {"datasource_type": chart.datasource_type, "datasource_id": chart.datasource_id}
     return {
         "datasource_url": readable.url("explore", source) if chart.datasource_id is not None else None,

@@ -14,7 +14,7 @@ from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.chart import ChartPut
 from analytics_core.models.strict_json import repeated_key
 
-_SHAPE: Final = "charts.payload_elsewhere"
+_SHAPE: Final = "charts.export_payload"
 _REWRITTEN: Final = frozenset({"datasource_id", "datasource_type", "params", "query_context"})
 _LEFT_OUT: Final = frozenset({"datasource_name", "query_context_generation", "external_url", "is_managed_externally"})
 """What the other store knows itself, and what says how the record came to be here."""
@@ -31,7 +31,7 @@ _LONGEST_ID: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class IdsElsewhere:
+class ExportIds:
     """For the id of each dataset, chart and annotation layer here, the id in the other store."""
 
     dataset_ids: Ids
@@ -39,23 +39,23 @@ class IdsElsewhere:
     annotation_layer_ids: Ids
 
 
-def ids_elsewhere(*, dataset_ids: Any, chart_ids: Any, annotation_layer_ids: Any) -> IdsElsewhere:
+def export_ids(*, dataset_ids: Any, chart_ids: Any, annotation_layer_ids: Any) -> ExportIds:
     """Return the ids that a caller gives, checked; PayloadSchemaError when they are no mappings of ids."""
-    return IdsElsewhere(
+    return ExportIds(
         dataset_ids=checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE),
         chart_ids=checked_ids(chart_ids, path="chart_ids", shape=_SHAPE),
         annotation_layer_ids=checked_ids(annotation_layer_ids, path="annotation_layer_ids", shape=_SHAPE),
     )
 
 
-def chart_payload_elsewhere(chart: Chart, ids: IdsElsewhere) -> dict[str, Any]:
+def chart_export_payload(chart: Chart, ids: ExportIds) -> dict[str, Any]:
     """Return what makes this chart in a store where what it names has these ids.
 
     Raises:
         PayloadSchemaError: its dataset, or a record that an annotation layer of it shows, has no id there; or a text
             of it names a key twice, which no store takes any more.
     """
-    refuse_repeated_keys(_SHAPE, params=chart.params, query_context=chart.query_context)
+    reject_repeated_keys(_SHAPE, params=chart.params, query_context=chart.query_context)
     source = chart.datasource_id
     return {
         **{name: getattr(chart, name) for name in _COPIED},
@@ -66,7 +66,7 @@ def chart_payload_elsewhere(chart: Chart, ids: IdsElsewhere) -> dict[str, Any]:
     }
 
 
-def _rewritten_text(text: str | None, ids: IdsElsewhere) -> str | None:
+def _rewritten_text(text: str | None, ids: ExportIds) -> str | None:
     """Return a JSON text that speaks of the records there; one that holds no object stays as it is."""
     content = json_object(text)
     if not content:
@@ -82,20 +82,20 @@ def _without_its_store(form_data: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in form_data.items() if name not in _OF_ITS_STORE}
 
 
-def _rewritten(content: dict[str, Any], ids: IdsElsewhere) -> dict[str, Any]:
+def _rewritten(content: dict[str, Any], ids: ExportIds) -> dict[str, Any]:
     """Return an object with its dataset and its annotation layers there."""
     if "datasource" in content:
         content = {**content, "datasource": _datasource(content["datasource"], ids)}
     return with_layers_moved(content, lambda kind, old: _new_source(kind, old, ids))
 
 
-def _new_source(kind: str, old: int, ids: IdsElsewhere) -> int:
+def _new_source(kind: str, old: int, ids: ExportIds) -> int:
     if kind == CHART:
         return _new_id(old, ids.chart_ids, "chart_ids", kind)
     return _new_id(old, ids.annotation_layer_ids, "annotation_layer_ids", kind)
 
 
-def _datasource(value: Any, ids: IdsElsewhere) -> Any:
+def _datasource(value: Any, ids: ExportIds) -> Any:
     """Return `{id, type}` or the text `id__type` with the dataset's id there."""
     if isinstance(value, dict) and isinstance(value.get("id"), int):
         return {**value, "id": _new_id(value["id"], ids.dataset_ids, "dataset_ids", "dataset")}
@@ -197,7 +197,7 @@ Ids = Mapping[int, int]
 """For the id of a record here, the id in the other store."""
 
 
-def refuse_repeated_keys(shape: str, **texts: str | None) -> None:
+def reject_repeated_keys(shape: str, **texts: str | None) -> None:
     """Raise PayloadSchemaError for stored JSON that names a key twice: what would move is not what was written."""
     found = ((field, repeated_key(text)) for field, text in texts.items())
     problems = [Problem(path=field, message=str(error)) for field, error in found if error is not None]

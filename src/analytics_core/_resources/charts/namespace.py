@@ -21,21 +21,21 @@ from analytics_core._resources.charts.answers import (
     chart_screenshot,
     people_of,
 )
-from analytics_core._resources.charts.export import chart_payload_elsewhere, ids_elsewhere
+from analytics_core._resources.charts.export import chart_export_payload, export_ids
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
-from analytics_core._resources.charts.questions import GivenFilters, Questions
+from analytics_core._resources.charts.questions import ChartContexts, GivenFilters
 from analytics_core._resources.charts.records import changed_chart, named_tags, new_chart, place_on_dashboards
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import checked_owners, read_people
+from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
-from analytics_core._resources.related_names import Around, around_charts
+from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
 from analytics_core._results.answer import ChartData
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import JobNotFoundError, NotFoundError
@@ -83,9 +83,9 @@ _POST, _PUT = "ChartRestApi.post", "ChartRestApi.put"
 LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.charts,
-    item=lambda chart, facts: chart_item(chart, around=facts.around, people=facts.people, readable=facts.readable),
+    item=lambda chart, facts: chart_item(chart, linked=facts.linked, people=facts.people, readable=facts.readable),
     permission=anybody,
-    around=around_charts,
+    linked=names_related_to_charts,
     people_of=people_of,
     visibility=CHARTS.visibility,
     narrower={DATASET_NAME: lambda reader, query: replace(query, ids=reader.named_charts())},
@@ -133,7 +133,7 @@ class Charts(Namespace):
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         """
         return (
-            Questions(self._runtime, self._actor)
+            ChartContexts(self._runtime, self._actor)
             .one(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
             .payload
         )
@@ -177,12 +177,12 @@ class Charts(Namespace):
             JobError: no more work can be taken.
         """
         queries = ChartQueries(self._runtime, self._actor)
-        asked, database = queries.for_job(question, force=force, strict=strict)
+        requested, database = queries.for_job(question, force=force, strict=strict)
         return submit_job(
             self._runtime,
             self._actor,
             JobKind.CHART_DATA,
-            question_text(asked),
+            question_text(requested),
             find_actor=lambda: self._anew()._actor,
             queue=database,
         )
@@ -195,9 +195,9 @@ class Charts(Namespace):
                 other row rules bind them, a chart of an annotation layer is not for them, or SQL reads something else.
             AccessError: a dataset of its question may not be read any more.
         """
-        record = self._runtime.job_book.find(job_id)
+        record = self._runtime.job_registry.find(job_id)
         is_own = record.user_id == self._actor.id and record.kind == JobKind.CHART_DATA
-        if not is_own or not self._runtime.job_book.handler(record).may_read(record, self._actor):
+        if not is_own or not self._runtime.job_registry.handler(record).may_read(record, self._actor):
             raise JobNotFoundError(job_id)
         return job_of(self._runtime, record, find_actor=lambda: self._anew()._actor)
 
@@ -218,12 +218,12 @@ class Charts(Namespace):
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape=_POST)
         record = new_chart(post, uuid=str(uuid4()), owner_ids=owners)
 
-        def change() -> tuple[Chart, Around]:
+        def change() -> tuple[Chart, RelatedNames]:
             with self._runtime.store.unit_of_work() as unit:
                 stored = unit.charts.add(self._stamped(self._on_dataset(unit, record)), actor_id=self._actor.id)
                 details = self._placed(unit, stored.id, post.dashboards)
                 act.log(unit, chart_id=stored.id, details=details)
-                return stored, self._around(unit, stored)
+                return stored, self._linked(unit, stored)
 
         return self._answer(*until_accepted(change, stale="dashboard"))
 
@@ -231,8 +231,8 @@ class Charts(Namespace):
         """Return a chart; NotFoundError or ChartAccessError otherwise."""
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
-            around = self._around(unit, chart)
-        return self._answer(chart, around)
+            linked = self._linked(unit, chart)
+        return self._answer(chart, linked)
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
@@ -264,15 +264,15 @@ class Charts(Namespace):
         act = begin_act(self._runtime, self._actor, "chart.update")
         owners = self._named_owners(put)
 
-        def change() -> tuple[Chart, Around]:
+        def change() -> tuple[Chart, RelatedNames]:
             with self._runtime.store.unit_of_work() as unit:
                 before = self._writable(unit, chart_id)
-                refuse_later_change(before, unchanged_since)
+                reject_later_change(before, unchanged_since)
                 after = self._changed(unit, before, put, owners)
                 stored = unit.charts.update(after, actor_id=self._actor.id)
                 details = self._placed(unit, chart_id, put.dashboards)
                 act.log(unit, chart_id=chart_id, details={"fields": sorted(put.given()), **details})
-                return stored, self._around(unit, stored)
+                return stored, self._linked(unit, stored)
 
         return self._answer(*until_accepted(change, stale=None if unchanged_since is None else "dashboard"))
 
@@ -313,7 +313,7 @@ class Charts(Namespace):
         return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
-    def payload_elsewhere(
+    def export_payload(
         self,
         chart_id: int,
         *,
@@ -335,10 +335,10 @@ class Charts(Namespace):
             NotFoundError, ChartAccessError: it is unknown or not for this actor.
             PayloadSchemaError: something that it names has no id there, or what is given maps no ids to ids.
         """
-        ids = ids_elsewhere(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
+        ids = export_ids(dataset_ids=dataset_ids, chart_ids=chart_ids, annotation_layer_ids=annotation_layer_ids)
         with self._runtime.store.unit_of_work() as unit:
             chart = self._reader(unit).chart(chart_id)
-        return chart_payload_elsewhere(chart, ids)
+        return chart_export_payload(chart, ids)
 
     def datasource(self, chart_id: int) -> ChartDatasource:
         """Return the dataset of a chart (contract, `ChartGetDatasourceResponseSchema`); none, if it is not for them."""
@@ -409,9 +409,9 @@ class Charts(Namespace):
             return {}
         return {"dashboards": place_on_dashboards(self._reader(unit), chart_id=chart_id, wanted=wanted)}
 
-    def _around(self, unit: UnitOfWork, chart: Chart) -> Around:
-        return around_charts(self._reader(unit), (chart,), with_metadata=True)
+    def _linked(self, unit: UnitOfWork, chart: Chart) -> RelatedNames:
+        return names_related_to_charts(self._reader(unit), (chart,), with_metadata=True)
 
-    def _answer(self, chart: Chart, around: Around) -> ChartGet:
-        people = read_people(self._runtime.people, people_of(chart))
-        return chart_get(chart, around=around, people=people, readable=readable_now(self._runtime))
+    def _answer(self, chart: Chart, linked: RelatedNames) -> ChartGet:
+        people = read_users(self._runtime.people, people_of(chart))
+        return chart_get(chart, linked=linked, people=people, readable=readable_now(self._runtime))

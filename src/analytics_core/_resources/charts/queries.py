@@ -31,7 +31,7 @@ Question = int | ChartDataQueryContext | Payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobQuestion:
+class ChartJobPayload:
     """The payload of a job: a query context as JSON, the chart that it comes from, and how it was asked."""
 
     chart_id: int | None
@@ -83,7 +83,7 @@ class ChartQueries:
 
     def for_job(
         self, question: Question, *, force: bool = False, strict: bool | None = None
-    ) -> tuple[JobQuestion, str]:
+    ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
         strict = self._runtime.settings.strict_queries if strict is None else strict
         chart = self._chart(question) if isinstance(question, int) else None
@@ -91,21 +91,21 @@ class ChartQueries:
         assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
         request = self._read(payload, strict=strict)
         context = context_text(payload, request.context)
-        asked = JobQuestion(chart_id=chart.id if chart else None, context=context, force=force, strict=strict)
-        return asked, self._runtime.queries.database_of(request)
+        requested = ChartJobPayload(chart_id=chart.id if chart else None, context=context, force=force, strict=strict)
+        return requested, self._runtime.queries.database_of(request)
 
-    def answer_job(self, question: JobQuestion, cancel: CancelToken) -> tuple[ChartData, str]:
+    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
         """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
         queries = self._runtime.queries
         request = queries.begun(replace(self._request_of_job(question), cancel=cancel))
         bound = digest_of(queries.bound_by(request))
         return queries.run(request), bound
 
-    def bound_on(self, question: JobQuestion) -> str:
+    def bound_on(self, question: ChartJobPayload) -> str:
         """Return a digest of what binds the actor now on all that answers the question of a job."""
         return digest_of(self._runtime.queries.bound_by(self._request_of_job(question)))
 
-    def _request_of_job(self, question: JobQuestion) -> ChartRequest:
+    def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
         return self._request(chart, question.context, force=question.force, strict=question.strict)
 
@@ -186,14 +186,14 @@ class ChartDataJobs:
         return ChartQueries(self._runtime_of(job), actor)
 
 
-def question_text(question: JobQuestion) -> str:
+def question_text(question: ChartJobPayload) -> str:
     """Return a question as the payload of a job."""
     return json.dumps(asdict(question))
 
 
-def _question(job: JobRecord) -> JobQuestion:
+def _question(job: JobRecord) -> ChartJobPayload:
     try:
-        return JobQuestion(**json.loads(job.payload))
+        return ChartJobPayload(**json.loads(job.payload))
     except (TypeError, ValueError):
         raise StoredDataError(f"the payload of job {job.job_id!r} is none that this version reads") from None
 

@@ -25,21 +25,21 @@ _SHAPE = "ChartCacheWarmUpRequestSchema"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ReadersQuestion:
+class ChartContext:
     """A chart, and the query context that its readers ask."""
 
     chart: Chart
     payload: dict[str, Any]
 
 
-class Questions:
+class ChartContexts:
     """Makes questions of charts for one actor."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
         self._actor = actor
 
-    def one(self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters) -> ReadersQuestion:
+    def one(self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters) -> ChartContext:
         """Return the question of a chart.
 
         Raises:
@@ -55,7 +55,7 @@ class Questions:
         if dashboard is not None and chart.id not in dashboard.chart_ids:
             raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
         default = dashboard_filters(dashboard, chart.id) if dashboard is not None else ExtraFilters()
-        return ReadersQuestion(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
+        return ChartContext(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
 
 
 def _context(chart: Chart) -> dict[str, Any]:

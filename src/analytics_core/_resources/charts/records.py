@@ -91,8 +91,8 @@ def _readable(reader: Reader, ids: frozenset[int]) -> Sequence[Dashboard]:
     for missing in sorted(ids - found.keys()):
         raise NotFoundError("dashboard", missing)
     readable = reader.among_dashboards(tuple(found.values()))
-    for refused in sorted(ids - {dashboard.id for dashboard in readable}):
-        raise DashboardAccessError(f"you have no access to dashboard {refused}")
+    for rejected in sorted(ids - {dashboard.id for dashboard in readable}):
+        raise DashboardAccessError(f"you have no access to dashboard {rejected}")
     return readable
 
 

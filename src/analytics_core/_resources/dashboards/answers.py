@@ -17,22 +17,22 @@ from analytics_core._resources.datasets.answers import (
     describe_dataset,
     permission_name,
 )
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
-from analytics_core._resources.related_names import Around
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
+from analytics_core._resources.related_names import RelatedNames
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
 
 
 def dashboard_get(
-    dashboard: Dashboard, *, charts: Iterable[Chart], around: Around, people: PeopleIndex, readable: Readable
+    dashboard: Dashboard, *, charts: Iterable[Chart], linked: RelatedNames, people: UserIndex, readable: FieldFormatter
 ) -> DashboardGet:
     """Return one dashboard with the names of `charts` (contract, `DashboardGetResponseSchema`)."""
     audit = dashboard.audit
     owners = (people.details(owner) for owner in dashboard.owner_ids)
     return DashboardGet(
         **_stored(dashboard),
-        **_computed(dashboard, around, people, readable),
+        **_computed(dashboard, linked, people, readable),
         changed_on=audit.changed_on,
         changed_by=people.details(audit.changed_by),
         owners=tuple(owner for owner in owners if owner is not None),
@@ -41,13 +41,13 @@ def dashboard_get(
 
 
 def dashboard_item(
-    dashboard: Dashboard, *, around: Around, people: PeopleIndex, readable: Readable
+    dashboard: Dashboard, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter
 ) -> DashboardListItem:
     """Return one dashboard of a list (contract, `DashboardRestApi.get_list`)."""
     audit = dashboard.audit
     return DashboardListItem(
         **_stored(dashboard),
-        **_computed(dashboard, around, people, readable),
+        **_computed(dashboard, linked, people, readable),
         changed_by=people.reference(audit.changed_by),
         created_by=people.reference(audit.created_by),
         owners=people.references(dashboard.owner_ids),
@@ -72,11 +72,13 @@ def _stored(dashboard: Dashboard) -> dict[str, Any]:
     }
 
 
-def _computed(dashboard: Dashboard, around: Around, people: PeopleIndex, readable: Readable) -> dict[str, Any]:
+def _computed(
+    dashboard: Dashboard, linked: RelatedNames, people: UserIndex, readable: FieldFormatter
+) -> dict[str, Any]:
     address = {"id": dashboard.id, "slug": dashboard.slug}
     return {
-        "roles": around.role_references(dashboard.role_ids),
-        "tags": around.tag_references(dashboard.tag_ids),
+        "roles": linked.role_references(dashboard.role_ids),
+        "tags": linked.tag_references(dashboard.tag_ids),
         "changed_by_name": people.full_name(dashboard.audit.changed_by),
         "changed_on_delta_humanized": readable.delta(dashboard.audit.changed_on),
         "thumbnail_url": readable.url("dashboard_thumbnail", address),
@@ -114,7 +116,7 @@ _AS_IN_THE_DATASET = (
 
 
 def dashboard_dataset(
-    dataset: Dataset, *, database: Database, spec: EngineSpec, people: PeopleIndex, readable: Readable
+    dataset: Dataset, *, database: Database, spec: EngineSpec, people: UserIndex, readable: FieldFormatter
 ) -> DashboardDataset:
     """Return a dataset with all its columns and metrics (contract, `DashboardDatasetSchema`).
 
@@ -136,7 +138,7 @@ def dashboard_dataset(
     )
 
 
-def _health(dataset: Dataset, *, database: Database, spec: EngineSpec, readable: Readable) -> str | None:
+def _health(dataset: Dataset, *, database: Database, spec: EngineSpec, readable: FieldFormatter) -> str | None:
     """Return what the host's check says; without one nothing is described for it, which costs half as much again."""
     if readable.settings.dataset_health_check is None:
         return None

@@ -37,7 +37,7 @@ def checked_content(given: Mapping[str, Any], *, shape: str) -> dict[str, Any]:
     if "json_metadata" in given:
         fields["json_metadata"] = given["json_metadata"] or None
         metadata = _read(given["json_metadata"], field="json_metadata", shape=shape)
-    _refuse([*metadata_problems(metadata or {}), *layout_problems(layout or {}, field="position_json")], shape=shape)
+    _reject([*metadata_problems(metadata or {}), *layout_problems(layout or {}, field="position_json")], shape=shape)
     if metadata is not None and _POSITIONS in metadata:
         layout = _only_layout(layout, metadata.pop(_POSITIONS), shape=shape)
         fields["json_metadata"] = json.dumps(metadata, ensure_ascii=False)
@@ -135,7 +135,7 @@ def _read(text: str | None, *, field: str, shape: str) -> dict[str, Any] | None:
     if not text:
         return None
     try:
-        content = read_json_once(text, parse_constant=_refuse_constant)
+        content = read_json_once(text, parse_constant=_reject_constant)
     except RepeatedKeyError as error:
         raise PayloadSchemaError(shape=shape, problems=[Problem(path=field, message=str(error))]) from None
     except (ValueError, RecursionError):
@@ -157,12 +157,12 @@ def _only_layout(layout: dict[str, Any] | None, positions: Any, *, shape: str) -
     return dict(positions)
 
 
-def _refuse(problems: Sequence[Problem], *, shape: str) -> None:
+def _reject(problems: Sequence[Problem], *, shape: str) -> None:
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
 
 
-def _refuse_constant(name: str) -> NoReturn:
+def _reject_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 

@@ -14,7 +14,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.charts.export import checked_ids, refuse_repeated_keys, with_texts_of_its_own
+from analytics_core._resources.charts.export import checked_ids, reject_repeated_keys, with_texts_of_its_own
 from analytics_core._resources.dashboards.content import chart_of, without_places_of_others
 from analytics_core._resources.stored_json import json_object
 from analytics_core._security.actor import Actor
@@ -75,12 +75,12 @@ def _copied_chart(chart: Chart, owner_id: int, *, now: datetime) -> Chart:
     )
 
 
-_SHAPE: Final = "dashboards.payload_elsewhere"
+_SHAPE: Final = "dashboards.export_payload"
 _COPIED: Final = ("dashboard_title", "slug", "certified_by", "certification_details")
 _FILTER_LISTS: Final = ("native_filter_configuration", "chart_customization_config")
 
 
-def dashboard_payload_elsewhere(
+def dashboard_export_payload(
     dashboard: Dashboard, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
 ) -> dict[str, Any]:
     """Return what makes this dashboard in a store where its charts and datasets have these ids.
@@ -89,7 +89,7 @@ def dashboard_payload_elsewhere(
         PayloadSchemaError: a chart of the dashboard, or a dataset of its filters, has no id there; or what is given
             maps no ids to ids; or a text of the dashboard names a key twice, which no store takes any more.
     """
-    refuse_repeated_keys(_SHAPE, json_metadata=dashboard.json_metadata, position_json=dashboard.position_json)
+    reject_repeated_keys(_SHAPE, json_metadata=dashboard.json_metadata, position_json=dashboard.position_json)
     chart_ids = checked_ids(chart_ids, path="chart_ids", shape=_SHAPE)
     dataset_ids = checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE)
     metadata = json_object(dashboard.json_metadata)

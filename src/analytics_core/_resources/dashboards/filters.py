@@ -124,10 +124,10 @@ def with_changed_filters(dashboard: Dashboard, update: DashboardNativeFiltersUpd
     metadata = json_object(dashboard.json_metadata)
     stored = _by_key(metadata.get(FILTERS_KEY))
     modified = _checked_modified(update, shape=shape)
-    _refuse_unknown(update.deleted, stored, field="deleted", shape=shape)
+    _reject_unknown(update.deleted, stored, field="deleted", shape=shape)
     deleted = {filter_key(item) for item in update.deleted}
     changed = {key: item for key, item in {**stored, **modified}.items() if key not in deleted}
-    _refuse_unknown(update.reordered, changed, field="reordered", shape=shape)
+    _reject_unknown(update.reordered, changed, field="reordered", shape=shape)
     first = dict.fromkeys(str(item) for item in update.reordered)
     ordered = [changed[key] for key in first] + [item for key, item in changed.items() if key not in first]
     return replace(dashboard, json_metadata=_as_text({**metadata, FILTERS_KEY: ordered}, shape=shape))
@@ -160,7 +160,7 @@ def _checked_modified(update: DashboardNativeFiltersUpdate, *, shape: str) -> Fi
     return {str(item["id"]): item for item in update.modified}
 
 
-def _refuse_unknown(ids: Sequence[int | str], known: Filters, *, field: str, shape: str) -> None:
+def _reject_unknown(ids: Sequence[int | str], known: Filters, *, field: str, shape: str) -> None:
     problems = [
         Problem(path=f"{field}.{position}", message=f"there is no filter {filter_id!r}{_hint(filter_id, known)}")
         for position, filter_id in enumerate(ids)

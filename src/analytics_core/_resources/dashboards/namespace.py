@@ -13,13 +13,13 @@ from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
 from analytics_core._resources.charts.answers import chart_entity
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
-    dashboard_payload_elsewhere,
+    dashboard_export_payload,
     with_charts_of_its_own,
 )
 from analytics_core._resources.dashboards.filters import values_question, with_changed_filters
@@ -35,9 +35,9 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import checked_owners, read_people
+from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.readable import readable_now
-from analytics_core._resources.related_names import Around, around_dashboards
+from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
@@ -84,10 +84,10 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.dashboards,
     item=lambda dashboard, facts: dashboard_item(
-        dashboard, around=facts.around, people=facts.people, readable=facts.readable
+        dashboard, linked=facts.linked, people=facts.people, readable=facts.readable
     ),
     permission=anybody,
-    around=around_dashboards,
+    linked=names_related_to_dashboards,
     people_of=makers_and_owners,
     visibility=DASHBOARDS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
@@ -127,8 +127,8 @@ class Dashboards(Namespace):
             check_roles(self._reader(unit), record.role_ids, before=(), shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
-            around, charts = self._around(unit, stored)
-        return self._shown(stored, around, charts)
+            linked, charts = self._linked(unit, stored)
+        return self._shown(stored, linked, charts)
 
     def get(self, key: int | str) -> DashboardGet:
         """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
@@ -140,8 +140,8 @@ class Dashboards(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             dashboard = _found(unit, key)
             self._reader(unit).require_dashboard(dashboard)
-            around, charts = self._around(unit, dashboard)
-        return self._shown(dashboard, around, charts)
+            linked, charts = self._linked(unit, dashboard)
+        return self._shown(dashboard, linked, charts)
 
     def list(
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
@@ -174,7 +174,7 @@ class Dashboards(Namespace):
             owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dashboard_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             after = changed_dashboard(before, put, owner_ids=owners, shape=_PUT)
             if put.roles is not None:
                 had = before.role_ids
@@ -234,7 +234,7 @@ class Dashboards(Namespace):
             act.log(unit, dashboard_id=stored.id, details=details)
         return self._answer(stored)
 
-    def payload_elsewhere(
+    def export_payload(
         self, dashboard_id: int, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
     ) -> dict[str, Any]:
         """Return the payload that makes this dashboard in another store, for `create` or `update` there.
@@ -254,7 +254,7 @@ class Dashboards(Namespace):
         """
         with self._runtime.store.unit_of_work() as unit:
             dashboard = self._reader(unit).dashboard(dashboard_id)
-        return dashboard_payload_elsewhere(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
+        return dashboard_export_payload(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
 
     def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
         """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
@@ -297,7 +297,7 @@ class Dashboards(Namespace):
             reader = self._reader(unit)
             datasets = reader.among_datasets(reader.datasets_of(dashboard))
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
-        people = read_people(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
+        people = read_users(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))
         readable = readable_now(self._runtime)
         return tuple(
             dashboard_dataset(
@@ -356,18 +356,18 @@ class Dashboards(Namespace):
 
     def _answer(self, dashboard: Dashboard) -> DashboardGet:
         with self._runtime.store.unit_of_work() as unit:
-            around, charts = self._around(unit, dashboard)
-        return self._shown(dashboard, around, charts)
+            linked, charts = self._linked(unit, dashboard)
+        return self._shown(dashboard, linked, charts)
 
-    def _around(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[Around, tuple[Chart, ...]]:
+    def _linked(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[RelatedNames, tuple[Chart, ...]]:
         """Return what stands around a dashboard, and those of its charts that the actor may read."""
         reader = self._reader(unit)
-        return around_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
+        return names_related_to_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
 
-    def _shown(self, dashboard: Dashboard, around: Around, charts: tuple[Chart, ...]) -> DashboardGet:
-        people = read_people(self._runtime.people, makers_and_owners(dashboard))
+    def _shown(self, dashboard: Dashboard, linked: RelatedNames, charts: tuple[Chart, ...]) -> DashboardGet:
+        people = read_users(self._runtime.people, makers_and_owners(dashboard))
         return dashboard_get(
-            dashboard, charts=charts, around=around, people=people, readable=readable_now(self._runtime)
+            dashboard, charts=charts, linked=linked, people=people, readable=readable_now(self._runtime)
         )
 
 

@@ -12,7 +12,7 @@ from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content
 from analytics_core._resources.reader import Reader
-from analytics_core._security.policy import Act
+from analytics_core._security.policy import Permission
 from analytics_core.errors import AccessError, PayloadSchemaError, Problem
 from analytics_core.models.dashboard import DashboardPost, DashboardPut
 
@@ -82,7 +82,7 @@ def check_roles(reader: Reader, role_ids: Iterable[int], *, before: Iterable[int
         AccessError: a role that the actor neither has nor manages.
     """
     wanted, kept = tuple(role_ids), frozenset(before)
-    if not reader.policy.sees_all(Act.MANAGE_PEOPLE, reader.actor):
+    if not reader.policy.sees_all(Permission.MANAGE_PEOPLE, reader.actor):
         strange = [role_id for role_id in wanted if role_id not in kept | reader.actor.role_ids]
         if strange:
             raise AccessError(

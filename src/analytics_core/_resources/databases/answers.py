@@ -11,8 +11,8 @@ from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import masked
 from analytics_core._records.database import Database
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.database import DatabaseConnection, DatabaseGet, DatabaseListItem
 from analytics_core.models.enums import ConfigurationMethod
@@ -38,7 +38,7 @@ def database_get(database: Database, *, spec: EngineSpec | None) -> DatabaseGet:
 
 
 def database_item(
-    database: Database, *, spec: EngineSpec | None, people: PeopleIndex, readable: Readable
+    database: Database, *, spec: EngineSpec | None, people: UserIndex, readable: FieldFormatter
 ) -> DatabaseListItem:
     """Return one database of a list (contract, `DatabaseRestApi.get_list`)."""
     options = json_object(database.extra)

@@ -12,7 +12,7 @@ from analytics_core._records.database import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.databases.answers import database_connection, database_get, database_item
 from analytics_core._resources.databases.records import changed_database, new_database, new_uri, parameter_problems
 from analytics_core._resources.journal import begin_act
@@ -142,7 +142,7 @@ class Databases(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             stored = self._reader(unit).database(database_id)
             self._runtime.policy.require_write(self._actor, stored)
-            refuse_later_change(stored, unchanged_since)
+            reject_later_change(stored, unchanged_since)
             uri = new_uri(put.orm_uri, shape="DatabaseRestApi.put", stored=stored.uri)
             record = changed_database(stored, put, uri=uri, checked=self._runtime.check_uri(uri))
             changed = unit.databases.update(record, actor_id=self._actor.id)

@@ -140,7 +140,7 @@ def _engine_problems(given: DatabaseValidateParameters, spec: EngineSpec, settin
         yield Problem(path="driver", message=f"must be one of {', '.join(allowed)}")
     try:
         check_engine_params(given.extra, spec)
-    except ConnectionUriError as refusal:
-        yield Problem(path="extra", message=refusal.message)
+    except ConnectionUriError as rejection:
+        yield Problem(path="extra", message=rejection.message)
     for problem in timeout_problems(given.extra):
         yield replace(problem, path=f"extra.{problem.path}")

@@ -11,8 +11,8 @@ from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import DatabaseName
-from analytics_core._resources.people.directory import PeopleIndex
-from analytics_core._resources.readable import Readable
+from analytics_core._resources.people.directory import UserIndex
+from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.dataset import (
     DatabaseOfDataset,
@@ -42,7 +42,7 @@ _DESCRIBED = (
 
 
 def dataset_get(
-    dataset: Dataset, *, database: Database, spec: EngineSpec, people: PeopleIndex, readable: Readable
+    dataset: Dataset, *, database: Database, spec: EngineSpec, people: UserIndex, readable: FieldFormatter
 ) -> DatasetGet:
     """Return one dataset (contract, `DatasetRestApi.get`)."""
     audit = dataset.audit
@@ -62,7 +62,7 @@ def dataset_get(
 
 
 def dataset_item(
-    dataset: Dataset, *, database: DatabaseName, people: PeopleIndex, readable: Readable
+    dataset: Dataset, *, database: DatabaseName, people: UserIndex, readable: FieldFormatter
 ) -> DatasetListItem:
     """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
     audit = dataset.audit
@@ -87,7 +87,7 @@ def dataset_item(
 
 
 def describe_dataset(
-    dataset: Dataset, *, database: Database, spec: EngineSpec, readable: Readable
+    dataset: Dataset, *, database: Database, spec: EngineSpec, readable: FieldFormatter
 ) -> DatasetDescription:
     """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
     stored = {name: value for name, value in _stored(dataset).items() if name != "is_managed_externally"}
@@ -153,7 +153,7 @@ def _stored(dataset: Dataset) -> dict[str, Any]:
     }
 
 
-def _computed(dataset: Dataset, spec: EngineSpec, readable: Readable) -> dict[str, Any]:
+def _computed(dataset: Dataset, spec: EngineSpec, readable: FieldFormatter) -> dict[str, Any]:
     name = f"{dataset.schema}.{dataset.table_name}" if dataset.schema else dataset.table_name
     temporal = [column.column_name for column in dataset.columns if column.is_dttm]
     return {

@@ -147,7 +147,7 @@ def changed_columns(dataset: Dataset, items: Sequence[ColumnPut], new_uuid: NewU
         PayloadSchemaError: an id that the dataset does not have, or a name given twice.
     """
     names = [item.column_name for item in items]
-    _refuse_duplicates(names, "columns", "column_name")
+    _reject_duplicates(names, "columns", "column_name")
     kept = _kept_by_item(dataset.columns, [item.id for item in items], names, _column_name, "columns")
     return tuple(_changed_column(item, stored, new_uuid) for item, stored in zip(items, kept, strict=True))
 
@@ -159,7 +159,7 @@ def changed_metrics(dataset: Dataset, items: Sequence[MetricPut], new_uuid: NewU
         PayloadSchemaError: an id that the dataset does not have, or a name given twice.
     """
     names = [item.metric_name for item in items]
-    _refuse_duplicates(names, "metrics", "metric_name")
+    _reject_duplicates(names, "metrics", "metric_name")
     kept = _kept_by_item(dataset.metrics, [item.id for item in items], names, _metric_name, "metrics")
     return tuple(_changed_metric(item, stored, new_uuid) for item, stored in zip(items, kept, strict=True))
 
@@ -168,7 +168,7 @@ def with_column(dataset: Dataset, item: ColumnPut, new_uuid: NewUuid) -> Dataset
     """Return the dataset with one column added, or changed where it has one of the item's id or name."""
     (stored,) = _kept_by_item(dataset.columns, [item.id], [item.column_name], _column_name, "columns")
     columns = _with_part(dataset.columns, stored, _changed_column(item, stored, new_uuid))
-    _refuse_duplicates([column.column_name for column in columns], "columns", "column_name")
+    _reject_duplicates([column.column_name for column in columns], "columns", "column_name")
     return replace(dataset, columns=columns)
 
 
@@ -176,7 +176,7 @@ def with_metric(dataset: Dataset, item: MetricPut, new_uuid: NewUuid) -> Dataset
     """Return the dataset with one metric added, or changed where it has one of the item's id or name."""
     (stored,) = _kept_by_item(dataset.metrics, [item.id], [item.metric_name], _metric_name, "metrics")
     metrics = _with_part(dataset.metrics, stored, _changed_metric(item, stored, new_uuid))
-    _refuse_duplicates([metric.metric_name for metric in metrics], "metrics", "metric_name")
+    _reject_duplicates([metric.metric_name for metric in metrics], "metrics", "metric_name")
     return replace(dataset, metrics=metrics)
 
 
@@ -233,7 +233,7 @@ def _changed_metric(item: MetricPut, stored: DatasetMetric | None, new_uuid: New
     return replace(base, **changes)
 
 
-def _refuse_duplicates(names: Sequence[str], place: str, field: str) -> None:
+def _reject_duplicates(names: Sequence[str], place: str, field: str) -> None:
     seen: set[str] = set()
     problems = []
     for i, name in enumerate(names):

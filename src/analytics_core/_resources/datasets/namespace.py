@@ -16,7 +16,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.datasets.answers import dataset_get, dataset_item
 from analytics_core._resources.datasets.columns import (
     changed_metrics,
@@ -34,20 +34,19 @@ from analytics_core._resources.datasets.records import (
     changed_dataset,
     changes_sql,
     copied_dataset,
-    dataset_payload_elsewhere,
+    dataset_export_payload,
     has_row_rules,
     moves_its_rules,
-    reads_elsewhere,
+    reads_another_source,
     without_column,
     without_metric,
 )
 from analytics_core._resources.datasets.sources import dataset_called
-from analytics_core._resources.journal import Act as LoggedAct
-from analytics_core._resources.journal import begin_act
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import checked_owners, read_people
+from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
@@ -93,10 +92,10 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.datasets,
     item=lambda dataset, facts: dataset_item(
-        dataset, database=facts.around[dataset.database_id], people=facts.people, readable=facts.readable
+        dataset, database=facts.linked[dataset.database_id], people=facts.people, readable=facts.readable
     ),
     permission=anybody,
-    around=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
+    linked=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
     people_of=makers_and_owners,
     visibility=DATASETS.visibility,
     people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
@@ -146,21 +145,23 @@ class Datasets(Namespace):
             AlreadyExistsError: they may read the table, but not the dataset that there is of it.
             DatabaseError: the table does not exist, or the database cannot be reached.
         """
-        asked = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
+        requested = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
         act = begin_act(self._runtime, self._actor, "dataset.create")
-        found = self._found(asked)
+        found = self._found(requested)
         if found is not None:
             return found
         with self._runtime.store.unit_of_work() as unit:
-            database = unit.databases.get(asked.database_id)
-        post = DatasetPost(database=asked.database_id, table_name=asked.table_name, schema=asked.schema_name)
+            database = unit.databases.get(requested.database_id)
+        post = DatasetPost(
+            database=requested.database_id, table_name=requested.table_name, schema=requested.schema_name
+        )
         plain = _new_record(post, (self._actor.id,))
-        record = replace(plain, template_params=asked.template_params)
+        record = replace(plain, template_params=requested.template_params)
         self._require_sql_rights(plain, record, database)
         try:
             return self._stored_anew(record, database, act)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
-            found = self._found(asked)
+            found = self._found(requested)
             if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
                 raise
             return found
@@ -177,12 +178,12 @@ class Datasets(Namespace):
             NotFoundError, DatasetAccessError, DatabaseAccessError: it is unknown or not for this actor.
             AlreadyExistsError: the database has a dataset of this name.
         """
-        asked = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
+        requested = parse(DatasetDuplicate, payload, shape="DatasetDuplicateSchema")
         act = begin_act(self._runtime, self._actor, "dataset.duplicate")
         with self._runtime.store.unit_of_work() as unit:
-            base = self._reader(unit).dataset(asked.base_model_id)
+            base = self._reader(unit).dataset(requested.base_model_id)
             database = unit.databases.get(base.database_id)
-            copy = copied_dataset(base, table_name=asked.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
+            copy = copied_dataset(base, table_name=requested.table_name, owner_id=self._actor.id, new_uuid=_new_uuid)
             self._runtime.policy.require_query_database(self._actor, database)
             stored = unit.datasets.add(copy, actor_id=self._actor.id)
             bound = _bind_rules_of(unit, base, stored, actor_id=self._actor.id)
@@ -242,11 +243,11 @@ class Datasets(Namespace):
         owners = self._named_owners(put)
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
             database = unit.databases.get(after.database_id)
         self._require_sql_rights(before, after, database)
-        if reads_elsewhere(before, after) and put.columns is None:
+        if reads_another_source(before, after) and put.columns is None:
             after = _with_found(after, self._columns_of(after, database))
         else:
             after = self._with_source(before, after, database)
@@ -310,14 +311,14 @@ class Datasets(Namespace):
         """
         return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
 
-    def payload_elsewhere(self, dataset_id: int) -> dict[str, Any]:
+    def export_payload(self, dataset_id: int) -> dict[str, Any]:
         """Return the payload that makes a dataset of another store like this one, for `update` there.
 
         Its name, schema, database and owners are not in it, and neither are types of columns that the table has: those
         are what the table there says.
         """
         with self._runtime.store.unit_of_work() as unit:
-            return dataset_payload_elsewhere(self._reader(unit).dataset(dataset_id))
+            return dataset_export_payload(self._reader(unit).dataset(dataset_id))
 
     def related_objects(self, dataset_id: int) -> RelatedObjects:
         """Return the charts drawn from a dataset and the dashboards that show them, as far as the actor may see them.
@@ -334,7 +335,7 @@ class Datasets(Namespace):
         act = begin_act(self._runtime, self._actor, "dataset.delete")
         with self._runtime.store.unit_of_work() as unit:
             dataset = self._writable(unit, dataset_id)
-            _refuse_while_used(unit, dataset)
+            _reject_while_used(unit, dataset)
             unit.datasets.delete(dataset_id)
             forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
@@ -354,7 +355,7 @@ class Datasets(Namespace):
         """
         return self._lists(LISTS).distinct(field, filter, page, page_size)
 
-    def _stored_anew(self, record: Dataset, database: Database, act: LoggedAct) -> DatasetGet:
+    def _stored_anew(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
         record = _with_found(record, self._columns_of(record, database))
         self._check_fragments(record, database, before=None)
@@ -363,14 +364,14 @@ class Datasets(Namespace):
             act.log(unit, details={"dataset_id": stored.id})
         return self._answer(stored, database)
 
-    def _found(self, asked: GetOrCreateDataset) -> DatasetGet | None:
+    def _found(self, requested: GetOrCreateDataset) -> DatasetGet | None:
         """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
         with self._runtime.store.unit_of_work() as unit:
             found = [
                 unit.datasets.find(
-                    database_id=asked.database_id, catalog=None, schema=name, table_name=asked.table_name
+                    database_id=requested.database_id, catalog=None, schema=name, table_name=requested.table_name
                 )
-                for name in self._schemas_meant(asked)
+                for name in self._schemas_meant(requested)
             ]
             dataset = next((one for one in found if one is not None), None)
             if dataset is None or not self._reader(unit).among_datasets((dataset,)):
@@ -378,18 +379,18 @@ class Datasets(Namespace):
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 
-    def _schemas_meant(self, asked: GetOrCreateDataset) -> tuple[str | None, ...]:
+    def _schemas_meant(self, requested: GetOrCreateDataset) -> tuple[str | None, ...]:
         """Return the schema that is asked for, and by which other name the default one is stored."""
         with self._runtime.store.unit_of_work() as unit:
-            database = unit.databases.get(asked.database_id)
-        schema = asked.schema_name or None
+            database = unit.databases.get(requested.database_id)
+        schema = requested.schema_name or None
         default = self._runtime.metadata.default_schema_of(self._actor, database)
         if default is None or schema not in (None, default):
             return (schema,)
         return (schema, default if schema is None else None)
 
     def _changed(
-        self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAct, details: Mapping[str, Any]
+        self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAction, details: Mapping[str, Any]
     ) -> DatasetGet:
         def changed() -> tuple[Dataset, Database]:
             with self._runtime.store.unit_of_work() as unit:
@@ -430,7 +431,7 @@ class Datasets(Namespace):
 
     def _with_source(self, before: Dataset, after: Dataset, database: Database) -> Dataset:
         """Return a dataset whose list of columns was given, with what the database says of new ones, or of all."""
-        if not reads_elsewhere(before, after) and not new_source_columns(before.columns, after.columns):
+        if not reads_another_source(before, after) and not new_source_columns(before.columns, after.columns):
             return after
         found = self._columns_of(after, database)
         columns = with_new_columns(before.columns, after.columns, found)
@@ -444,7 +445,7 @@ class Datasets(Namespace):
 
     def _answer(self, dataset: Dataset, database: Database) -> DatasetGet:
         spec = self._runtime.registry.get(database.engine)
-        people = read_people(self._runtime.people, makers_and_owners(dataset))
+        people = read_users(self._runtime.people, makers_and_owners(dataset))
         return dataset_get(dataset, database=database, spec=spec, people=people, readable=readable_now(self._runtime))
 
     def _writable(self, unit: UnitOfWork, dataset_id: int) -> Dataset:
@@ -493,7 +494,7 @@ def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: 
     return [rule.id for rule in rules]
 
 
-def _refuse_while_used(unit: UnitOfWork, dataset: Dataset) -> None:
+def _reject_while_used(unit: UnitOfWork, dataset: Dataset) -> None:
     count, _ = unit.charts.list(ListQuery(filters=charts_drawn_from([dataset.id]), page_size=1))
     if count:
         raise InUseError(f"dataset {dataset.id} is used by {count} charts; delete or move them first")

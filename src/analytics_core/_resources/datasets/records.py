@@ -54,7 +54,7 @@ def changed_dataset(dataset: Dataset, put: DatasetPut, *, owner_ids: tuple[int, 
     return without_lost_main_dttm_col(changed)
 
 
-def reads_elsewhere(before: Dataset, after: Dataset) -> bool:
+def reads_another_source(before: Dataset, after: Dataset) -> bool:
     """Tell whether an update makes the dataset read other rows: another database, schema, table or SQL."""
     return _source(before) != _source(after)
 
@@ -212,7 +212,7 @@ _METRIC: Final = (
 )
 
 
-def dataset_payload_elsewhere(dataset: Dataset) -> dict[str, Any]:
+def dataset_export_payload(dataset: Dataset) -> dict[str, Any]:
     """Return what makes a dataset of another store like this one."""
     return {
         **_picked(dataset, _DATASET),

@@ -18,7 +18,7 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.reader import Reader
-from analytics_core._security.policy import Act
+from analytics_core._security.policy import Permission
 from analytics_core.errors import DatasetAccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.enums import DatasourceType
 from analytics_core.models.query import ChartDataDatasource
@@ -41,7 +41,7 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DatasetName:
+class QualifiedDatasetName:
     """A dataset by name; `schema` None is the database's default one, `database` None any."""
 
     database: str | None
@@ -96,7 +96,7 @@ def datasets_of_sources(reader: Reader, sources: Sequence[Source]) -> tuple[Data
     return tuple(found[source.id] for source in sources)
 
 
-def datasets_by_name(reader: Reader, names: Sequence[DatasetName]) -> tuple[Dataset, ...]:
+def datasets_by_name(reader: Reader, names: Sequence[QualifiedDatasetName]) -> tuple[Dataset, ...]:
     """Return the datasets of these names, all read together; a name without a database may mean several.
 
     Raises:
@@ -112,7 +112,7 @@ def datasets_by_name(reader: Reader, names: Sequence[DatasetName]) -> tuple[Data
         meant = [dataset for dataset in known if _is_meant(dataset, name, database)]
         readable = reader.among_datasets(meant)
         if not readable:
-            raise _refusal(reader, database, next(iter(meant), None), schema=name.schema, name=str(name))
+            raise _rejection(reader, database, next(iter(meant), None), schema=name.schema, name=str(name))
         found.update((dataset.id, dataset) for dataset in readable)
     return tuple(found.values())
 
@@ -136,7 +136,7 @@ def dataset_called(reader: Reader, name: str) -> Dataset:
     raise NotFoundError("dataset", name, place=f"one dataset alone: {ids} are called so; get one by its id")
 
 
-def _is_meant(dataset: Dataset, name: DatasetName, database: Database | None) -> bool:
+def _is_meant(dataset: Dataset, name: QualifiedDatasetName, database: Database | None) -> bool:
     if name.database is not None and (database is None or dataset.database_id != database.id):
         return False
     return (dataset.schema, dataset.table_name) == (name.schema, name.table)
@@ -145,11 +145,11 @@ def _is_meant(dataset: Dataset, name: DatasetName, database: Database | None) ->
 def datasets_of_table(reader: Reader, *, database: str, table: str) -> tuple[Dataset, ...]:
     """Return the datasets of a table's name, in any schema, that the actor may read; errors as `datasets_by_name`."""
     stored = _databases(reader.unit, {database}).get(database)
-    name = DatasetName(database=database, schema=None, table=table)
+    name = QualifiedDatasetName(database=database, schema=None, table=table)
     found = () if stored is None else _datasets(reader.unit, (stored,), (name,), any_catalog=True)
     readable = reader.among_datasets(found)
     if not readable:
-        raise _refusal(reader, stored, next(iter(found), None), schema=None, name=str(name))
+        raise _rejection(reader, stored, next(iter(found), None), schema=None, name=str(name))
     return readable
 
 
@@ -159,7 +159,11 @@ def _databases(unit: UnitOfWork, names: set[str]) -> dict[str, Database]:
 
 
 def _datasets(
-    unit: UnitOfWork, databases: Iterable[Database] | None, names: Iterable[DatasetName], *, any_catalog: bool = False
+    unit: UnitOfWork,
+    databases: Iterable[Database] | None,
+    names: Iterable[QualifiedDatasetName],
+    *,
+    any_catalog: bool = False,
 ) -> tuple[Dataset, ...]:
     """Return the datasets of these tables in these databases (None: in all)."""
     of_them = [ListFilter(col="table_name", op="in", val=tuple({name.table for name in names}))]
@@ -171,11 +175,11 @@ def _datasets(
     return tuple(dataset for dataset in every(unit.datasets, tuple(of_them)) if any_catalog or dataset.catalog is None)
 
 
-def _refusal(
+def _rejection(
     reader: Reader, database: Database | None, dataset: Dataset | None, *, schema: str | None, name: str
 ) -> NotFoundError | DatasetAccessError:
     if database is None:
-        would_see = reader.policy.sees_all(Act.READ_DATASET, reader.actor)
+        would_see = reader.policy.sees_all(Permission.READ_DATASET, reader.actor)
     else:
         would_see = reader.policy.can_read_tables(reader.actor, database, schema=schema)
     if dataset is None and would_see:

@@ -39,7 +39,7 @@ class StoredFormData:
         return json_object(self.text)
 
 
-class FormDataShelf:
+class FormDataStore:
     """Stores form data and finds it again, as one actor may; a key alone opens nothing."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:

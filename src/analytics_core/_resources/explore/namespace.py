@@ -12,7 +12,7 @@ from analytics_core._resources.charts.answers import chart_slice, form_data
 from analytics_core._resources.conflicts import repeated
 from analytics_core._resources.datasets.answers import describe_dataset
 from analytics_core._resources.datasets.sources import Source, dataset_of_source, parse_source
-from analytics_core._resources.explore.form_data import FormDataShelf
+from analytics_core._resources.explore.form_data import FormDataStore
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
@@ -21,7 +21,7 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.dashboard import KeyValue
-from analytics_core.models.explore import AdvancedDataType, ExploreContext, FormDataPost, FormDataPut
+from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.query import ChartDataDatasource
 
@@ -45,7 +45,7 @@ class Explore(Namespace):
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
-        self._shelf = FormDataShelf(runtime, actor)
+        self._shelf = FormDataStore(runtime, actor)
 
     # -------------------------------------------------------------------------------------------------- form data
     def create_form_data(self, payload: FormDataPost | Payload) -> str:
@@ -81,7 +81,7 @@ class Explore(Namespace):
         """The names of the advanced data types that columns may have, sorted."""
         return tuple(sorted(self._runtime.advanced_types))
 
-    def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataType:
+    def advanced_data_type(self, name: str, values: Sequence[str | int]) -> AdvancedDataTypeResult:
         """Return how values read as an advanced data type (contract, `AdvancedDataTypeSchema`).
 
         `values` are the numbers that a column holds, as text (`8000-8010` for a range); `valid_filter_operators` are
@@ -98,8 +98,10 @@ class Explore(Namespace):
         try:
             spans = [span for value in _texts(values) for span in kind.read(value)]
         except ValueError as problem:
-            return AdvancedDataType(display_value="", error_message=str(problem), valid_filter_operators=operators)
-        return AdvancedDataType(
+            return AdvancedDataTypeResult(
+                display_value="", error_message=str(problem), valid_filter_operators=operators
+            )
+        return AdvancedDataTypeResult(
             display_value=", ".join(kind.show(span) for span in spans),
             error_message="",
             valid_filter_operators=operators,

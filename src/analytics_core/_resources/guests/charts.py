@@ -20,14 +20,14 @@ from analytics_core._resources.charts.namespace import LISTING, Charts
 from analytics_core._resources.charts.queries import Question
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
 from analytics_core._resources.guests.limits import (
-    GuestDoor,
+    GuestNamespace,
     for_guest,
     page_for_guest,
-    refuse,
+    reject,
     without_people,
     without_statements,
 )
-from analytics_core._resources.guests.requests import StoredQuestion, answerable, refuse_statements
+from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.listing import Columns, Filters, Order, Page
 from analytics_core._results.answer import ChartData
 from analytics_core._security.actor import Actor
@@ -39,7 +39,7 @@ _READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\
 """A macro that reads a parameter of the address, with its name where it is written; others may take it in."""
 
 
-class GuestCharts(GuestDoor):
+class GuestCharts(GuestNamespace):
     """The charts of a guest's dashboards; each call asks anew whether the token still opens them."""
 
     _namespace = Charts
@@ -54,8 +54,10 @@ class GuestCharts(GuestDoor):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
-        asked, order = without_people(LISTING, filters, order_by)
-        return page_for_guest(Charts(self._runtime, self._find_actor()).list(asked, order, page, page_size, columns))
+        requested, order = without_people(LISTING, filters, order_by)
+        return page_for_guest(
+            Charts(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
+        )
 
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
         """Return the answer to a chart by its id, or to a query context that names the chart in its form data.
@@ -69,7 +71,7 @@ class GuestCharts(GuestDoor):
         """
         actor = self._find_actor()
         if force:
-            refuse("force")
+            reject("force")
         strict = self._runtime.settings.strict_queries if strict is None else strict
         return without_statements(self._runtime.queries.run(self._request(actor, question, strict=strict)))
 
@@ -77,28 +79,28 @@ class GuestCharts(GuestDoor):
         """Return what to run: the stored context with what the guest may change."""
         read = partial(self._runtime.contexts.read, actor=actor, now=self._runtime.clock.now(), strict=strict)
         if isinstance(question, int):
-            chart_id, asked = _as_id(question), None
+            chart_id, requested = _as_id(question), None
         else:
-            asked = read(question)
-            chart_id = _named_chart(asked.context)
+            requested = read(question)
+            chart_id = _named_chart(requested.context)
         _require_named(actor, chart_id)
         with self._runtime.store.unit_of_work() as unit:
             chart = unit.charts.get(chart_id)
             self._runtime.policy.require_read_chart(actor, chart, None)
             request = read(stored_context(chart))
-            refuse_statements(request.context)
-            if asked is not None:
+            reject_statements(request.context)
+            if requested is not None:
                 stored = self._stored(unit, actor, chart, request.context)
-                derived = answerable(stored, asked.context)
+                derived = answerable(stored, requested.context)
                 request = request.on(derived) if derived != request.context else request
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
-    def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredQuestion:
+    def _stored(self, unit: UnitOfWork, actor: Actor, chart: Chart, context: ChartDataQueryContext) -> StoredRequest:
         sources = (context.datasource, *(query.datasource for query in context.queries))
         ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
         settings = self._runtime.settings
         datasets = by_ids(unit.datasets, ids)
-        return StoredQuestion(
+        return StoredRequest(
             chart_id=chart.id,
             context=context,
             form_data=form_data(chart),

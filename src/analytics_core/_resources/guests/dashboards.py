@@ -6,7 +6,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.dashboards.namespace import LISTING, Dashboards
 from analytics_core._resources.guests.limits import (
-    GuestDoor,
+    GuestNamespace,
     for_guest,
     page_for_guest,
     without_people,
@@ -20,7 +20,7 @@ from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
 
 
-class GuestDashboards(GuestDoor):
+class GuestDashboards(GuestNamespace):
     """The dashboards of a guest's token; each call asks anew whether it still opens them."""
 
     _namespace = Dashboards
@@ -37,9 +37,9 @@ class GuestDashboards(GuestDoor):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards of the token, without people and roles."""
-        asked, order = without_people(LISTING, filters, order_by)
+        requested, order = without_people(LISTING, filters, order_by)
         return page_for_guest(
-            Dashboards(self._runtime, self._find_actor()).list(asked, order, page, page_size, columns)
+            Dashboards(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
         )
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:

@@ -11,13 +11,13 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
-from analytics_core._resources.guests.minting import AllRows, Minting, find_embedded
-from analytics_core._resources.journal import Act, begin_act
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
+from analytics_core._resources.guests.minting import AllRows, GuestTokenMinter, find_embedded
+from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DASHBOARDS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.people.directory import PeopleIndex, read_people
+from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._security import policy as rules
 from analytics_core._security.origins import read_origin
@@ -53,7 +53,7 @@ _REVOKE = "revoke_guest_tokens"
 
 def _own_dashboards(reader: Reader, query: ListQuery) -> ListQuery:
     """Return a query of the dashboards that the actor may embed."""
-    if reader.policy.sees_all(rules.Act.EMBED_DASHBOARD, reader.actor):
+    if reader.policy.sees_all(rules.Permission.EMBED_DASHBOARD, reader.actor):
         return query
     return replace(query, filters=(*query.filters, ListFilter(col="owner_ids", op="eq", val=reader.actor.id)))
 
@@ -79,7 +79,7 @@ LISTS = ResourceLists(
 )
 
 
-class Embedded(Namespace):
+class EmbeddedDashboards(Namespace):
     """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded."""
 
     # ---------------------------------------------------------------------------------------------------- records
@@ -123,7 +123,7 @@ class Embedded(Namespace):
             before = unit.embedded.find(dashboard_id=dashboard_id)
             if before is None:
                 raise NotFoundError("embedded dashboard", dashboard_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             stored = unit.embedded.update(replace(before, allowed_domains=domains), actor_id=self._actor.id)
             act.log(unit, dashboard_id=dashboard_id)
         return self._answer(stored)
@@ -197,7 +197,7 @@ class Embedded(Namespace):
                 "rls": [{"clause": "tenant = {{ value('tenant') }}", "values": {"tenant": "acme"}}],
             })
         """
-        return Minting(self._runtime, self._actor).token(payload, life_s=life_s, all_rows=all_rows)
+        return GuestTokenMinter(self._runtime, self._actor).token(payload, life_s=life_s, all_rows=all_rows)
 
     def revoke_guest_tokens(self, *, dashboard_id: int | None = None, subject: str | None = None) -> None:
         """Refuse from now on every token minted until now that names a dashboard, or that is of one guest.
@@ -219,7 +219,7 @@ class Embedded(Namespace):
         until_accepted(lambda: self._cut_off(act, dashboard_id, subject))
 
     # ------------------------------------------------------------------------------------------------------ inside
-    def _embedded(self, act: Act, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
+    def _embedded(self, act: LoggedAction, dashboard_id: int, domains: tuple[str, ...]) -> EmbeddedDashboard:
         """Store the embedding of a dashboard, or the new domains of the one that there is."""
         with self._runtime.store.unit_of_work() as unit:
             self._owned(unit, dashboard_id)
@@ -238,7 +238,7 @@ class Embedded(Namespace):
         except AlreadyExistsError:  # another session was faster: once more, from what it stored
             raise StaleVersionError("embedded dashboard", dashboard_id) from None
 
-    def _cut_off(self, act: Act, dashboard_id: int | None, subject: str | None) -> None:
+    def _cut_off(self, act: LoggedAction, dashboard_id: int | None, subject: str | None) -> None:
         """Move the cut-off to now; it never moves back."""
         with self._runtime.store.unit_of_work() as unit:
             if dashboard_id is not None:
@@ -269,7 +269,7 @@ class Embedded(Namespace):
         return dashboard
 
     def _answer(self, record: EmbeddedDashboard) -> EmbeddedDashboardGet:
-        return _shown(record, read_people(self._runtime.people, (record.audit.changed_by,)))
+        return _shown(record, read_users(self._runtime.people, (record.audit.changed_by,)))
 
 
 def _check_subject(subject: object) -> None:
@@ -300,7 +300,7 @@ def _read_domains(payload: EmbeddedDashboardConfig | Payload) -> tuple[str, ...]
     return tuple(dict.fromkeys(origin for origin in origins if origin is not None))
 
 
-def _shown(record: EmbeddedDashboard, people: PeopleIndex) -> EmbeddedDashboardGet:
+def _shown(record: EmbeddedDashboard, people: UserIndex) -> EmbeddedDashboardGet:
     return EmbeddedDashboardGet(
         uuid=record.uuid,
         dashboard_id=str(record.dashboard_id),

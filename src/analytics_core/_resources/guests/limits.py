@@ -20,12 +20,12 @@ _MAY = (
 )
 
 
-def refuse(name: str) -> NoReturn:
+def reject(name: str) -> NoReturn:
     """Raise GuestAccessError for something that guests may not do."""
     raise GuestAccessError(f"guests may not use {name}; {_MAY}")
 
 
-class GuestDoor:
+class GuestNamespace:
     """What guests may do with one namespace: the methods that a subclass has.
 
     What the namespace has beyond them, now or later, is refused when it is called.
@@ -43,10 +43,10 @@ class GuestDoor:
             if name.startswith("_") or not hasattr(self._namespace, name):
                 raise AttributeError(name)
 
-            def refused(*_args: Any, **_options: Any) -> NoReturn:
-                refuse(f"{self._namespace.__name__.lower()}.{name}")
+            def rejected(*_args: Any, **_options: Any) -> NoReturn:
+                reject(f"{self._namespace.__name__.lower()}.{name}")
 
-            return refused
+            return rejected
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *dir(self._namespace)})
@@ -64,7 +64,7 @@ def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple
     query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
     for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
         if column in _OF_PEOPLE:
-            refuse(f"a filter or an order by {column}")
+            reject(f"a filter or an order by {column}")
     return given, order
 
 

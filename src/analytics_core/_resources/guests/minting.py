@@ -28,14 +28,14 @@ _LONGEST_ID = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class _Opened:
+class _NamedDashboards:
     """The embedded dashboards that a request names, and the datasets of their charts."""
 
     embedded: tuple[EmbeddedDashboard, ...]
     datasets: Mapping[int, Dataset]
 
 
-class Minting:
+class GuestTokenMinter:
     """Mints tokens for one actor."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
@@ -48,18 +48,18 @@ class Minting:
         request = parse(GuestTokenCreate, payload, shape=_SHAPE)
         act = begin_act(self._runtime, self._actor, "embedded.guest_token")
         seen_whole = _seen_whole(all_rows)
-        _refuse_blank(request)
+        _reject_blank(request)
         with self._runtime.store.unit_of_work() as unit:
             opened = _open(unit, request.resources)
             self._check_rules(unit, request, opened)
-            _refuse_unruled(request, opened, seen_whole)
+            _reject_unruled(request, opened, seen_whole)
             embedded = [item.uuid for item in opened.embedded]
             token = self._runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
             for item in opened.embedded:
                 act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
         return token
 
-    def _check_rules(self, unit: UnitOfWork, request: GuestTokenCreate, opened: _Opened) -> None:
+    def _check_rules(self, unit: UnitOfWork, request: GuestTokenCreate, opened: _NamedDashboards) -> None:
         """Read each clause on every dataset that it is for."""
         databases: dict[int, Database] = {}
         for position, rule in enumerate(request.rls):
@@ -94,17 +94,17 @@ def _number_of(key: object) -> int | None:
     return key if is_id(key) else None
 
 
-def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _Opened:
+def _open(unit: UnitOfWork, resources: Sequence[GuestResource]) -> _NamedDashboards:
     if not resources:
         raise _problem("resources", "names nothing; name at least one embedded dashboard")
     embedded = {item.id: item for resource in resources for item in (find_embedded(unit, resource.id),)}
     dashboards = by_ids(unit.dashboards, (item.dashboard_id for item in embedded.values()))
     charts = by_ids(unit.charts, (chart_id for d in dashboards.values() for chart_id in d.chart_ids))
     datasets = by_ids(unit.datasets, (chart.dataset_id or 0 for chart in charts.values()))
-    return _Opened(embedded=tuple(embedded.values()), datasets=datasets)
+    return _NamedDashboards(embedded=tuple(embedded.values()), datasets=datasets)
 
 
-def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _Opened, *, place: str) -> Sequence[Dataset]:
+def _targets(unit: UnitOfWork, rule: GuestRowRule, opened: _NamedDashboards, *, place: str) -> Sequence[Dataset]:
     """Return the datasets that a rule is for.
 
     A rule on a dataset that is on none of the dashboards binds where the SQL of a virtual dataset reads its table;
@@ -137,13 +137,13 @@ def _seen_whole(all_rows: Any) -> bool | tuple[int, ...]:
     return tuple(dict.fromkeys(ids))
 
 
-def _refuse_blank(request: GuestTokenCreate) -> None:
+def _reject_blank(request: GuestTokenCreate) -> None:
     for position, rule in enumerate(request.rls):
         if not rule.clause.strip():
             raise _problem(f"rls.{position}.clause", "is empty; write a condition, for example region = 'EU'")
 
 
-def _refuse_unruled(request: GuestTokenCreate, opened: _Opened, all_rows: bool | tuple[int, ...]) -> None:
+def _reject_unruled(request: GuestTokenCreate, opened: _NamedDashboards, all_rows: bool | tuple[int, ...]) -> None:
     """Refuse a token that would show a dataset without a rule, unless the caller said so."""
     if all_rows is True:
         return

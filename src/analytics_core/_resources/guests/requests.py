@@ -52,7 +52,7 @@ _EMPTY_IS_NONE: Final = frozenset({"granularity", "series_limit_metric", "time_s
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StoredQuestion:
+class StoredRequest:
     """What a guest's request is compared with.
 
     Attributes:
@@ -73,53 +73,53 @@ class StoredQuestion:
     address_params: frozenset[str] | None = None
 
 
-def answerable(stored: StoredQuestion, asked: ChartDataQueryContext) -> ChartDataQueryContext:
+def answerable(stored: StoredRequest, requested: ChartDataQueryContext) -> ChartDataQueryContext:
     """Return the stored context with what the guest may change.
 
     Raises:
         GuestAccessError: anything else differs; the message names the field.
     """
     own = stored.context
-    if asked.force:
-        raise _refusal("force", "guests read what the cache has")
-    _check_form_data(stored, asked.form_data)
-    result_type = _result_type(own, asked)
-    if asked.result_format not in (own.result_format, ResultFormat.JSON):
-        raise _refusal("result_format", "must be that of the chart, or json")
+    if requested.force:
+        raise _rejection("force", "guests read what the cache has")
+    _check_form_data(stored, requested.form_data)
+    result_type = _result_type(own, requested)
+    if requested.result_format not in (own.result_format, ResultFormat.JSON):
+        raise _rejection("result_format", "must be that of the chart, or json")
     kept = {"queries", "form_data", "force", "result_type", "result_format"}
-    _same(own, asked, place="", but=kept)
-    if len(own.queries) != len(asked.queries):
-        raise _refusal("queries", f"the chart has {len(own.queries)}")
+    _same(own, requested, place="", but=kept)
+    if len(own.queries) != len(requested.queries):
+        raise _rejection("queries", f"the chart has {len(own.queries)}")
     queries = tuple(
         _query(stored, before, after, place=f"queries.{position}")
-        for position, (before, after) in enumerate(zip(own.queries, asked.queries, strict=True))
+        for position, (before, after) in enumerate(zip(own.queries, requested.queries, strict=True))
     )
-    changes = {"queries": queries, "result_type": result_type, "result_format": asked.result_format, "force": False}
+    changes = {"queries": queries, "result_type": result_type, "result_format": requested.result_format, "force": False}
     return own.model_copy(update=changes)
 
 
-def refuse_statements(context: ChartDataQueryContext) -> None:
+def reject_statements(context: ChartDataQueryContext) -> None:
     """Raise GuestAccessError when a stored context asks for its statement: guests do not read SQL."""
     if ResultType.QUERY in (context.result_type, *(query.result_type for query in context.queries)):
-        raise _refusal("result_type", "guests do not read statements")
+        raise _rejection("result_type", "guests do not read statements")
 
 
 def _query(
-    stored: StoredQuestion, own: ChartDataQueryObject, asked: ChartDataQueryObject, *, place: str
+    stored: StoredRequest, own: ChartDataQueryObject, requested: ChartDataQueryObject, *, place: str
 ) -> ChartDataQueryObject:
     inputs = _Inputs(stored, own, place)
-    own = inputs.with_grain(asked)
-    compared = (_with_params(query, stored.address_params) for query in (own, asked))
+    own = inputs.with_grain(requested)
+    compared = (_with_params(query, stored.address_params) for query in (own, requested))
     _same(*compared, place=f"{place}.", but=set(_READ_HERE))
-    filters = inputs.filters(asked.filters)
-    limit, offset = inputs.page(asked)
+    filters = inputs.filters(requested.filters)
+    limit, offset = inputs.page(requested)
     changes = {
         "filters": filters,
-        "time_range": inputs.time_range(asked.time_range),
-        "orderby": inputs.orderby(asked.orderby),
+        "time_range": inputs.time_range(requested.time_range),
+        "orderby": inputs.orderby(requested.orderby),
         "row_limit": limit,
         "row_offset": offset,
-        "applied_time_extras": asked.applied_time_extras,  # shown in the answer again, and nowhere else
+        "applied_time_extras": requested.applied_time_extras,  # shown in the answer again, and nowhere else
     }
     return own.model_copy(update=changes)
 
@@ -127,7 +127,7 @@ def _query(
 class _Inputs:
     """Reads what a guest may change of one stored query."""
 
-    def __init__(self, stored: StoredQuestion, own: ChartDataQueryObject, place: str) -> None:
+    def __init__(self, stored: StoredRequest, own: ChartDataQueryObject, place: str) -> None:
         datasource = own.datasource or stored.context.datasource
         self._dataset_id = datasource.id if datasource else 0
         self._in_scope = [item for item in stored.filters if stored.chart_id in item.chart_ids]
@@ -135,45 +135,47 @@ class _Inputs:
         self._own = own
         self._place = place
 
-    def with_grain(self, asked: ChartDataQueryObject) -> ChartDataQueryObject:
+    def with_grain(self, requested: ChartDataQueryObject) -> ChartDataQueryObject:
         """Return the stored query, by another time grain where the dashboard lets its readers choose one."""
         if not any(item.is_grain for item in self._in_scope):
             return self._own
-        grain = time_grain(asked)
+        grain = time_grain(requested)
         return self._own if grain in (None, time_grain(self._own)) else with_grain(self._own, grain)
 
-    def filters(self, asked: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
+    def filters(self, requested: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
         """Return the stored filters, then those of declared inputs; a time range of theirs may be another one."""
-        left = list(asked)
+        left = list(requested)
         kept = tuple(self._kept(item, left) for item in self._own.filters)
         for item in left:
             if not self._is_declared(item):
-                raise _refusal(f"{self._place}.filters", f"the dashboard declares no such filter on {_name(item)!r}")
+                raise _rejection(f"{self._place}.filters", f"the dashboard declares no such filter on {_name(item)!r}")
         return (*kept, *left)
 
-    def time_range(self, asked: str | None) -> str | None:
+    def time_range(self, requested: str | None) -> str | None:
         """Return the range asked for; another than the stored one needs a time filter."""
-        if asked != self._own.time_range and not self._has_time_filter():
-            raise _refusal(f"{self._place}.time_range", "the dashboard declares no time filter for this chart")
-        return asked
+        if requested != self._own.time_range and not self._has_time_filter():
+            raise _rejection(f"{self._place}.time_range", "the dashboard declares no time filter for this chart")
+        return requested
 
-    def orderby(self, asked: Sequence[Any]) -> tuple[Any, ...]:
+    def orderby(self, requested: Sequence[Any]) -> tuple[Any, ...]:
         """Return the sort keys asked for: columns and metrics of the query, or keys of its own order."""
-        return tuple((self._sort_key(key), ascending) for key, ascending in asked)
+        return tuple((self._sort_key(key), ascending) for key, ascending in requested)
 
-    def page(self, asked: ChartDataQueryObject) -> tuple[int | None, int]:
+    def page(self, requested: ChartDataQueryObject) -> tuple[int | None, int]:
         """Return limit and offset: a window inside the rows that the stored query shows."""
         own = self._own
-        if (asked.row_limit, asked.row_offset) == (own.row_limit, own.row_offset):
+        if (requested.row_limit, requested.row_offset) == (own.row_limit, own.row_offset):
             return own.row_limit, own.row_offset
         most = self._stored.most_rows
         rows = {None: self._stored.default_rows, 0: most}.get(own.row_limit, own.row_limit or 0)
         end = own.row_offset + min(rows, most)
-        limit = end - asked.row_offset if asked.row_limit is None else asked.row_limit
-        inside = own.row_offset <= asked.row_offset and limit > 0 and asked.row_offset + limit <= end
+        limit = end - requested.row_offset if requested.row_limit is None else requested.row_limit
+        inside = own.row_offset <= requested.row_offset and limit > 0 and requested.row_offset + limit <= end
         if not inside:
-            raise _refusal(f"{self._place}.row_limit", f"must stay inside rows {own.row_offset} to {end} of the chart")
-        return limit, asked.row_offset
+            raise _rejection(
+                f"{self._place}.row_limit", f"must stay inside rows {own.row_offset} to {end} of the chart"
+            )
+        return limit, requested.row_offset
 
     def _kept(self, item: ChartDataFilter, left: list[ChartDataFilter]) -> ChartDataFilter:
         """Return a stored filter that the request has too, perhaps with another time range, and take it from `left`."""
@@ -185,7 +187,9 @@ class _Inputs:
                 if item.model_copy(update={"val": other.val}) == other and isinstance(other.val, str):
                     left.remove(other)
                     return other
-        raise _refusal(f"{self._place}.filters", f"the chart's own filter on {_name(item)!r} is missing or another one")
+        raise _rejection(
+            f"{self._place}.filters", f"the chart's own filter on {_name(item)!r} is missing or another one"
+        )
 
     def _is_declared(self, item: ChartDataFilter) -> bool:
         if not isinstance(item.col, str) or item.grain is not None or item.model_extra:
@@ -213,51 +217,51 @@ class _Inputs:
         labels = {*map(column_label, own.columns), *map(metric_label, own.metrics or ())}
         if isinstance(key, str) and key in labels:
             return key
-        raise _refusal(f"{self._place}.orderby", "guests sort by the columns and metrics of the chart")
+        raise _rejection(f"{self._place}.orderby", "guests sort by the columns and metrics of the chart")
 
 
-def _result_type(own: ChartDataQueryContext, asked: ChartDataQueryContext) -> ResultType:
-    if asked.result_type is not own.result_type and asked.result_type not in _HARMLESS_TYPES:
-        raise _refusal("result_type", "must be that of the chart, or one of full, results and post_processed")
-    return asked.result_type
+def _result_type(own: ChartDataQueryContext, requested: ChartDataQueryContext) -> ResultType:
+    if requested.result_type is not own.result_type and requested.result_type not in _HARMLESS_TYPES:
+        raise _rejection("result_type", "must be that of the chart, or one of full, results and post_processed")
+    return requested.result_type
 
 
-def _check_form_data(stored: StoredQuestion, asked: Any) -> None:
-    if not isinstance(asked, Mapping):
-        raise _refusal("form_data", "must name the chart by its slice_id")
+def _check_form_data(stored: StoredRequest, requested: Any) -> None:
+    if not isinstance(requested, Mapping):
+        raise _rejection("form_data", "must name the chart by its slice_id")
     own = stored.context.form_data
     known = {**stored.form_data, **(own if isinstance(own, Mapping) else {})}
-    for key, value in asked.items():
+    for key, value in requested.items():
         if key not in _FORM_KEYS and (key not in known or known[key] != value):
-            raise _refusal(f"form_data.{key}", "differs from what the chart stores")
+            raise _rejection(f"form_data.{key}", "differs from what the chart stores")
 
 
-def _same(own: BaseModel, asked: BaseModel, *, place: str, but: set[str]) -> None:
+def _same(own: BaseModel, requested: BaseModel, *, place: str, but: set[str]) -> None:
     """Refuse the first field, known or not, in which the request means something else than what is stored."""
     fields = {name for name in type(own).model_fields if name not in but}
-    before, after = own.model_extra or {}, asked.model_extra or {}
+    before, after = own.model_extra or {}, requested.model_extra or {}
     for name in sorted(fields):
-        if getattr(own, name) != getattr(asked, name) and _meaning(own, name) != _meaning(asked, name):
-            raise _refusal(f"{place}{name}", "differs from what the chart stores")
+        if getattr(own, name) != getattr(requested, name) and _meaning(own, name) != _meaning(requested, name):
+            raise _rejection(f"{place}{name}", "differs from what the chart stores")
     for name in sorted({*before, *after}):
         was, is_ = before.get(name), after.get(name)
         if was != is_ and not (was in _NOTHING and is_ in _NOTHING):
-            raise _refusal(f"{place}{name}", "differs from what the chart stores")
+            raise _rejection(f"{place}{name}", "differs from what the chart stores")
 
 
-def _meaning(asked: BaseModel, name: str) -> Any:
+def _meaning(requested: BaseModel, name: str) -> Any:
     """Return what the planner makes of a field, so that two ways to say the same are equal."""
-    value = getattr(asked, name)
+    value = getattr(requested, name)
     if name in _EMPTY_IS_NONE:
         return value or None
-    if not isinstance(asked, ChartDataQueryObject):
+    if not isinstance(requested, ChartDataQueryObject):
         return value
     if name in ("order_desc", "is_timeseries"):
         return name == "order_desc" if value is None else value
     if name in ("columns", "series_columns") and isinstance(value, tuple):
-        return tuple(_with_own_grain(column, asked) for column in value)
+        return tuple(_with_own_grain(column, requested) for column in value)
     if name == "extras" and isinstance(value, ChartDataExtras | None):
-        return _conditions(value, asked)
+        return _conditions(value, requested)
     return value
 
 
@@ -289,7 +293,7 @@ def _name(item: ChartDataFilter) -> str:
     return column_label(item.col)
 
 
-def _refusal(path: str, what: str) -> GuestAccessError:
+def _rejection(path: str, what: str) -> GuestAccessError:
     return GuestAccessError(
         f"guests cannot change the stored chart: {path}: {what}; filters that the dashboard declares, orderby and a "
         "page inside the chart's rows may differ",

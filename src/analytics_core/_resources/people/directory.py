@@ -20,7 +20,7 @@ _MOST_OWNERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class PeopleIndex:
+class UserIndex:
     """Users by id; somebody who was deleted is left out. The reference to a user is made once for a whole page."""
 
     users: Mapping[int, User]
@@ -68,13 +68,13 @@ def name_of(user: User) -> str:
     return f"{user.first_name} {user.last_name}".strip() or user.username
 
 
-def read_people(directory: UserDirectory, user_ids: Iterable[int | None]) -> PeopleIndex:
+def read_users(directory: UserDirectory, user_ids: Iterable[int | None]) -> UserIndex:
     """Return the people of these ids; call it outside of a unit of work, since the directory may open its own."""
     wanted = {user_id for user_id in user_ids if user_id is not None}
     if isinstance(directory, BulkUserDirectory):
-        return PeopleIndex(users={user.id: user for user in directory.find_many(sorted(wanted))} if wanted else {})
+        return UserIndex(users={user.id: user for user in directory.find_many(sorted(wanted))} if wanted else {})
     found = ((user_id, directory.find(user_id)) for user_id in sorted(wanted))
-    return PeopleIndex(users={user_id: user for user_id, user in found if user is not None})
+    return UserIndex(users={user_id: user for user_id, user in found if user is not None})
 
 
 def checked_owners(
@@ -89,7 +89,7 @@ def checked_owners(
     if len(named) > _MOST_OWNERS:  # each is looked up by itself
         problem = Problem(path="owners", message=f"may name {_MOST_OWNERS} users at most")
         raise PayloadSchemaError(shape=shape, problems=[problem])
-    problems = unknown_ids(named, read_people(directory, named).users, path="owners", noun="user")
+    problems = unknown_ids(named, read_users(directory, named).users, path="owners", noun="user")
     if problems:
         raise PayloadSchemaError(shape=shape, problems=problems)
     if not named or (actor.id not in named and not actor.is_admin):
@@ -102,7 +102,7 @@ _PARTS = frozenset({"role_ids"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class ChoiceQuery:
     """Which choices: those whose text contains `text`, in any case, and the page of them."""
 
     text: str
@@ -127,9 +127,9 @@ def people_unstored(unit: UnitOfWork, runtime: Runtime, actor: Actor, named: Ite
     return ids - by_ids(unit.users, ids, without=_PARTS).keys()
 
 
-def all_people(runtime: Runtime, actor: Actor, strangers: set[int], wanted: Wanted) -> RelatedResponse:
+def all_users(runtime: Runtime, actor: Actor, strangers: set[int], wanted: ChoiceQuery) -> RelatedResponse:
     """Return the choices among all stored users, and of the `strangers` those whom a host's directory knows."""
-    hosted = {user.id: user for user in read_people(runtime.people, strangers - {actor.id}).users.values()}
+    hosted = {user.id: user for user in read_users(runtime.people, strangers - {actor.id}).users.values()}
     if actor.id in strangers:
         hosted[actor.id] = actor.user
     between = in_order(user for user in hosted.values() if wanted.text.casefold() in name_of(user).casefold())
@@ -148,7 +148,7 @@ def response(count: int, shown: Iterable[User]) -> RelatedResponse:
     return RelatedResponse(count=count, result=tuple(items))
 
 
-def _page_with(unit: UnitOfWork, between: Sequence[User], wanted: Wanted) -> RelatedResponse:
+def _page_with(unit: UnitOfWork, between: Sequence[User], wanted: ChoiceQuery) -> RelatedResponse:
     """Return a page of the stored users with others in their places between them.
 
     Of the stored ones only those can be on it that so many places earlier begin as there are others. Reading whole

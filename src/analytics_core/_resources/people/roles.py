@@ -9,7 +9,7 @@ from typing import Any
 
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.conflicts import refuse_later_change, repeated, until_accepted
+from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, all_of_it
@@ -96,7 +96,7 @@ class Roles(Namespace):
         act = begin_act(self._runtime, self._actor, "role.update")
         with self._runtime.store.unit_of_work() as unit:
             before = unit.roles.get(role_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             changed = replace(before, **put.given())
             if role_id in self._actor.role_ids:
                 held = roles_left(self._actor, role_id, changed)

@@ -10,14 +10,14 @@ from typing import Any
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, unknown_ids
-from analytics_core._resources.conflicts import refuse_later_change, repeated
+from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ROLES, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
-from analytics_core._security.policy import Act as PolicyAct
+from analytics_core._security.policy import Permission as PolicyAct
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
@@ -50,9 +50,9 @@ def _themselves(reader: Reader, query: ListQuery) -> ListQuery:
 LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.users,
-    item=lambda user, facts: _user_get(user, facts.around),
+    item=lambda user, facts: _user_get(user, facts.linked),
     permission=anybody,
-    around=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
+    linked=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
     people_of=lambda _user: (),
     visibility=_themselves,
     records={"roles": ROLES},
@@ -68,7 +68,7 @@ class Users(Namespace):
         post = parse(UserPost, payload, shape="user payload")
         act = begin_act(self._runtime, self._actor, "user.create")
         with self._runtime.store.unit_of_work() as unit:
-            _refuse_unknown_roles(unit, post.roles)
+            _reject_unknown_roles(unit, post.roles)
             stored = unit.users.add(_new_user(post), actor_id=self._actor.id)
             act.log(unit, details={"user_id": stored.id})
             return _answer(unit, stored)
@@ -115,9 +115,9 @@ class Users(Namespace):
         put = parse(UserPut, payload, shape="user payload")
         act = begin_act(self._runtime, self._actor, "user.update")
         with self._runtime.store.unit_of_work() as unit:
-            _refuse_unknown_roles(unit, put.roles or ())
+            _reject_unknown_roles(unit, put.roles or ())
             before = unit.users.get(user_id)
-            refuse_later_change(before, unchanged_since)
+            reject_later_change(before, unchanged_since)
             changed = _changed_user(before, put)
             if user_id == self._actor.id:
                 require_rank_left(self._actor, user=changed, roles=by_ids(unit.roles, changed.role_ids).values())
@@ -175,7 +175,7 @@ def _values_by_name(pairs: Iterable[tuple[str, str]]) -> dict[str, str | tuple[s
     return {name: values[0] if len(values) == 1 else values for name, values in found.items()}
 
 
-def _refuse_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
+def _reject_unknown_roles(unit: UnitOfWork, role_ids: Sequence[int]) -> None:
     if problems := unknown_ids(role_ids, _roles(unit, role_ids), path="roles", noun="role"):
         raise PayloadSchemaError(shape="user payload", problems=problems)
 

@@ -13,7 +13,7 @@ from analytics_core._records.dashboard import CssTemplate
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import START, OnAStore, a_user
+from analytics_core.testing.conformance.records import START, StoreSuite, a_user
 
 _AWKWARD = "Größe — 価格 😀 'quoted' \"and\" \\ %_ \n"
 _HOUR = timedelta(hours=1)
@@ -23,7 +23,7 @@ def _annotation(layer_id: int, text: str = "2.0", *, start: datetime = START, **
     return Annotation(layer_id=layer_id, short_descr=text, start_dttm=start, **{"end_dttm": start, **fields})
 
 
-class AnnotationConformance(OnAStore):
+class AnnotationConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     def test_every_field_of_layers_annotations_and_templates_survives(self, store: MetadataStore) -> None:

@@ -17,10 +17,10 @@ from analytics_core.errors import (
     StaleVersionError,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import OnAStore, a_chart, a_dashboard, a_user
+from analytics_core.testing.conformance.records import StoreSuite, a_chart, a_dashboard, a_user
 
 
-class DashboardConformance(OnAStore):
+class DashboardConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     def test_every_field_of_a_dashboard_survives(self, store: MetadataStore) -> None:

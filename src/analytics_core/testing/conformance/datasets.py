@@ -14,10 +14,10 @@ from analytics_core._security.row_rules import TableName, table_key
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, OnAStore, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, StoreSuite, a_database, a_dataset
 
 
-class DatasetConformance(OnAStore):
+class DatasetConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     @pytest.fixture

@@ -12,7 +12,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import KeyValue
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import OnAStore, a_dashboard
+from analytics_core.testing.conformance.records import StoreSuite, a_dashboard
 
 _DOMAINS = ("https://shop.example", "http://localhost:8080")
 
@@ -21,7 +21,7 @@ def _embedded(dashboard_id: int, *domains: str) -> EmbeddedDashboard:
     return EmbeddedDashboard(uuid=str(uuid.uuid4()), dashboard_id=dashboard_id, allowed_domains=domains)
 
 
-class EmbeddedConformance(OnAStore):
+class EmbeddedConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     def test_an_embedding_keeps_its_domains_in_their_order(self, store: MetadataStore) -> None:

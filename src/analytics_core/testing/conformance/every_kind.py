@@ -27,7 +27,7 @@ from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.records import (
     START,
-    OnAStore,
+    StoreSuite,
     a_chart,
     a_dashboard,
     a_database,
@@ -50,7 +50,7 @@ _NOT_STORED: Final = frozenset({"id", "audit", "role_names"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Named:
+class NamedIds:
     """The ids of stored records that other records name."""
 
     database: int
@@ -63,10 +63,10 @@ class Named:
     job: int
 
 
-def store_named(unit: UnitOfWork) -> Named:
+def store_named(unit: UnitOfWork) -> NamedIds:
     """Store one record of each kind that others name."""
     database = unit.databases.add(a_database("named"), actor_id=None).id
-    return Named(
+    return NamedIds(
         database=database,
         dataset=unit.datasets.add(a_dataset(database, "named"), actor_id=None).id,
         chart=unit.charts.add(a_chart("named"), actor_id=None).id,
@@ -81,7 +81,7 @@ def store_named(unit: UnitOfWork) -> Named:
 JOURNALS: Final = frozenset({"logs", "jobs", "job_results", "job_workers", "locks"})
 """The repositories of records that nobody keeps after reading them, so that they need not move the revision."""
 
-BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
+BARE: Final[Mapping[str, Callable[[NamedIds], Any]]] = {
     "users": lambda _: User(username="u"),
     "roles": lambda _: Role(name="r"),
     "databases": lambda _: Database(uuid=str(uuid.uuid4()), database_name="d", uri=Secret("s"), engine="sqlite"),
@@ -104,7 +104,7 @@ BARE: Final[Mapping[str, Callable[[Named], Any]]] = {
 }
 """What every repository of a unit of work can hold, by its name, with as little in it as possible."""
 
-_GIVEN: Final[Mapping[str, Callable[[Named], Mapping[str, Any]]]] = {
+_GIVEN: Final[Mapping[str, Callable[[NamedIds], Mapping[str, Any]]]] = {
     "users": lambda t: {"active": False, "role_ids": (t.role,), "attributes": (("a", "1"), ("a", "2"), ("b", ""))},
     "roles": lambda t: {"grants": _grants(t)},
     "datasets": lambda t: {
@@ -134,7 +134,7 @@ _GIVEN: Final[Mapping[str, Callable[[Named], Mapping[str, Any]]]] = {
 """What is not made by its type: what names other records, and flags that are true when nobody gives them."""
 
 
-def _grants(named: Named) -> frozenset[Grant]:
+def _grants(named: NamedIds) -> frozenset[Grant]:
     return frozenset(
         {
             Grant(target=GrantTarget.DATASET, target_id=named.dataset),
@@ -144,7 +144,7 @@ def _grants(named: Named) -> frozenset[Grant]:
     )
 
 
-def filled(kind: str, named: Named) -> Any:
+def filled(kind: str, named: NamedIds) -> Any:
     """Return a record of this kind with every field given, and none as it is in `BARE`."""
     bare = BARE[kind](named)
     give = _GIVEN.get(kind)
@@ -169,16 +169,16 @@ class _GivenUpError(Exception):
     """What ends a unit in the middle."""
 
 
-class EveryKindConformance(OnAStore):
+class EveryKindConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     @pytest.fixture
-    def named(self, store: MetadataStore) -> Named:
+    def named(self, store: MetadataStore) -> NamedIds:
         """Return what records may name."""
         with store.unit_of_work() as unit:
             return store_named(unit)
 
-    def test_no_field_is_lost_or_made_up(self, store: MetadataStore, named: Named) -> None:
+    def test_no_field_is_lost_or_made_up(self, store: MetadataStore, named: NamedIds) -> None:
         """With every field given, and with none; when stored, when changed, and when listed."""
         for kind in BARE:
             full, bare = filled(kind, named), BARE[kind](named)
@@ -194,7 +194,7 @@ class EveryKindConformance(OnAStore):
                 assert _of(unit, kind).list(by_id) == (1, (again,))
                 assert tuple(_of(unit, kind).get_many([added.id])) == (again,)
 
-    def test_nothing_is_written_over_by_an_old_version(self, store: MetadataStore, named: Named) -> None:
+    def test_nothing_is_written_over_by_an_old_version(self, store: MetadataStore, named: NamedIds) -> None:
         """The second of two changes of one version is refused and changes nothing, not even links."""
         for kind in BARE:
             with store.unit_of_work() as unit:
@@ -208,7 +208,7 @@ class EveryKindConformance(OnAStore):
                 assert _of(unit, kind).get(first.id) == kept
             assert (kind, kept.audit.version, kept.audit.changed_by) == (kind, 2, 1)
 
-    def test_no_id_comes_back(self, store: MetadataStore, named: Named) -> None:
+    def test_no_id_comes_back(self, store: MetadataStore, named: NamedIds) -> None:
         """What names a deleted record by its id must not come to life with another one."""
         for kind in BARE:
             with store.unit_of_work() as unit:
@@ -219,7 +219,7 @@ class EveryKindConformance(OnAStore):
                 with pytest.raises(NotFoundError):
                     _of(unit, kind).get(gone)
 
-    def test_every_change_moves_the_revision(self, store: MetadataStore, named: Named) -> None:
+    def test_every_change_moves_the_revision(self, store: MetadataStore, named: NamedIds) -> None:
         """Whoever keeps what they read must learn of each: an addition, a change, a deletion."""
         for kind in (kind for kind in BARE if kind not in JOURNALS):
             seen = [store.revision()]
@@ -234,7 +234,7 @@ class EveryKindConformance(OnAStore):
             seen.append(store.revision())
             assert (kind, seen) == (kind, sorted(set(seen)))
 
-    def test_a_removal_of_many_moves_the_revision(self, store: MetadataStore, named: Named) -> None:
+    def test_a_removal_of_many_moves_the_revision(self, store: MetadataStore, named: NamedIds) -> None:
         """As a deletion of one does."""
         with store.unit_of_work() as unit:
             unit.key_values.append(BARE["key_values"](named), actor_id=None)
@@ -243,7 +243,7 @@ class EveryKindConformance(OnAStore):
             assert unit.key_values.delete_matching([ListFilter(col="kind", op="eq", val="k")]) == 1
         assert store.revision() > before
 
-    def test_a_deleted_user_owns_nothing(self, store: MetadataStore, named: Named) -> None:
+    def test_a_deleted_user_owns_nothing(self, store: MetadataStore, named: NamedIds) -> None:
         """Others keep what they own."""
         for kind in _OWNED:
             with store.unit_of_work() as unit:
@@ -255,7 +255,7 @@ class EveryKindConformance(OnAStore):
             signed = (left.audit.created_by, left.audit.changed_by)
             assert (kind, left.owner_ids, signed) == (kind, (user + 1,), (None, None))
 
-    def test_a_change_in_a_failed_unit_is_gone_with_all_its_parts(self, store: MetadataStore, named: Named) -> None:
+    def test_a_change_in_a_failed_unit_is_gone_with_all_its_parts(self, store: MetadataStore, named: NamedIds) -> None:
         """Fields and links are as they were."""
         for kind in BARE:
             with store.unit_of_work() as unit:

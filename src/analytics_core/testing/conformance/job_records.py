@@ -14,13 +14,13 @@ from analytics_core._records.shared_state import JobResultPart, JobState
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, OnAStore, a_job, a_user
+from analytics_core.testing.conformance.records import START, StoreSuite, a_job, a_user
 
 _FIVE_MEGABYTES = bytes(range(256)) * 20_480
 _PAUSE_S = 0.02
 
 
-class JobRecordConformance(OnAStore):
+class JobRecordConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     # ----------------------------------------------------------------------------------------------- the store's time

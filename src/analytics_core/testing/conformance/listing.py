@@ -25,7 +25,7 @@ from analytics_core._records.repositories import (
 from analytics_core.errors import FilterValueError, LimitError, UnknownNameError, UnknownOperatorError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, OnAStore, a_chart, a_database, a_dataset, a_user
+from analytics_core.testing.conformance.records import START, StoreSuite, a_chart, a_database, a_dataset, a_user
 
 _CHARTS: tuple[tuple[str, dict[str, Any]], ...] = (
     ("Alpha", {"cache_timeout": 10, "viz_type": "bar", "owner_ids": (1,)}),
@@ -38,7 +38,7 @@ _ELSEWHERE = timezone(timedelta(hours=2))
 _NAMES = [name for name, _ in _CHARTS]
 
 
-class ListConformance(OnAStore):
+class ListConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     @pytest.fixture
@@ -170,9 +170,9 @@ class ListConformance(OnAStore):
                 ListQuery(filters=(ListFilter(col=name, op="contains", val="a"),)),
                 ListQuery(order_by=((name, True),)),
             ):
-                with pytest.raises(UnknownNameError) as refusal:
+                with pytest.raises(UnknownNameError) as rejection:
                     unit.databases.list(query)
-                assert name not in refusal.value.known
+                assert name not in rejection.value.known
 
     @pytest.mark.parametrize(
         ("col", "op", "val", "error"),

@@ -31,7 +31,7 @@ from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import (
     START,
-    OnAStore,
+    StoreSuite,
     a_chart,
     a_dashboard,
     a_database,
@@ -50,7 +50,7 @@ _KINDS: dict[str, Callable[[], Any]] = {
 }
 
 
-class MetadataStoreConformance(OnAStore):
+class MetadataStoreConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     # ------------------------------------------------------------------------------------------------ one record
@@ -254,9 +254,9 @@ class MetadataStoreConformance(OnAStore):
             )
             for repository, make, field in cases:
                 repository.add(make(), actor_id=None)
-                with pytest.raises(AlreadyExistsError) as refusal:
+                with pytest.raises(AlreadyExistsError) as rejection:
                     repository.add(make(), actor_id=None)
-                assert refusal.value.field_name == field
+                assert rejection.value.field_name == field
 
     def test_a_taken_uuid_is_refused_as_such(self, store: MetadataStore) -> None:
         """Two unique keys of one table are told apart."""

@@ -61,7 +61,7 @@ def a_job(job_id: str = "first", **fields: Any) -> JobRecord:
     return JobRecord(job_id=job_id, **{"kind": "chart-data", "payload": "{}", "user_id": 1, **fields})
 
 
-class OnAStore:
+class StoreSuite:
     """Override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     @pytest.fixture

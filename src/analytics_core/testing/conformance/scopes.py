@@ -21,13 +21,13 @@ from analytics_core._records.repositories import (
     UnitOfWork,
 )
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.conformance.records import START, OnAStore, a_chart, a_dashboard, a_database, a_dataset
+from analytics_core.testing.conformance.records import START, StoreSuite, a_chart, a_dashboard, a_database, a_dataset
 
 _ANY = Scope(everything=True)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shown:
+class ScopeIds:
     """Ids by name: datasets called `schema.table` of two databases, charts by their dataset, dashboards, roles."""
 
     databases: tuple[int, int]
@@ -37,16 +37,16 @@ class Shown:
     roles: tuple[int, int]
 
 
-class ScopeConformance(OnAStore):
+class ScopeConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use the fixture `clock` and start empty for each test."""
 
     @pytest.fixture
-    def shown(self, store: MetadataStore) -> Shown:
+    def shown(self, store: MetadataStore) -> ScopeIds:
         """Return what lists may show."""
         with store.unit_of_work() as unit:
             return store_shown(unit)
 
-    def test_datasets_are_reached_by_database_schema_owner_and_id(self, store: MetadataStore, shown: Shown) -> None:
+    def test_datasets_are_reached_by_database_schema_owner_and_id(self, store: MetadataStore, shown: ScopeIds) -> None:
         """A schema is one of its database and counts to the letter; no way leads to the rest."""
         first, second = shown.databases
         for scope, expected in (
@@ -70,7 +70,7 @@ class ScopeConformance(OnAStore):
             assert _found(store, "datasets", scope, shown.datasets) == expected
 
     def test_charts_are_reached_through_the_datasets_that_they_are_drawn_from(
-        self, store: MetadataStore, shown: Shown
+        self, store: MetadataStore, shown: ScopeIds
     ) -> None:
         """A chart of a stored query, or of none, is drawn from no dataset, whatever its number says."""
         only = Scope(ids=frozenset({shown.datasets["s.a"]}))
@@ -86,7 +86,7 @@ class ScopeConformance(OnAStore):
         ):
             assert _found(store, "charts", scope, shown.charts) == expected
 
-    def test_dashboards_are_reached_by_their_audience(self, store: MetadataStore, shown: Shown) -> None:
+    def test_dashboards_are_reached_by_their_audience(self, store: MetadataStore, shown: ScopeIds) -> None:
         """Published, for no role or one of these, and without charts or with one that is drawn from these datasets."""
         (reader, editor), of_a = shown.roles, Scope(ids=frozenset({shown.datasets["s.a"]}))
         nobody: frozenset[int] = frozenset()
@@ -102,7 +102,7 @@ class ScopeConformance(OnAStore):
         ):
             assert _found(store, "dashboards", scope, shown.dashboards) == expected
 
-    def test_values_and_names_stay_in_the_scope_too(self, store: MetadataStore, shown: Shown) -> None:
+    def test_values_and_names_stay_in_the_scope_too(self, store: MetadataStore, shown: ScopeIds) -> None:
         """Look-ups would tell otherwise what lists hide."""
         second = Scope(database_ids=frozenset({shown.databases[1]}))
         with store.unit_of_work() as unit:
@@ -125,7 +125,7 @@ class ScopeConformance(OnAStore):
         assert [tuple(values) for values, _, _ in found] == [("mine",)]
 
 
-def store_shown(unit: UnitOfWork) -> Shown:
+def store_shown(unit: UnitOfWork) -> ScopeIds:
     """Store what lists may show."""
     first, second = (unit.databases.add(a_database(name), actor_id=None).id for name in ("one", "two"))
     reader, editor = (unit.roles.add(Role(name=name), actor_id=None).id for name in ("readers", "editors"))
@@ -147,7 +147,7 @@ def store_shown(unit: UnitOfWork) -> Shown:
         "of a query": _dashboard(unit, charts["query"]),
         "draft": _dashboard(unit, charts["s.a"], published=False, owner_ids=(7,)),
     }
-    return Shown(
+    return ScopeIds(
         databases=(first, second), datasets=datasets, charts=charts, dashboards=dashboards, roles=(reader, editor)
     )
 

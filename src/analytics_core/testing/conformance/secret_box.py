@@ -57,9 +57,9 @@ class SecretBoxConformance:
         """What protects the secrets is the key, and not the code."""
         for sealing, opening in ((box, box_of_another_key), (box_of_another_key, box)):
             sealed = sealing.seal("hunter2", context="c")
-            with pytest.raises(StoredDataError) as refusal:
+            with pytest.raises(StoredDataError) as rejection:
                 opening.open(sealed, context="c")
-            assert "hunter2" not in str(refusal.value)
+            assert "hunter2" not in str(rejection.value)
 
     def test_any_changed_character_is_noticed(self, box: SecretBox) -> None:
         """Tampering gives StoredDataError, never another text."""
@@ -72,6 +72,6 @@ class SecretBoxConformance:
     @pytest.mark.parametrize("junk", ["", ".", "..", "hunter2", "ac1", "ac1..", "ac1.00000000.", "ä.ö.ü", "\ud800"])
     def test_text_that_was_never_sealed_is_refused(self, box: SecretBox, junk: str) -> None:
         """A plain text in the place of a seal is not passed through."""
-        with pytest.raises(StoredDataError) as refusal:
+        with pytest.raises(StoredDataError) as rejection:
             box.open(junk, context="c")
-        assert "hunter2" not in str(refusal.value)
+        assert "hunter2" not in str(rejection.value)

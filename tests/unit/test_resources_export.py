@@ -35,7 +35,7 @@ def test_a_dataset_says_everything_but_what_is_its_stores(shop: SmallCore) -> No
         1, {"columns": [*columns, calculated], "always_filter_main_dttm": True, "main_dttm_col": "day", "offset": 2}
     )
     shop.core.datasets.update(1, {"is_sqllab_view": True})
-    payload = shop.core.datasets.payload_elsewhere(1)
+    payload = shop.core.datasets.export_payload(1)
     assert payload["is_sqllab_view"] is True
     assert {"id", "uuid", "owners", "database_id", "table_name", "schema"}.isdisjoint(payload)
     assert (payload["always_filter_main_dttm"], payload["main_dttm_col"], payload["offset"]) == (True, "day", 2)
@@ -49,7 +49,7 @@ def test_a_chart_speaks_of_its_dataset_there_wherever_it_names_it(shop: SmallCor
     form = {"datasource": "1__table", "slice_id": 9, "dashboards": [3], "limit": 1}
     context = {"datasource": {"id": 1, "type": "table"}, "queries": [{"row_limit": 1}], "form_data": form}
     chart = _chart(shop, params=form, query_context=context)
-    payload = shop.core.charts.payload_elsewhere(chart, dataset_ids={1: 8})
+    payload = shop.core.charts.export_payload(chart, dataset_ids={1: 8})
     moved = {"datasource": "8__table", "limit": 1}
     assert payload["datasource_id"] == 8
     assert json.loads(payload["params"]) == moved
@@ -67,29 +67,27 @@ def test_annotation_layers_of_a_chart_show_the_records_there(shop: SmallCore) ->
         {"name": "f", "annotationType": "FORMULA", "value": "x+1"},
     ]
     chart = _chart(shop, query_context={"queries": [{"annotation_layers": layers}]})
-    payload = shop.core.charts.payload_elsewhere(
+    payload = shop.core.charts.export_payload(
         chart, dataset_ids={1: 1}, chart_ids={5: 50}, annotation_layer_ids={4: 40}
     )
     (query,) = json.loads(payload["query_context"])["queries"]
     assert [layer["value"] for layer in query["annotation_layers"]] == [40, 50, "x+1"]
     written = [{"name": "x", "source_type": layer.get("sourceType"), "value": str(layer["value"])} for layer in layers]
     other = _chart(shop, query_context={"queries": [{"annotation_layers": written}]})
-    moved = shop.core.charts.payload_elsewhere(
-        other, dataset_ids={1: 1}, chart_ids={5: 50}, annotation_layer_ids={4: 40}
-    )
+    moved = shop.core.charts.export_payload(other, dataset_ids={1: 1}, chart_ids={5: 50}, annotation_layer_ids={4: 40})
     (query,) = json.loads(moved["query_context"])["queries"]
     assert [layer["value"] for layer in query["annotation_layers"]] == ["40", "50", "x+1"]
     with pytest.raises(PayloadSchemaError, match="chart_ids: has no id for chart 5"):
-        shop.core.charts.payload_elsewhere(other, dataset_ids={1: 1}, annotation_layer_ids={4: 40})
+        shop.core.charts.export_payload(other, dataset_ids={1: 1}, annotation_layer_ids={4: 40})
     with pytest.raises(PayloadSchemaError, match="annotation_layer_ids: has no id for annotation layer 4"):
-        shop.core.charts.payload_elsewhere(chart, dataset_ids={1: 1}, chart_ids={5: 50})
+        shop.core.charts.export_payload(chart, dataset_ids={1: 1}, chart_ids={5: 50})
     with pytest.raises(PayloadSchemaError, match="chart_ids: has no id for chart 5"):
-        shop.core.charts.payload_elsewhere(chart, dataset_ids={1: 1}, annotation_layer_ids={4: 40})
+        shop.core.charts.export_payload(chart, dataset_ids={1: 1}, annotation_layer_ids={4: 40})
 
 
 def test_a_chart_whose_dataset_has_no_id_there_is_refused(shop: SmallCore) -> None:
     with pytest.raises(PayloadSchemaError, match="dataset_ids: has no id for dataset 1"):
-        shop.core.charts.payload_elsewhere(_chart(shop), dataset_ids={2: 3})
+        shop.core.charts.export_payload(_chart(shop), dataset_ids={2: 3})
 
 
 @pytest.mark.parametrize(
@@ -98,7 +96,7 @@ def test_a_chart_whose_dataset_has_no_id_there_is_refused(shop: SmallCore) -> No
 def test_a_chart_of_another_hosts_making_keeps_what_nobody_understands(shop: SmallCore, text: str | None) -> None:
     chart = _chart(shop)
     shop.core.charts.update(chart, {"params": text})
-    payload = shop.core.charts.payload_elsewhere(chart, dataset_ids={1: 1})
+    payload = shop.core.charts.export_payload(chart, dataset_ids={1: 1})
     assert payload["params"] == text
 
 
@@ -112,7 +110,7 @@ def test_a_dashboard_names_each_chart_and_dataset_that_has_no_id_there(shop: Sma
         }
     )
     with pytest.raises(PayloadSchemaError) as caught:
-        shop.core.dashboards.payload_elsewhere(page.id, chart_ids={1: 5}, dataset_ids={})
+        shop.core.dashboards.export_payload(page.id, chart_ids={1: 5}, dataset_ids={})
     assert [(problem.path, problem.message) for problem in caught.value.problems] == [
         ("chart_ids", "has no id for chart 2 of the dashboard"),
         ("dataset_ids", "has no id for dataset 7 of the dashboard"),
@@ -123,11 +121,11 @@ def test_only_who_may_read_a_record_is_told_what_makes_it(shop: SmallCore) -> No
     chart, page = _chart(shop), shop.core.dashboards.create({"dashboard_title": "Draft"})
     stranger = shop.reader(username="stranger")
     with pytest.raises(DatasetAccessError):
-        stranger.datasets.payload_elsewhere(1)
+        stranger.datasets.export_payload(1)
     with pytest.raises(ChartAccessError):
-        stranger.charts.payload_elsewhere(chart, dataset_ids={1: 1})
+        stranger.charts.export_payload(chart, dataset_ids={1: 1})
     with pytest.raises(DashboardAccessError):
-        stranger.dashboards.payload_elsewhere(page.id, chart_ids={}, dataset_ids={})
+        stranger.dashboards.export_payload(page.id, chart_ids={}, dataset_ids={})
 
 
 def test_metadata_for_elsewhere_mentions_no_other_charts() -> None:

@@ -10,7 +10,7 @@ from tests.support.many_records import fill_many, statements_of
 
 from analytics_core import AnalyticsCore, Settings
 from analytics_core._adapters.clock import SystemClock
-from analytics_core._lookups.rule_books import StoredRuleBooks
+from analytics_core._lookups.rule_books import StoredRuleSets
 from analytics_core._security.row_rules import TableName
 
 ROLES, RULES = 4, 40
@@ -26,37 +26,37 @@ def core() -> Iterator[AnalyticsCore]:
 
 
 @pytest.fixture(scope="module")
-def books(core: AnalyticsCore) -> StoredRuleBooks:
-    return StoredRuleBooks(core._runtime.store, SystemClock(), freshness_s=3_600)
+def books(core: AnalyticsCore) -> StoredRuleSets:
+    return StoredRuleSets(core._runtime.store, SystemClock(), freshness_s=3_600)
 
 
-def names(books: StoredRuleBooks, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] | None = None) -> Any:
+def names(books: StoredRuleSets, *, tables: Sequence[TableName] = (OWN,), roles: frozenset[int] | None = None) -> Any:
     found = books.book(1, None, frozenset(tables), role_ids=roles)
     return [rule.name for rule in found.rules], set(found.datasets)
 
 
-def test_rules_of_other_tables_are_not_read(books: StoredRuleBooks) -> None:
+def test_rules_of_other_tables_are_not_read(books: StoredRuleSets) -> None:
     assert names(books) == (["rule 00006", "rule 00026"], {8})
 
 
-def test_rules_of_a_table_of_that_name_in_another_database_are_not_read(books: StoredRuleBooks) -> None:
+def test_rules_of_a_table_of_that_name_in_another_database_are_not_read(books: StoredRuleSets) -> None:
     for tables in (OWN, TableName(table="table*")):
         assert books.book(2, None, frozenset({tables}), role_ids=None).rules == ()
         assert books.tables(2, tables) == ()
     assert len(books.tables(1, OWN)) == 1
 
 
-def test_a_name_that_may_lead_anywhere_reads_all(books: StoredRuleBooks) -> None:
+def test_a_name_that_may_lead_anywhere_reads_all(books: StoredRuleSets) -> None:
     assert len(names(books, tables=[TableName(table="table*")])[0]) == RULES
 
 
-def test_rules_for_other_roles_are_not_read(books: StoredRuleBooks) -> None:
+def test_rules_for_other_roles_are_not_read(books: StoredRuleSets) -> None:
     assert names(books, roles=frozenset({4}))[0] == ["rule 00006", "rule 00026"]
     assert names(books, roles=frozenset({2})) == ([], set())
     assert names(books, roles=frozenset()) == ([], set())
 
 
-def test_a_base_rule_is_read_for_everybody(core: AnalyticsCore, books: StoredRuleBooks) -> None:
+def test_a_base_rule_is_read_for_everybody(core: AnalyticsCore, books: StoredRuleSets) -> None:
     admin = core.as_user(1)
     rule = {"name": "base", "clause": "1 = 1", "filter_type": "Base", "roles": [2], "tables": [8]}
     made = admin.row_level_security.create(rule)
@@ -66,7 +66,7 @@ def test_a_base_rule_is_read_for_everybody(core: AnalyticsCore, books: StoredRul
     assert "base" not in names(books, roles=frozenset())[0]
 
 
-def test_what_was_read_is_kept_while_other_kinds_change(core: AnalyticsCore, books: StoredRuleBooks) -> None:
+def test_what_was_read_is_kept_while_other_kinds_change(core: AnalyticsCore, books: StoredRuleSets) -> None:
     names(books)
     core.as_user(1).tags.create({"name": "another tag"})
     with statements_of(core) as seen:

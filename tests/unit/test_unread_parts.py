@@ -6,7 +6,7 @@ import pytest
 from tests.support.stores import open_store
 
 from analytics_core._records.repositories import ListQuery
-from analytics_core._storage.parts import NotRead
+from analytics_core._storage.parts import UnreadParts
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.records import START, a_database, a_dataset
 
@@ -14,7 +14,7 @@ from analytics_core.testing.conformance.records import START, a_database, a_data
 @pytest.mark.parametrize("use", [list, tuple, len, set, bool, lambda parts: 1 in parts, lambda parts: (*parts, 1)])
 def test_using_unread_parts_is_an_error(use):
     with pytest.raises(TypeError, match="listed without these parts"):
-        use(NotRead())
+        use(UnreadParts())
 
 
 def test_a_dataset_listed_without_columns_cannot_be_stored_without_them():
