@@ -11,10 +11,10 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._execution.connection_uri import CheckedUri, check_uri
 from analytics_core._gate.metadata import MetadataReader
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._jobs.book import JobRegistry
-from analytics_core._lookups.fresh import StoreReadCache
+from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import ChartLoader
+from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import StoredFragments
 from analytics_core._querying.reading import ContextReader

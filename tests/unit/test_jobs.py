@@ -16,10 +16,10 @@ from tests.support.stores import open_store
 
 from analytics_core._adapters.job_runners import InlineJobRunner, ThreadJobRunner
 from analytics_core._execution.cancel import CancelToken
-from analytics_core._jobs.book import JobRegistry
 from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat, is_dead
 from analytics_core._jobs.job import Job
+from analytics_core._jobs.registry import JobRegistry
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.shared_state import JobRecord, JobState

@@ -24,7 +24,7 @@ from analytics_core._compile.plan import (
     RejectedFilter,
     Within,
 )
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.values import cleaned, convert
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import (

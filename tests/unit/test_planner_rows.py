@@ -22,7 +22,7 @@ from analytics_core._compile.plan import (
     SqlSource,
 )
 from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.types import ValueKind
 from analytics_core._records.dataset import DatasetColumn

@@ -11,7 +11,7 @@ from tests.support.planning import COLUMNS, NOW, plan, query_of, scope_of, view_
 
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, OriginKind, QueryPlan, Within
 from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.dataset import DatasetColumn
 from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError

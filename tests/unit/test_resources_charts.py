@@ -12,7 +12,7 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.dataset import Dataset
-from analytics_core._resources.readable import MarkdownToHtml
+from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (

@@ -18,7 +18,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     StoredMoment,
 )
-from analytics_core._compile.scope import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
 from analytics_core.models.enums import TimeGrain

@@ -37,7 +37,7 @@ from analytics_core._compile.plan import (
     Predicate,
     RejectedFilter,
 )
-from analytics_core._compile.scope import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._compile.values import cleaned, convert
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core.errors import FilterValueError

@@ -26,7 +26,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
 )
-from analytics_core._compile.scope import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError, FragmentError, UnknownMetricError

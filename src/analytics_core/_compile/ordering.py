@@ -21,7 +21,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     PlanExpr,
 )
-from analytics_core._compile.scope import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.types import TimeEncoding
 from analytics_core.errors import QueryError, UnknownColumnError, UnsupportedByEngineError

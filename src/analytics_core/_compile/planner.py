@@ -40,8 +40,8 @@ from analytics_core._compile.plan import (
     SeriesLimit,
     Within,
 )
+from analytics_core._compile.planning_context import PlanLimits, PlanningContext, check_count
 from analytics_core._compile.row_filters import plan_row_filters
-from analytics_core._compile.scope import PlanLimits, PlanningContext, check_count
 from analytics_core._compile.series_limit import plan_series_limit, unused_series_limit, with_others
 from analytics_core._compile.time_bounds import (
     NumberedFilter,

@@ -12,7 +12,7 @@ from analytics_core._compile.fragments import FragmentNames, FragmentParser, Fra
 from analytics_core._compile.fragments.sql_text import write_sql
 from analytics_core._compile.lowering.binds import MARK
 from analytics_core._compile.plan import AnyOf, Clause, Condition, FragmentExpr, Origin, OriginKind
-from analytics_core._compile.scope import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._compile.values import convert
 from analytics_core._engines.spec import BindValue, EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind

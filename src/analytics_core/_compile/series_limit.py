@@ -21,7 +21,7 @@ from analytics_core._compile.plan import (
     PlanExpr,
     SeriesLimit,
 )
-from analytics_core._compile.scope import PlanningContext, check_count
+from analytics_core._compile.planning_context import PlanningContext, check_count
 from analytics_core._engines.types import ValueKind
 from analytics_core.errors import QueryError, UnsupportedByEngineError
 from analytics_core.models.query import ChartDataQueryObject

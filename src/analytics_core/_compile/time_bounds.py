@@ -10,7 +10,7 @@ from enum import Enum, auto
 from analytics_core._compile.columns import adhoc_column, column_by_name, timed
 from analytics_core._compile.filters import filter_column, filter_name
 from analytics_core._compile.plan import Clause, ColumnExpr, FragmentExpr, Origin, OriginKind, Within
-from analytics_core._compile.scope import PlanLimits, PlanningContext
+from analytics_core._compile.planning_context import PlanLimits, PlanningContext
 from analytics_core._compile.time_range import TimeRange, resolve_time_range
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import FilterOperator

@@ -18,7 +18,7 @@ from analytics_core._adapters.user_directory import StoredUserDirectory
 from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types.registry import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
@@ -30,11 +30,11 @@ from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.partitions import Partitions
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._jobs.book import JobRegistry
-from analytics_core._lookups.fresh import StoreReadCache
+from analytics_core._jobs.registry import JobRegistry
 from analytics_core._lookups.guests import Guests
 from analytics_core._lookups.loading import AnnotationReader, ChartLoader, DatasetLoader
-from analytics_core._lookups.rule_books import StoredRuleSets
+from analytics_core._lookups.rule_sets import StoredRuleSets
+from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._querying.annotations import Annotator
 from analytics_core._querying.batch_queries import BatchQueries
 from analytics_core._querying.preparing import Preparer, StoredFragments

@@ -19,7 +19,7 @@ from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity, RuledActor, table_name
 from analytics_core._lookups.loading import LoadedDataset
-from analytics_core._lookups.rule_books import StoredRuleSets
+from analytics_core._lookups.rule_sets import StoredRuleSets
 from analytics_core._memo import Memo
 from analytics_core._records.database import Access, Database
 from analytics_core._records.dataset import Dataset

@@ -14,7 +14,7 @@ from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
-from analytics_core._lookups.rule_books import StoredRuleSets
+from analytics_core._lookups.rule_sets import StoredRuleSets
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import GuestPass, GuestRule
 from analytics_core._records.row_rule import RowFilter, RowRule

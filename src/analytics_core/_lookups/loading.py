@@ -11,7 +11,7 @@ from typing import Final
 
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._lookups.fresh import StoreReadCache
+from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
 from analytics_core._records.database import Database
 from analytics_core._records.dataset import Dataset

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_bounds import NO_FILTER, resolve_range
 from analytics_core._lookups.loading import AnnotationReader
 from analytics_core._querying.annotation_layers import (

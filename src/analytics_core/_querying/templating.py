@@ -10,7 +10,7 @@ from typing import Any
 from analytics_core._compile.columns import axis_name, column_label, is_axis, time_grain
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.planner import PlanRequest, plan_limit
-from analytics_core._compile.scope import PlanLimits
+from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import Lookups, TemplateFilter, TemplateRenderer, TemplateValues, TimeBounds
 from analytics_core._compile.time_bounds import (
     RangeRole,

@@ -16,8 +16,8 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
+from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters, given_filters, plain_filters
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.charts.questions import ChartContexts, GivenFilters, given_filters, plain_filters
 from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import (
     QualifiedDatasetName,

@@ -14,6 +14,7 @@ from typing import Any, Generic
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
 from analytics_core._resources.batches import every_value
+from analytics_core._resources.field_formatter import FieldFormatter, readable_now
 from analytics_core._resources.listing import (
     LONGEST_SEARCH,
     Columns,
@@ -26,7 +27,6 @@ from analytics_core._resources.listing import (
     only,
 )
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
-from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

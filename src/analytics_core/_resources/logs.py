@@ -12,6 +12,7 @@ from analytics_core._error_types import short_repr
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import every_value
+from analytics_core._resources.field_formatter import FieldFormatter, readable_now
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import (
     MOST_VALUES,
@@ -26,7 +27,6 @@ from analytics_core._resources.listing import (
 from analytics_core._resources.lists import ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex, read_users
-from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
 from analytics_core._security.policy import Permission, Relationship

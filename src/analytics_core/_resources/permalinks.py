@@ -13,10 +13,10 @@ from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import dataset_of_source, parse_source
+from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.logs import oldest_kept
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.readable import readable_now
 from analytics_core._resources.stored_json import stored_object, stored_shape
 from analytics_core._security.keys import permalink_keys
 from analytics_core.errors import (

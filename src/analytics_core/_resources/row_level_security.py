@@ -14,11 +14,11 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATASETS, ROLES, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
-from analytics_core._resources.readable import FieldFormatter
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem

@@ -12,12 +12,12 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.charts.records import custom_tags
 from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
+from analytics_core._resources.field_formatter import FieldFormatter, readable_now
 from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import ResourceLists, all_of_it, anybody, makers
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex, read_users
-from analytics_core._resources.readable import FieldFormatter, readable_now
 from analytics_core._resources.related_names import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.enums import TagType

@@ -9,12 +9,12 @@ from typing import Any
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex
-from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Permission
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import DatasetName
+from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.people.directory import UserIndex
-from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.related_names import RelatedNames
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.chart import (

@@ -21,19 +21,19 @@ from analytics_core._resources.charts.answers import (
     chart_screenshot,
     people_of,
 )
+from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters
 from analytics_core._resources.charts.export import chart_export_payload, export_ids
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
-from analytics_core._resources.charts.questions import ChartContexts, GivenFilters
 from analytics_core._resources.charts.records import changed_chart, named_tags, new_chart, place_on_dashboards
 from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
+from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.jobs import job_of, submit_job
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_users
-from analytics_core._resources.readable import readable_now
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
 from analytics_core._results.answer import ChartData

@@ -17,8 +17,8 @@ from analytics_core._resources.datasets.answers import (
     describe_dataset,
     permission_name,
 )
+from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.people.directory import UserIndex
-from analytics_core._resources.readable import FieldFormatter
 from analytics_core._resources.related_names import RelatedNames
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset

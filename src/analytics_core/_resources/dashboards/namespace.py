@@ -31,12 +31,12 @@ from analytics_core._resources.dashboards.records import (
     placed_charts,
 )
 from analytics_core._resources.favourites import Favourites
+from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_users
-from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.stored_json import json_object
 from analytics_core._results.answer import ChartData

@@ -42,12 +42,12 @@ from analytics_core._resources.datasets.records import (
     without_metric,
 )
 from analytics_core._resources.datasets.sources import dataset_called
+from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
 from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody, makers_and_owners
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import checked_owners, read_users
-from analytics_core._resources.readable import readable_now
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
 from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError

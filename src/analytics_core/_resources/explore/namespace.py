@@ -13,10 +13,10 @@ from analytics_core._resources.conflicts import repeated
 from analytics_core._resources.datasets.answers import describe_dataset
 from analytics_core._resources.datasets.sources import Source, dataset_of_source, parse_source
 from analytics_core._resources.explore.form_data import FormDataStore
+from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.readable import readable_now
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
