@@ -34,7 +34,6 @@ from analytics_core.ports import (
     Lock,
     MetadataStore,
     Observer,
-    SecretBox,
     UserDirectory,
 )
 
@@ -74,7 +73,6 @@ class Runtime:
     batches: BatchQueries
     charts: ChartLoader
     job_registry: JobRegistry
-    secret_box: SecretBox
     advanced_types: Mapping[str, AdvancedDataType]
     allowed_files: tuple[Path, ...] = ()
 

@@ -327,7 +327,11 @@ class Careless(MemoryBox):
 def test_a_store_that_keeps_secrets_as_they_are_is_found(clock: FixedClock) -> None:
     box = Careless()
     with open_store("sqlite://", clock, box=box) as store:
-        for test in ("without_the_box_the_store_does_not_know_its_secrets", "each_secret_is_sealed_for_its_own_place"):
+        for test in (
+            "without_the_box_the_store_does_not_know_its_secrets",
+            "each_secret_is_sealed_for_its_own_place",
+            "the_claims_of_a_job_are_sealed_for_that_job",
+        ):
             with pytest.raises(AssertionError):
                 getattr(SecretConformance(), f"test_{test}")(store, box)
 

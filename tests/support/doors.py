@@ -8,7 +8,7 @@ from typing import Any
 from analytics_core import AnalyticsCore
 
 GUESTS_MAY = {
-    "charts": {"get", "list", "data"},
+    "charts": {"get", "list", "data", "submit", "job"},
     "dashboards": {"get", "list", "charts", "datasets", "filter_values"},
 }
 NAMESPACES = sorted(

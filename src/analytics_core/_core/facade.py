@@ -19,21 +19,22 @@ from analytics_core._core.wiring import IN_MEMORY, build_runtime, parts_of
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
 from analytics_core._jobs.handlers import JobHandler, JobKind
-from analytics_core._records.people import Role, User
+from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.annotations.layers import AnnotationLayers
 from analytics_core._resources.annotations.namespace import Annotations
 from analytics_core._resources.cache import CacheControl, WarmUpJobs
 from analytics_core._resources.charts.namespace import Charts
-from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries
+from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries
 from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.databases.namespace import Databases
 from analytics_core._resources.datasets.namespace import Datasets
 from analytics_core._resources.explore.namespace import Explore
+from analytics_core._resources.guests.charts import GuestQueries
 from analytics_core._resources.guests.embedded import EmbeddedDashboards
-from analytics_core._resources.jobs import Jobs, claimed_user
+from analytics_core._resources.jobs import Jobs, claimed
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.people.roles import Roles
@@ -194,7 +195,7 @@ class AnalyticsCore:
             GuestTokenError: the token is none of ours, for another use, over, or revoked.
             GuestAccessError: pages of this origin may not show its dashboards.
         """
-        guest = GuestCore(self, self._runtime.guests.tokens.read(token), origin=origin)
+        guest = GuestCore(self, GuestVisit(grant=self._runtime.guests.tokens.read(token), origin=origin))
         guest._actor()
         return guest
 
@@ -340,14 +341,21 @@ class AnalyticsCore:
         def runtime_of(job: JobRecord) -> Runtime:
             return unbound._runtime if job.moment is None else unbound.as_of(job.moment)._runtime
 
-        charts = ChartDataJobs(runtime_of=runtime_of, find_actor=unbound._actor_of_job, seal=seal)
+        def queries_of(job: JobRecord, actor: Actor) -> JobQueries:
+            of_whom = ChartQueries if actor.guest is None else GuestQueries
+            return of_whom(runtime_of(job), actor)
+
+        charts = ChartDataJobs(queries_of=queries_of, find_actor=unbound._actor_of_job, seal=seal)
         warm_ups = WarmUpJobs(runtime_of=runtime_of, find_actor=unbound._actor_of_job)
         return {JobKind.CHART_DATA: charts, JobKind.WARM_UP: warm_ups}
 
     def _actor_of_job(self, job: JobRecord) -> Actor:
         if job.claims is None:
             return self._actor_of(job.user_id)
-        return self._read_host_user(_HostUser(user=claimed_user(self._runtime, job.claims), is_known=True))
+        acting = claimed(job)
+        if isinstance(acting, GuestVisit):
+            return self._runtime.guests.actor(acting)
+        return self._read_host_user(_HostUser(user=acting, is_known=True))
 
     # --------------------------------------------------------------------------------------------------- namespaces
     def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:

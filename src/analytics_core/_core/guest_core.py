@@ -6,7 +6,7 @@ from datetime import datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
-from analytics_core._records.people import GuestGrant
+from analytics_core._records.people import GuestVisit
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.guests.charts import GuestCharts
 from analytics_core._resources.guests.dashboards import GuestDashboards
@@ -24,25 +24,24 @@ class GuestCore:
     It may be kept: each call asks anew whether the token is over or revoked.
     """
 
-    def __init__(self, core: AnalyticsCore, grant: GuestGrant, *, origin: str | None) -> None:
+    def __init__(self, core: AnalyticsCore, visit: GuestVisit) -> None:
         self._core = core
         self._runtime = core._runtime
-        self._grant = grant
-        self._origin = origin
+        self._visit = visit
 
     @property
     def charts(self) -> GuestCharts:
         """The charts of the guest's dashboards, and their answers."""
-        return GuestCharts(self._runtime, self._actor)
+        return GuestCharts(self._runtime, self._visit)
 
     @property
     def dashboards(self) -> GuestDashboards:
         """The dashboards of the guest's token."""
-        return GuestDashboards(self._runtime, self._actor)
+        return GuestDashboards(self._runtime, self._visit)
 
     def as_of(self, moment: datetime) -> GuestCore:
         """Return the same with `moment` as now for time ranges and templates; errors as in `AnalyticsCore.as_of`."""
-        return GuestCore(self._core.as_of(moment), self._grant, origin=self._origin)
+        return GuestCore(self._core.as_of(moment), self._visit)
 
     def close(self) -> None:
         """Close the core that this is a part of."""
@@ -50,7 +49,7 @@ class GuestCore:
 
     def _actor(self) -> Actor:
         """Return the guest who acts, with what their token opens now."""
-        return self._runtime.guests.actor(self._grant, origin=self._origin)
+        return self._runtime.guests.actor(self._visit)
 
     def _questions(self) -> ChartQueries:
         """Return the answers of the guest without their door, for `testing`: all rules bind."""

@@ -82,7 +82,6 @@ class Components:
     row_filters: Sequence[RowFilterSource]
     allowed_files: Sequence[Path | str]
     people: UserDirectory
-    secret_box: SecretBox
     added: Mapping[str, Iterable[EntryPoint]]
 
 
@@ -133,7 +132,6 @@ def build_runtime(parts: Components) -> Runtime:
         batches=batches,
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
-        secret_box=parts.secret_box,
         advanced_types=advanced_types,
         allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )
@@ -265,7 +263,6 @@ def parts_of(
         row_filters=row_filters,
         allowed_files=allowed_files,
         people=StoredUserDirectory(store) if users is None else users,
-        secret_box=box,
         added=added,
     )
 

@@ -97,11 +97,11 @@ class JobEnds:
             result_bytes=None if outcome is None else len(outcome.data),
             expires_on=now + timedelta(seconds=self._settings.job_expiry_s),
         )
-        stored = unit.jobs.update(done, actor_id=job.user_id)
+        stored = unit.jobs.update(done, actor_id=job.author_id)
         data = b"" if outcome is None else outcome.data
         for position, start in enumerate(range(0, len(data), _PART_BYTES)):
             part = JobResultPart(job_record_id=job.id, position=position, data=data[start : start + _PART_BYTES])
-            unit.job_results.append(part, actor_id=job.user_id)
+            unit.job_results.append(part, actor_id=job.author_id)
         self._make_room(unit, but=job.job_id)
         return stored
 

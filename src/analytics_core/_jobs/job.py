@@ -46,9 +46,9 @@ class Job(Generic[Result]):
         return self._record.job_id
 
     @property
-    def user_id(self) -> str:
-        """The owner's id as text."""
-        return str(self._record.user_id)
+    def user_id(self) -> str | None:
+        """The owner's id as text; None for a guest."""
+        return self._record.owner_text
 
     @property
     def state(self) -> JobState:

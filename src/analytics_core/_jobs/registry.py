@@ -15,6 +15,7 @@ from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._jobs.handlers import Ending, JobEnds, JobHandler, JobKind, JobOutcome
 from analytics_core._jobs.heartbeat import Heartbeat
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import NEXT_STATES, JobRecord, JobState
 from analytics_core._settings import Settings
 from analytics_core.errors import (
@@ -78,7 +79,7 @@ class JobRegistry:
         payload: str,
         *,
         user_id: int,
-        claims: str | None = None,
+        claims: Secret | None = None,
         moment: datetime | None = None,
         queue: str = "",
     ) -> JobRecord:
@@ -87,8 +88,8 @@ class JobRegistry:
         Args:
             kind: what is to be done.
             payload: of the job, a JSON text.
-            user_id: whose job it is.
-            claims: what a host says of this user beyond the directory, sealed.
+            user_id: whose job it is; 0: a guest's.
+            claims: what a host says of this user beyond the directory, or the guest's token.
             moment: what counts as now; None: the time at which it runs.
             queue: names the database that it waits for.
 
@@ -119,16 +120,22 @@ class JobRegistry:
         return record
 
     def _store_new(self, job: JobRecord) -> JobRecord:
-        most = self._settings.max_jobs
         with self._store.unit_of_work() as unit:
-            if _count_unfinished(unit) >= most:
-                for unfinished in unit.jobs.list(_unfinished(most))[1]:
-                    self._ends.settled(unit, unfinished, own=self._heartbeat.token)
-                if _count_unfinished(unit) >= most:
-                    said = f"{most} jobs wait or run already (Settings.max_jobs); try again later"
-                    raise JobError(said, retryable=True)
+            self._require_room(unit, self._settings.max_jobs)
+            if not job.user_id:  # guests must not keep people from submitting
+                guests = ListFilter(col="user_id", op="eq", val=0)
+                self._require_room(unit, -(-self._settings.max_jobs // 2), guests, whose="of guests ")
             lease = unit.now() + timedelta(seconds=self._settings.job_wait_s)
-            return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.user_id)
+            return unit.jobs.add(replace(job, lease_until=lease), actor_id=job.author_id)
+
+    def _require_room(self, unit: UnitOfWork, most: int, *of: ListFilter, whose: str = "") -> None:
+        """Refuse a job when so many of some wait or run already, those that are lost aside."""
+        if _count_unfinished(unit, *of) >= most:
+            for unfinished in unit.jobs.list(_unfinished(most, *of))[1]:
+                self._ends.settled(unit, unfinished, own=self._heartbeat.token)
+            if _count_unfinished(unit, *of) >= most:
+                said = f"{most} jobs {whose}wait or run already (Settings.max_jobs); try again later"
+                raise JobError(said, retryable=True)
 
     def _hand_over(self, job: JobRecord) -> None:
         try:
@@ -191,7 +198,7 @@ class JobRegistry:
                 job, state=JobState.RUNNING, worker=self._heartbeat.token, lease_until=None, started_on=unit.now()
             )
             try:
-                return unit.jobs.update(running, actor_id=job.user_id)
+                return unit.jobs.update(running, actor_id=job.author_id)
             except StaleVersionError:  # another process was faster, or somebody cancelled it
                 return None
 
@@ -309,7 +316,7 @@ class JobRegistry:
                 failure = StatementStoppedError("the job was cancelled before it ran")
                 return self._ends.record(unit, job, JobState.STOPPED, error=failure)
             if not job.cancel_requested:
-                unit.jobs.update(replace(job, cancel_requested=True), actor_id=job.user_id)
+                unit.jobs.update(replace(job, cancel_requested=True), actor_id=job.author_id)
             return None
 
     def _settle_own(self) -> None:
@@ -376,12 +383,12 @@ class JobRegistry:
             self._heartbeat.release()
 
 
-def _unfinished(most: int) -> ListQuery:
-    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True),), page_size=most)
+def _unfinished(most: int, *of: ListFilter) -> ListQuery:
+    return ListQuery(filters=(ListFilter(col="ended_on", op="is_null", val=True), *of), page_size=most)
 
 
-def _count_unfinished(unit: UnitOfWork) -> int:
-    return unit.jobs.list(_unfinished(1))[0]
+def _count_unfinished(unit: UnitOfWork, *of: ListFilter) -> int:
+    return unit.jobs.list(_unfinished(1, *of))[0]
 
 
 def _repeated(change: Callable[[], _Result], *, also: type[AnalyticsError] = StaleVersionError) -> _Result:

@@ -10,7 +10,7 @@ from typing import Final
 
 from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
-from analytics_core._records.people import GuestGrant, GuestPass, Role, User
+from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import GuestTokens
@@ -50,16 +50,17 @@ class Guests:
             store, clock, seconds=settings.metadata_freshness_s
         )
 
-    def actor(self, grant: GuestGrant, *, origin: str | None) -> Actor:
-        """Return the guest as they may act now, on a page of `origin`.
+    def actor(self, visit: GuestVisit) -> Actor:
+        """Return the guest as they may act now, on the page of their visit.
 
         Raises:
             GuestTokenError: the token is over, revoked, or nothing that it names is embedded any more.
             GuestAccessError: none of its dashboards may be shown on pages of this origin.
         """
+        grant = visit.grant
         self.tokens.check_not_over(grant)
         known = self._known.get(grant, lambda: self._read(grant))
-        shown = [item for item in known.opened if allows_origin(item.embedded.allowed_domains, origin)]
+        shown = [item for item in known.opened if allows_origin(item.embedded.allowed_domains, visit.origin)]
         if not shown:
             raise GuestAccessError(
                 "this page may not show the dashboards of the guest token; the allowed domains of each are in "

@@ -105,6 +105,19 @@ class GuestGrant:
     issued_on: datetime
     expires_on: datetime
 
+    def rights(self) -> tuple[object, ...]:
+        """Return who the guest is and what their rights come from: the same for a token that is minted anew."""
+        named = self.username, self.first_name, self.last_name, frozenset(self.attributes)
+        return *named, frozenset(self.embedded), frozenset(self.rules), self.all_rows
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GuestVisit:
+    """A verified token in use, on a page of `origin`."""
+
+    grant: GuestGrant
+    origin: str | None = None
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GuestPass:

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Final
 
 from analytics_core._records.audit import Audit
+from analytics_core._records.secret import Secret
 
 
 class JobState(StrEnum):
@@ -44,13 +45,14 @@ NEXT_STATES: Final[Mapping[JobState, frozenset[JobState]]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JobRecord:
-    """A job of `user_id`; `payload` and `error` are JSON texts, times are aware and in UTC.
+    """A job of `user_id` (0: of a guest); `payload` and `error` are JSON texts, times are aware and in UTC.
 
     A process claims the job by storing it as running with a token of its own as `worker`: of two that try, the store
     refuses one (StaleVersionError). It holds the job while its lease (`JobWorker`) holds; where nobody holds a waiting
-    job, it counts as lost after `lease_until`. `claims` are what a host says of the user beyond its directory, sealed.
-    `moment` is the pinned present of the question, `bound` a digest of what bound the actor, `result_bytes` the size of
-    the result in its parts. After `expires_on` (None: never) the job counts as gone.
+    job, it counts as lost after `lease_until`. `claims` are what a host says of the user beyond its directory, or what
+    a guest's token says; the store seals them. `moment` is the pinned present of the question, `bound` a digest of what
+    bound the actor, `result_bytes` the size of the result in its parts. After `expires_on` (None: never) the job counts
+    as gone.
     """
 
     id: int = 0
@@ -58,7 +60,7 @@ class JobRecord:
     kind: str
     payload: str
     user_id: int
-    claims: str | None = None
+    claims: Secret | None = None
     queue: str = ""
     moment: datetime | None = None
     state: JobState = JobState.PENDING
@@ -72,6 +74,16 @@ class JobRecord:
     result_bytes: int | None = None
     expires_on: datetime | None = None
     audit: Audit = field(default_factory=Audit)
+
+    @property
+    def author_id(self) -> int | None:
+        """Who writes the record: its user, or nobody that the store knows."""
+        return self.user_id or None
+
+    @property
+    def owner_text(self) -> str | None:
+        """The user's id as the contract writes it; None for a guest's job."""
+        return str(self.user_id) if self.user_id else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

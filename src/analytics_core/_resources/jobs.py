@@ -5,13 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any, Final
 
+from pydantic import TypeAdapter
+
+from analytics_core._compile.fingerprint import digest_of
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
-from analytics_core._records.people import User
+from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.repositories import ListFilter, ListQuery
+from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.listing import check_page
 from analytics_core._resources.namespace import Namespace
@@ -73,9 +76,18 @@ class Jobs(Namespace):
 
 
 def submit_job(
-    runtime: Runtime, actor: Actor, kind: JobKind, payload: str, *, find_actor: Callable[[], Actor], queue: str = ""
+    runtime: Runtime,
+    actor: Actor,
+    kind: JobKind,
+    payload: str,
+    *,
+    find_actor: Callable[[], Actor],
+    queue: str = "",
+    visit: GuestVisit | None = None,
 ) -> Job[Any]:
     """Submit a job of an actor, with the moment that counts as now, and return what they hold of it.
+
+    `visit` is a guest's: no directory knows them, so that the job holds what their token says.
 
     Raises:
         ActorRequiredError: the directory does not know the actor.
@@ -85,7 +97,7 @@ def submit_job(
         kind,
         payload,
         user_id=actor.id,
-        claims=claims_of(runtime, actor),
+        claims=_claims_of(runtime, actor) if visit is None else _claims_text(visit),
         moment=runtime.clock.now(),
         queue=queue,
     )
@@ -95,7 +107,7 @@ def submit_job(
 def job_of(runtime: Runtime, record: JobRecord, *, find_actor: Callable[[], Actor]) -> Job[Any]:
     """Return what an actor holds of a job; `find_actor` tells who reads its result."""
     key = derived_key(runtime.settings.key, Purpose.JOB_CHANNEL)
-    channel = hashlib.blake2b(str(record.user_id).encode(), key=key, digest_size=16).hexdigest()
+    channel = hashlib.blake2b(_owner_key(record).encode(), key=key, digest_size=16).hexdigest()
     url = RESULT_URL.format(record.job_id)
     return Job(runtime.job_registry, record, channel_id=channel, result_url=url, find_actor=find_actor)
 
@@ -105,7 +117,7 @@ def _item(job: JobRecord) -> JobItem:
         job_id=job.job_id,
         kind=job.kind,
         state=job.state.value,
-        user_id=str(job.user_id),
+        user_id=job.owner_text,
         created_on=job.audit.created_on,
         started_on=job.started_on,
         ended_on=job.ended_on,
@@ -113,11 +125,11 @@ def _item(job: JobRecord) -> JobItem:
     )
 
 
-_CONTEXT: Final = "jobs.claims"
+_CLAIMS: Final[TypeAdapter[User | GuestVisit]] = TypeAdapter(User | GuestVisit)
 
 
-def claims_of(runtime: Runtime, actor: Actor) -> str | None:
-    """Return the sealed claims of an actor whose rights are not those of the directory; None where they are.
+def _claims_of(runtime: Runtime, actor: Actor) -> Secret | None:
+    """Return the claims of an actor whose rights are not those of the directory; None where they are.
 
     Raises:
         ActorRequiredError: the directory does not know the actor, so that no other process could ask about them.
@@ -127,17 +139,38 @@ def claims_of(runtime: Runtime, actor: Actor) -> str | None:
         raise ActorRequiredError(
             f"user {actor.username!r} is in no directory, so that no worker could find them; a job in the background"
         )
-    if known.rights() == actor.user.rights():
-        return None
-    claimed = {name: value for name, value in asdict(actor.user).items() if name != "audit"}
-    return runtime.secret_box.seal(json.dumps(claimed), context=_CONTEXT)
+    return None if known.rights() == actor.user.rights() else _claims_text(actor.user)
 
 
-def claimed_user(runtime: Runtime, claims: str) -> User:
-    """Return the user whom `claims_of` wrote; StoredDataError for anything else."""
+def _claims_text(acting: User | GuestVisit) -> Secret:
+    return Secret(json.dumps(_CLAIMS.dump_python(acting, mode="json", exclude={"audit"})))
+
+
+def claimed(job: JobRecord) -> User | GuestVisit:
+    """Return who acts for a job that holds claims; StoredDataError when it holds none that can be read."""
     try:
-        fields = json.loads(runtime.secret_box.open(claims, context=_CONTEXT))
-        lists = {name: tuple(fields[name]) for name in ("role_ids", "role_names")}
-        return User(**{**fields, **lists, "attributes": tuple(map(tuple, fields["attributes"]))})
-    except (KeyError, TypeError, ValueError):
-        raise StoredDataError("the claims of a job are none that this version reads") from None
+        return _CLAIMS.validate_python(json.loads(job.claims.reveal() if job.claims is not None else ""))
+    except ValueError:
+        raise StoredDataError(f"the claims of job {job.job_id!r} are none that this version reads") from None
+
+
+def is_own_of_guest(job: JobRecord, visit: GuestVisit) -> bool:
+    """Tell whether a guest with the same user, dashboards and rules submitted a job, with whichever token."""
+    try:
+        return not job.user_id and _owner_key(job) == _guest_key(visit)
+    except StoredDataError:  # whose it is cannot be told any more
+        return False
+
+
+def _owner_key(job: JobRecord) -> str:
+    """Return what all jobs of one owner have in common, and no job of anybody else."""
+    if job.user_id:
+        return str(job.user_id)
+    acting = claimed(job)
+    if not isinstance(acting, GuestVisit):
+        raise StoredDataError(f"the claims of job {job.job_id!r} are no guest's")
+    return _guest_key(acting)
+
+
+def _guest_key(visit: GuestVisit) -> str:
+    return f"guest {digest_of(visit.grant.rights())}"

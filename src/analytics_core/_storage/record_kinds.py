@@ -81,21 +81,22 @@ class JoinedColumn:
 class RecordKind(Generic[Record]):
     """How one kind of record is kept.
 
-    `sealed` fields are secrets. In `blank_for_none` fields the store holds an empty text for None, since NULLs are
-    never equal in a unique key. `pairs` fields are JSON texts of (name, value) pairs, `texts` fields JSON texts of
-    texts; `enums` fields hold an enum's value. `named_by` are ids of other kinds' records that name one of this kind:
-    lists are filtered by them, records do not hold them. Of `borrowed` fields lists see what another kind's records say
-    now; `computed` ones are made of other columns, for lists alone. `links` are the parts that are ids of others, such
-    as owners, and those that name a record. `derived` columns are written with each record and
-    found by, never read. `forget` gives the statements that remove what
-    other tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do
-    not move the store's revision.
+    `sealed` fields are secrets, each sealed for its field of the record that `named_in` tells. In `blank_for_none`
+    fields the store holds an empty text for None, since NULLs are never equal in a unique key. `pairs` fields are JSON
+    texts of (name, value) pairs, `texts` fields JSON texts of texts; `enums` fields hold an enum's value. `named_by`
+    are ids of other kinds' records that name one of this kind: lists are filtered by them, records do not hold them. Of
+    `borrowed` fields lists see what another kind's records say now; `computed` ones are made of other columns, for
+    lists alone. `links` are the parts that are ids of others, such as owners, and those that name a record. `derived`
+    columns are written with each record and found by, never read. `forget` gives the statements that remove what other
+    tables say about a deleted id without a foreign key. Nobody keeps records of an `is_journal` kind, so they do not
+    move the store's revision.
     """
 
     noun: str
     table: Table
     record_type: Callable[..., Record]
     sealed: frozenset[str] = frozenset()
+    named_in: str = "uuid"
     blank_for_none: frozenset[str] = frozenset()
     pairs: frozenset[str] = frozenset()
     texts: frozenset[str] = frozenset()
@@ -359,6 +360,8 @@ JOB_KIND: Final[RecordKind[JobRecord]] = RecordKind(
     noun="job",
     table=tables.JOBS,
     record_type=JobRecord,
+    sealed=frozenset({"claims"}),
+    named_in="job_id",
     enums={"state": JobState},
     is_journal=True,
 )

@@ -255,9 +255,9 @@ _NONE_HELD = "[]"
 _NO_TEXTS = (None, _NONE_HELD)
 
 
-def secret_context(kind: RecordKind[Any], field: str, identity: str) -> str:
-    """Return what a secret is sealed for, for example `databases.uri:<uuid>`."""
-    return f"{kind.noun}s.{field}:{identity}"
+def secret_context(kind: RecordKind[Any], field: str, row: Mapping[str, Any]) -> str:
+    """Return what a secret of a row is sealed for, for example `databases.uri:<uuid>`."""
+    return f"{kind.noun}s.{field}:{row[kind.named_in]}"
 
 
 def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str, Any]:
@@ -273,7 +273,7 @@ def to_row(kind: RecordKind[Record], record: Record, box: SecretBox) -> dict[str
     for name in kind.enums:
         values[name] = values[name].value
     for name in kind.sealed:
-        values[name] = _sealed(values[name], context=secret_context(kind, name, values["uuid"]), box=box)
+        values[name] = _sealed(values[name], context=secret_context(kind, name, values), box=box)
     check_row(kind.noun, kind.table, values)
     return values
 
@@ -311,7 +311,7 @@ def _sealed(secret: Secret | None, *, context: str, box: SecretBox) -> str | Non
 
 def opened(kind: RecordKind[Any], field: str, row: Mapping[str, Any], box: SecretBox) -> Secret:
     """Return a sealed secret of a row, one that cannot be revealed where no key opens it."""
-    sealed, context = row[field], secret_context(kind, field, row["uuid"])
+    sealed, context = row[field], secret_context(kind, field, row)
     try:
         return Secret(box.open(sealed, context=context))
     except StoredDataError as error:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any
+from typing import Any, Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
@@ -15,7 +15,7 @@ from analytics_core._forks import forkable_lock, forkable_rlock, tell_of_forks
 from analytics_core._records.secret import Secret
 from analytics_core._storage.failures import store_border
 from analytics_core._storage.migrate import migrate, require_present, stored_revision
-from analytics_core._storage.record_kinds import DATABASE_KIND
+from analytics_core._storage.record_kinds import DATABASE_KIND, JOB_KIND, RecordKind
 from analytics_core._storage.repository import opened, secret_context
 from analytics_core._storage.scopes import StatementCache
 from analytics_core._storage.session import DeferredInterrupts, StoreSession
@@ -23,6 +23,8 @@ from analytics_core._storage.store_engine import STORE_TIMEOUT_S, StoreFile, is_
 from analytics_core._storage.unit_of_work import SqlUnitOfWork
 from analytics_core.errors import StoreUnavailableError
 from analytics_core.ports import Clock, SecretBox
+
+_SEALED_KINDS: Final[tuple[RecordKind[Any], ...]] = (DATABASE_KIND, JOB_KIND)
 
 
 class SqlMetadataStore:
@@ -33,7 +35,7 @@ class SqlMetadataStore:
 
     Args:
         url: `sqlite://` for memory, `sqlite:///file`, `postgresql+psycopg://...` or `mysql+pymysql://...`.
-        secret_box: seals the secrets of databases.
+        secret_box: seals the secrets of databases and the claims of jobs.
         clock: tells the times of the audit columns.
         timeout_s: seconds that each wait on the store may take: for a connection, an answer, a lock.
 
@@ -125,10 +127,10 @@ class SqlMetadataStore:
             if not self._is_sqlite:  # elsewhere a secret that is replaced meanwhile would end it all
                 connection.execution_options(isolation_level="READ COMMITTED")
             return sum(
-                self._reseal(connection, row, field, sealed)
-                for row in DATABASE_KIND.reader.rows(connection, sa.select(*DATABASE_KIND.reader.columns))
-                for field in sorted(DATABASE_KIND.sealed)
-                if (sealed := row[field]) is not None
+                self._reseal(connection, kind, row, field)
+                for kind in _SEALED_KINDS
+                for field in sorted(kind.sealed)
+                for row in _sealed_rows(connection, kind, field)
             )
 
     def table_revision(self) -> str | None:
@@ -162,11 +164,11 @@ class SqlMetadataStore:
             )
         return StoreUnavailableError("the metadata store is closed", retryable=False)
 
-    def _reseal(self, connection: Connection, row: Mapping[str, Any], field: str, sealed: str) -> int:
-        secret = opened(DATABASE_KIND, field, row, self._secret_box)
-        fresh = self._secret_box.seal(secret.reveal(), context=secret_context(DATABASE_KIND, field, row["uuid"]))
-        table = DATABASE_KIND.table
-        unchanged = (table.c.id == row["id"], table.c[field] == sealed)
+    def _reseal(self, connection: Connection, kind: RecordKind[Any], row: Mapping[str, Any], field: str) -> int:
+        secret = opened(kind, field, row, self._secret_box)
+        fresh = self._secret_box.seal(secret.reveal(), context=secret_context(kind, field, row))
+        table = kind.table
+        unchanged = (table.c.id == row["id"], table.c[field] == row[field])
         return connection.execute(sa.update(table).where(*unchanged).values({field: fresh})).rowcount
 
     def _connected(self, changed: AbstractSet[str | None]) -> AbstractContextManager[Connection]:
@@ -207,3 +209,10 @@ class SqlMetadataStore:
         finally:
             self._memory_connection = outer
             self._memory_turn.release()
+
+
+def _sealed_rows(connection: Connection, kind: RecordKind[Any], field: str) -> Sequence[Mapping[str, Any]]:
+    """Return the rows in which a field holds a secret, with what is needed to open and to name it."""
+    columns = kind.table.c
+    statement = sa.select(columns.id, columns[kind.named_in], columns[field]).where(columns[field].is_not(None))
+    return [dict(row) for row in connection.execute(statement).mappings()]

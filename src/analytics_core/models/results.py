@@ -60,7 +60,7 @@ class JobItem(Answer):
     job_id: str
     kind: str
     state: str
-    user_id: str
+    user_id: str | None
     created_on: datetime | None
     started_on: datetime | None
     ended_on: datetime | None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final
+from typing import Final, Protocol
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
@@ -32,10 +32,13 @@ Question = int | ChartDataQueryContext | Payload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChartJobPayload:
-    """The payload of a job: a query context as JSON, the chart that it comes from, and how it was asked."""
+    """The payload of a job: a query context as JSON, the chart that it comes from, and how it was asked.
+
+    `context` None is that of the chart as it is stored when the job runs.
+    """
 
     chart_id: int | None
-    context: str
+    context: str | None
     force: bool
     strict: bool
 
@@ -107,7 +110,7 @@ class ChartQueries:
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
-        return self._request(chart, question.context, force=question.force, strict=question.strict)
+        return self._request(chart, question.context or "", force=question.force, strict=question.strict)
 
     def _request(
         self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool
@@ -142,6 +145,16 @@ class ChartQueries:
         return loaded.chart
 
 
+class JobQueries(Protocol):
+    """What answers the questions of jobs for one actor."""
+
+    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
+        """Return the answer, and a digest of what bound the actor."""
+
+    def bound_on(self, question: ChartJobPayload) -> str:
+        """Return a digest of what binds the actor now."""
+
+
 _WORST_FIRST: Final = (JobState.STOPPED, JobState.TIMED_OUT, JobState.FAILED)
 
 
@@ -149,15 +162,19 @@ class ChartDataJobs:
     """Runs and reads chart queries in the background (a `JobHandler`).
 
     Args:
-        runtime_of: the job's moment -> the parts of a core for which that is now.
+        queries_of: gives what answers a job for an actor, at the job's moment.
         find_actor: tells who acts for a job, with the rights that they have now.
         seal: seals answers, so that whoever writes to the store makes none.
     """
 
     def __init__(
-        self, *, runtime_of: Callable[[JobRecord], Runtime], find_actor: Callable[[JobRecord], Actor], seal: EntrySeal
+        self,
+        *,
+        queries_of: Callable[[JobRecord, Actor], JobQueries],
+        find_actor: Callable[[JobRecord], Actor],
+        seal: EntrySeal,
     ) -> None:
-        self._runtime_of = runtime_of
+        self._queries = queries_of
         self._find_actor = find_actor
         self._seal = seal
 
@@ -181,9 +198,6 @@ class ChartDataJobs:
                 "with the secret key that it has now; submit the question again"
             )
         return answer
-
-    def _queries(self, job: JobRecord, actor: Actor) -> ChartQueries:
-        return ChartQueries(self._runtime_of(job), actor)
 
 
 def question_text(question: ChartJobPayload) -> str:

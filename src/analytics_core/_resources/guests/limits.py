@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
+from analytics_core._records.people import GuestVisit
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.listing import MOST_FILTERS, Filters, Listing, Order, Page
 from analytics_core._results.answer import ChartData
@@ -16,7 +17,7 @@ from analytics_core.models.base import Answer
 
 _MAY = (
     "guests read the dashboards of their token with dashboards.get, list, charts, datasets and filter_values, and "
-    "their charts with charts.get, list and data"
+    "their charts with charts.get, list, data, submit and job"
 )
 
 
@@ -33,9 +34,13 @@ class GuestNamespace:
 
     _namespace: type
 
-    def __init__(self, runtime: Runtime, find_actor: Callable[[], Actor]) -> None:
+    def __init__(self, runtime: Runtime, visit: GuestVisit) -> None:
         self._runtime = runtime
-        self._find_actor = find_actor
+        self._visit = visit
+
+    def _find_actor(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        return self._runtime.guests.actor(self._visit)
 
     if not TYPE_CHECKING:  # for type checkers, what is refused is not there
 

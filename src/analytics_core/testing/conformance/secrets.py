@@ -11,7 +11,7 @@ from analytics_core._records.secret import Secret
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database
+from analytics_core.testing.conformance.records import START, a_database, a_job
 
 
 class MemoryBox:
@@ -76,6 +76,27 @@ class SecretConformance:
                 unit.databases.add(a_database(name, uri=same, ssh_tunnel=same), actor_id=None)
         assert len({context for _, context in secret_box.sealed}) == 4
 
+    def test_the_claims_of_a_job_are_sealed_for_that_job(self, store: MetadataStore, secret_box: MemoryBox) -> None:
+        """They say what somebody may see; those of another job open nothing here."""
+        with store.unit_of_work() as unit:
+            for name in ("first", "second"):
+                unit.jobs.append(a_job(name, claims=Secret("same")), actor_id=None)
+        with store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id="first")
+            assert job is not None
+            unit.jobs.update(replace(job, cancel_requested=True), actor_id=None)
+        texts = {text for text, _ in secret_box.sealed}
+        assert (texts, len({context for _, context in secret_box.sealed})) == ({"same"}, 2)
+        with store.unit_of_work() as unit:
+            assert [job.claims for job in unit.jobs.list(ListQuery())[1]] == [Secret("same")] * 2
+        secret_box.empty()
+        with store.unit_of_work() as unit:
+            job = unit.jobs.find(job_id="first")
+            assert job is not None
+            assert job.claims is not None
+            with pytest.raises(StoredDataError):
+                job.claims.reveal()
+
     def test_absent_secrets_are_not_sealed(self, store: MetadataStore, secret_box: MemoryBox) -> None:
         """None stays None; an empty text is a secret."""
         with store.unit_of_work() as unit:
@@ -91,12 +112,17 @@ class SecretConformance:
         with store.unit_of_work() as unit:
             unit.databases.add(a_database("a", uri=Secret("u"), ssh_tunnel=Secret("t")), actor_id=None)
             unit.databases.add(a_database("b", uri=Secret("v")), actor_id=None)
+            unit.jobs.append(a_job(), actor_id=None)
+            unit.jobs.append(a_job("second", claims=Secret("c")), actor_id=None)
         with store.unit_of_work() as unit:
             before = unit.databases.list(ListQuery())
+            jobs = unit.jobs.list(ListQuery())
         sealed = list(secret_box.sealed)
-        assert store.reseal_secrets() == 3
+        assert store.reseal_secrets() == 4
         assert sorted(secret_box.sealed[len(sealed) :]) == sorted(sealed)
         secret_box.sealed[: len(sealed)] = [("gone", "gone")] * len(sealed)
         with store.unit_of_work() as unit:
             assert unit.databases.list(ListQuery()) == before
+            assert unit.jobs.list(ListQuery()) == jobs
+            assert [job.claims for job in jobs[1]] == [None, Secret("c")]
             assert {one.uri.reveal() for one in before[1]} == {"u", "v"}
