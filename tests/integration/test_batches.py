@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
+from contextlib import closing
 from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
@@ -18,12 +22,14 @@ import sqlalchemy as sa
 from tests.support.shop import add_reader, context, hosted_core
 from tests.support.tenant_world import ENGINES, ROWS, TENANT_CLAUSE, url_on
 
+import analytics_core
 from analytics_core import AnalyticsCore, BatchStream
 from analytics_core._records.database import Access
 from analytics_core.errors import (
     DatasetAccessError,
     NotFoundError,
     QueryError,
+    StatementStoppedError,
     UnknownColumnError,
 )
 from analytics_core.ports import Observation
@@ -291,6 +297,72 @@ def test_an_early_end_stops_the_statement_on_the_server(world: World) -> None:
         with world.admin.datasets.batches(2) as stream:
             next(stream)
         assert world.lent == 0
+
+
+def test_a_stream_that_was_closed_early_does_not_look_read(world: World) -> None:
+    with world.admin.datasets.batches(2) as stream:
+        reader = stream.reader()
+        first = next(stream)
+    for rest in (lambda: list(stream), reader.read_all, lambda: pa.table(stream)):
+        with pytest.raises(StatementStoppedError, match=rf"closed after {first.num_rows:,} rows, before its last"):
+            rest()
+    with world.admin.datasets.batches(2) as stream:
+        list(stream)
+    assert list(stream) == []
+
+
+def test_threads_share_a_stream(world: World) -> None:
+    taken: list[int] = []
+    with world.admin.datasets.batches(2) as stream:
+        threads = [
+            threading.Thread(target=lambda: taken.extend(batch.num_rows for batch in stream), daemon=True)
+            for _ in range(4)
+        ]
+        started = time.monotonic()
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(15)
+        assert time.monotonic() - started < 10
+    assert sum(taken) == COUNT
+
+
+def test_a_forked_child_is_told_that_the_stream_is_not_its_own(tmp_path: Path) -> None:
+    with _over_a_file(tmp_path) as core, core.datasets.batches(1) as stream:
+        next(stream)
+        child = os.fork()
+        if child == 0:
+            try:
+                next(stream)
+            except StatementStoppedError as error:
+                os._exit(0 if "forked" in str(error) else 1)
+            finally:
+                os._exit(2)
+        latest = time.monotonic() + 10
+        while not (ended := os.waitpid(child, os.WNOHANG))[0] and time.monotonic() < latest:
+            time.sleep(0.02)
+        if not ended[0]:
+            os.kill(child, 9)
+        assert ended == (child, 0)
+        assert sum(batch.num_rows for batch in stream) + 16_384 == COUNT
+
+
+def test_closing_the_core_ends_its_streams(tmp_path: Path) -> None:
+    with _over_a_file(tmp_path) as core:
+        streams = [core.datasets.batches(1) for _ in range(3)]
+        next(streams[0])
+    for stream in streams:
+        with pytest.raises(StatementStoppedError, match="the core was closed before the last row"):
+            next(stream)
+
+
+def _over_a_file(folder: Path) -> AnalyticsCore:
+    path = folder / "many.db"
+    with closing(sqlite3.connect(path)) as owner, owner:
+        owner.execute(f"CREATE TABLE many AS {SERIES['sqlite'].format(count=COUNT)}")
+    core = analytics_core.connect(f"sqlite:///{path}")
+    core.datasets.create({"database": 1, "table_name": "many"})
+    return core
 
 
 @pytest.mark.parametrize("world", ENGINES, indirect=True, scope="module")

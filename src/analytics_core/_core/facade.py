@@ -449,12 +449,13 @@ class AnalyticsCore:
 
     # ------------------------------------------------------------------------------------------------------ life time
     def close(self) -> None:
-        """Stop background work and close every connection; whatever is asked afterwards is a StoreUnavailableError.
+        """Stop background work and streams, close all connections; what is asked afterwards is a StoreUnavailableError.
 
         That holds for what the cache could still answer, too, and for cores of other users of the same core.
         """
         runtime = self._runtime
         runtime.job_registry.close()
+        runtime.batches.close()
         runtime.observer.close()
         runtime.connector.close()
         runtime.store.close()

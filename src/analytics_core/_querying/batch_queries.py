@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from functools import partial
 from typing import Final
 
@@ -15,7 +16,7 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._results.answer import QueryResult, failed_result
 from analytics_core._results.batch_stream import BatchStream, Ended
 from analytics_core._settings import Settings
-from analytics_core.errors import AnalyticsError, QueryError
+from analytics_core.errors import AnalyticsError, QueryError, StatementStoppedError
 from analytics_core.models.enums import ResultType
 from analytics_core.ports import Observer
 
@@ -33,6 +34,12 @@ class BatchQueries:
         self._gate = gate
         self._settings = settings
         self._observer = observer
+        self._open: weakref.WeakSet[BatchStream] = weakref.WeakSet()
+
+    def close(self) -> None:
+        """End the streams that are open; who asks them for more is told why."""
+        for stream in tuple(self._open):
+            stream.stop(StatementStoppedError("the core was closed before the last row of the stream; open another"))
 
     def stream(self, request: ChartRequest) -> BatchStream:
         """Return the rows of the query; its first rows are there when this returns.
@@ -53,10 +60,12 @@ class BatchQueries:
             ready = self._readied(request, requested, admission)
             watch.fingerprint = ready.fingerprint
             watch.begin("results")
-            return self._begun(request, ready, ended)
+            stream = self._begun(request, ready, ended)
         except AnalyticsError as error:
             ended(0, error)
             raise
+        self._open.add(stream)
+        return stream
 
     def _readied(self, request: ChartRequest, requested: RequestedQuery, admission: DatasetAdmission) -> ReadyQuery:
         ready = self._ready.make(request, requested, admission, streams=True)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.statements import FrameStream
+from analytics_core._forks import forkable_lock, tell_of_forks
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import text_value
-from analytics_core.errors import AnalyticsError, DatabaseError
+from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -37,7 +38,8 @@ class BatchStream:
 
     A batch has some 16,000 rows, or as many as take 8 MiB. The connection is given back when the last row was read, at
     the end of the `with` block, after an error, when the time of the request is over, and when nobody holds the stream
-    any more. One thread at a time may use it.
+    any more. Threads that share it take turns, and each batch goes to one of them. Whoever asks a stream that ended
+    before its last row is told so: what was read is not all.
 
     Attributes:
         schema: of every batch; the first rows settle it (`docs/how-to/stream.md`).
@@ -64,6 +66,8 @@ class BatchStream:
         self._frames, self._shape, self._told, self._ended = frames, shape, told, ended
         self._notes = dict.fromkeys(notes)
         self._is_over = False
+        self._stopped_by: AnalyticsError | None = None
+        self._turn = forkable_lock()
         try:
             self._first: Frame | None = self._read()
             self._made = BatchSchema(self._first, declared)
@@ -71,6 +75,7 @@ class BatchStream:
             frames.close()
             raise
         self.schema = self._made.schema
+        tell_of_forks(self)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -91,29 +96,42 @@ class BatchStream:
 
         Raises:
             RequestTimeoutError, StatementTimeoutError: the request is over its time, or the next rows did not come.
-            StatementStoppedError: it was cancelled.
+            StatementStoppedError: it was cancelled, or closed before its last row.
             DatabaseError: the database failed, or a column holds values of another type than in the first rows.
         """
-        try:
-            batch = self._next()
-        except AnalyticsError as error:
-            self._end(error)
-            raise
-        except BaseException:  # the last row was read, or Ctrl-C: goes on upwards
-            self._end(None)
-            raise
-        self.rows += int(batch.num_rows)
-        return batch
+        with self._turn:
+            try:
+                batch = self._next()
+            except AnalyticsError as error:
+                self._end(error)
+                raise
+            except BaseException:  # the last row was read, or Ctrl-C: goes on upwards
+                self._end(None)
+                raise
+            self.rows += int(batch.num_rows)
+            return batch
 
     def _next(self) -> pa.RecordBatch:
-        if self._is_over:
-            raise StopIteration
+        if not self._is_over:
+            batch = self._batch()
+            if not self._is_over:  # else another thread closed it meanwhile
+                if batch is None:
+                    raise StopIteration
+                return batch
+        self._refuse_rest()
+        raise StopIteration
+
+    def _batch(self) -> pa.RecordBatch | None:
         frame, self._first = self._first, None
-        if frame is None:
-            frame = self._read()
-        if not len(frame):
-            raise StopIteration
-        return self._made.batch(frame)
+        try:
+            frame = self._read() if frame is None else frame
+        except StopIteration:
+            return None
+        except AnalyticsError:
+            if self._is_over:
+                return None
+            raise
+        return self._made.batch(frame) if len(frame) else None
 
     def reader(self) -> pa.RecordBatchReader:
         """Return the rest as a reader of pyarrow, for libraries that take one."""
@@ -122,12 +140,32 @@ class BatchStream:
         return pa.RecordBatchReader.from_batches(self.schema, self)
 
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """Hand the rest to a library that reads Arrow streams: `polars.DataFrame(stream)`, `pyarrow.table(stream)`."""
+        """Hand the rest to a library that reads Arrow streams: `polars.DataFrame(stream)`, `pyarrow.table(stream)`.
+
+        Raises:
+            AnalyticsError: it ended before its last row.
+        """
+        self._refuse_rest()
         return self.reader().__arrow_c_stream__(requested_schema)
 
     def close(self) -> None:
-        """Read no more and give the connection back; may be called again."""
+        """Read no more and give the connection back, from any thread; may be called again."""
         self._end(None)
+
+    def stop(self, error: AnalyticsError) -> None:
+        """Close it, unless it is over, for a reason that whoever asks for more is told."""
+        self._end(error)
+
+    def before_fork(self) -> None:
+        """Keep it: the parent goes on reading."""
+
+    def after_fork(self) -> None:
+        """End it in the child, where nothing reads; its connection is the parent's."""
+        if not self._is_over:
+            self._is_over, self._first = True, None
+            self._stopped_by = StatementStoppedError(
+                "the stream belongs to the process that opened it, not to one forked from it; open one here"
+            )
 
     def __enter__(self) -> Self:
         return self
@@ -152,10 +190,22 @@ class BatchStream:
     def _end(self, error: AnalyticsError | None) -> None:
         if self._is_over:
             return
+        is_whole = self._first is None and self._frames.fetched is not None
+        self._stopped_by = error or (None if is_whole else self._closed_early())
         self._is_over = True
         self._first = None
         self._frames.close()
         self._ended(self.rows, error)
+
+    def _refuse_rest(self) -> None:
+        if self._stopped_by:
+            raise self._stopped_by.with_traceback(None)
+
+    def _closed_early(self) -> StatementStoppedError:
+        return StatementStoppedError(
+            f"the stream was closed after {self.rows:,} rows, before its last one; read all of it before it is closed "
+            "(at the end of its `with` block), or open another"
+        )
 
 
 _DIGITS: Final = (38, 76)
