@@ -35,7 +35,7 @@ from analytics_core.errors import (
 from analytics_core.ports import Observation
 
 COUNT = 40_000
-MANY = 500_000
+MANY = 250_000
 PROCESS = Path(__file__).parents[1] / "support" / "streaming_process.py"
 SERIES = {
     "sqlite": "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < {count}) SELECT i FROM n",

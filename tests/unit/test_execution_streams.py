@@ -215,8 +215,8 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 def test_ctrl_c_ends_a_wait_and_gives_the_connection_back(shop: Target) -> None:
-    threading.Timer(0.2, signal.raise_signal, [signal.SIGINT]).start()
     stream = shop.stream(ENDLESS[shop.record.engine])
+    threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT]).start()
     with pytest.raises(KeyboardInterrupt):
         next(stream)
     assert shop.is_returned()
