@@ -85,7 +85,7 @@ def test_equality_and_lists_find_every_text_of_a_moment(requested: Any) -> None:
 
 
 def test_a_number_finds_every_text_of_its_millisecond(requested: Any, request: pytest.FixtureRequest) -> None:
-    if request.node.callspec.params["asked"] == "DATE":  # columns of days are compared exactly
+    if request.node.callspec.params["requested"] == "DATE":  # columns of days are compared exactly
         return
     for shown in {*map(milliseconds, MOMENTS)}:
         near = {place for place, other in enumerate(MOMENTS) if milliseconds(other) == shown}
@@ -116,7 +116,7 @@ def test_extremes_are_those_of_the_moments(requested: Any) -> None:
 def test_rows_and_groups_are_ordered_by_the_moments_with_their_fractions(
     requested: Any, request: pytest.FixtureRequest
 ) -> None:
-    if request.node.callspec.params["asked"] != "TEXT":  # columns that are declared as moments: by their texts
+    if request.node.callspec.params["requested"] != "TEXT":  # columns that are declared as moments: by their texts
         return
     for ascending in (True, False):
         order = {"orderby": [["ts", ascending]]}
