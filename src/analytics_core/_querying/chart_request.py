@@ -35,6 +35,9 @@ from analytics_core.models.query import (
 _MARKS: Final = frozenset({"isNew", "datasourceWarning"})
 """What editors of charts write beside an ad-hoc metric, for themselves."""
 
+_NESTED: Final = (tuple, BaseModel)
+"""What values that hold objects of a payload are."""
+
 _Key = tuple[BaseModel, str, str]
 """The object that holds an unread key, the object's place in the payload (with a dot at the end), and the key."""
 
@@ -66,18 +69,19 @@ def _keys_of(shape: BaseModel, place: str) -> Iterator[_Key]:
         return  # clients send all that they know of the column; its name is what counts
     for name in _extra(shape):
         yield shape, place, name
-    for name, field in type(shape).model_fields.items():
-        written = field.serialization_alias or field.alias or name
-        yield from _keys_in(getattr(shape, name), f"{place}{written}.")
+    for name, value in shape.__dict__.items():
+        if value and isinstance(value, _NESTED):  # most fields are empty or plain: their names cost nothing
+            field = type(shape).model_fields[name]
+            yield from _keys_in(value, f"{place}{field.serialization_alias or field.alias or name}.")
 
 
 def _keys_in(value: Any, place: str) -> Iterator[_Key]:
     if isinstance(value, BaseModel):
         yield from _keys_of(value, place)
-    elif isinstance(value, tuple):
-        for position, item in enumerate(value):
-            if isinstance(item, BaseModel | tuple):
-                yield from _keys_in(item, f"{place}{position}.")
+        return
+    for position, item in enumerate(value):
+        if isinstance(item, _NESTED):
+            yield from _keys_in(item, f"{place}{position}.")
 
 
 def _extra(shape: BaseModel) -> Sequence[str]:
