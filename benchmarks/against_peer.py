@@ -46,7 +46,7 @@ def compare(
 
 
 def _medians(system: System, peer: Peer, context: dict[str, Any], *, rounds: int, by: str) -> float:
-    payload = system.payload(context)
+    payload = system.rows(context)  # the peer sorts no raw rows, with an offset or without
     system.json(payload)
     peer.ask(work="json", context=context)
     ours: list[float] = []
