@@ -6,8 +6,8 @@ An entry point of `OPERATIONS` names one `Operation`, one of `ADVANCED_DATA_TYPE
 
 from __future__ import annotations
 
-from analytics_core._compile.advanced_types.base import AdvancedDataType, Span
-from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._compile.advanced_types import AdvancedDataType, Span
 from analytics_core._engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations, TableNames

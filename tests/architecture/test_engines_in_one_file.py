@@ -31,7 +31,7 @@ AT_HOME = ("analytics_core._engines.specs", "analytics_core._execution.sessions"
 NO_ENGINES_THERE = {
     "analytics_core._storage": "the store's own databases, which are no engines of charts",
     "analytics_core.testing": "fakes, samples and suites, which are tests",
-    "analytics_core._compile.advanced_types.port": "names of services, as the register of ports has them",
+    "analytics_core._compile.advanced_types": "names of services, as the register of ports has them",
 }
 A_STORE_OR_DATABASE_BY_URL = re.compile(r"\bsqlite://")
 

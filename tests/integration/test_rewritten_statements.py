@@ -361,3 +361,36 @@ def test_pages_are_read_in_two_parts_where_an_index_needs_it(world: World) -> No
 
 def _page(key: str, ascending: bool) -> dict[str, Any]:
     return {"columns": ["id", key], "metrics": None, "orderby": [[key, ascending]], "row_limit": 5, "row_offset": 3}
+
+
+@pytest.mark.server
+@pytest.mark.parametrize(("engine", "ascending"), [("postgres", False), ("mariadb", True)])
+def test_a_page_of_one_indexed_column_of_a_table_without_a_key(
+    request: pytest.FixtureRequest, engine: str, ascending: bool
+) -> None:
+    url = request.getfixturevalue(f"make_{engine}_database")()
+    meta = sa.MetaData()
+    table = sa.Table("keyless", meta, sa.Column("qty", sa.Integer, index=True))
+    source = sa.create_engine(url)
+    with source.begin() as connection:
+        meta.create_all(connection)
+        connection.execute(table.insert(), [{"qty": value} for value in (None, 1, None, 2, None)])
+    source.dispose()
+    with analytics_core.connect(url) as core:
+        dataset = core.datasets.create({"database": 1, "table_name": "keyless"})
+        label = "\U0001f600"  # no name of a column on MariaDB
+        query = {
+            "columns": [{"label": label, "sqlExpression": "qty"}],
+            "metrics": None,
+            "orderby": [["qty", ascending]],
+            "row_limit": 2,
+        }
+        pages = [
+            core.charts.data(
+                {"datasource": {"id": dataset.id, "type": "table"}, "queries": [{**query, "row_offset": offset}]}
+            ).raise_for_error()
+            for offset in (0, 2, 4)
+        ]
+        assert all("UNION ALL" in page.results[0].query for page in pages)
+        numbers = [1, 2] if ascending else [2, 1]
+        assert [row[label] for page in pages for row in page.results[0].data] == [*numbers, None, None, None]

@@ -17,7 +17,7 @@ from tests.support.any_payload import METRICS, contexts
 from tests.support.planning import ENGINES, plan, query_of, spec_of, view_of
 
 from analytics_core._compile.fingerprint import fingerprint
-from analytics_core._compile.lowering.binds import MARK
+from analytics_core._compile.lowering.expressions import MARK
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.render import compile_plan
 from analytics_core._records.dataset import DatasetColumn, DatasetMetric

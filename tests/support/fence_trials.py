@@ -16,9 +16,9 @@ from typing import Any
 import sqlalchemy as sa
 from tests.support.planning import PARSER, plan, spec_of
 
-from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Origin, OriginKind, QueryPlan, RelationRule, SqlSource, Statement, TableSource
+from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._compile.render import compile_plan
 from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_filter
 from analytics_core._engines.spec import EngineSpec

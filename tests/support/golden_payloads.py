@@ -8,7 +8,7 @@ from typing import Any
 
 from tests.support.planning import spec_of, view_of
 
-from analytics_core._compile.dataset_view import DatasetView
+from analytics_core._compile.planning_context import DatasetView
 from analytics_core._gate.guard import check_select
 from analytics_core._records.row_rule import RowFilter
 

@@ -7,11 +7,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.plan import Output, Predicate, QueryPlan, SqlSource, Statement, TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.planning_context import PlanLimits, PlanningContext
+from analytics_core._compile.planning_context import DatasetView, PlanLimits, PlanningContext, make_view
 from analytics_core._compile.render import compile_plan
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec

@@ -14,7 +14,7 @@ import pytest
 from tests.support.planning import spec_of
 
 from analytics_core._compile.comparisons import can_equal, compare_number
-from analytics_core._compile.lowering.binds import Binds
+from analytics_core._compile.lowering.expressions import Binds
 from analytics_core._compile.plan import AnyOf, ColumnExpr, Compare, Comparison, IsNull, Predicate
 from analytics_core._compile.render import render
 from analytics_core._compile.values import as_moment, convert

@@ -12,10 +12,16 @@ from tests.support.golden_payloads import JUNE, SUM, aggregate, item
 from tests.support.planning import COLUMNS, ENGINES, plan, spec_of, statement, stored, view_of
 
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.fence import FenceForm, fence_of_plan, fence_of_series, fences_relations
+from analytics_core._compile.fence import (
+    FenceForm,
+    Safety,
+    fence_of_plan,
+    fence_of_series,
+    fences_relations,
+    is_plain_query,
+)
 from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match, RelationRule
 from analytics_core._compile.render import relation_sql
-from analytics_core._compile.safety import Safety, is_plain_query
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._gate.guard import check_select
 from analytics_core._records.row_rule import RowFilter

@@ -11,11 +11,11 @@ from sqlglot import exp
 from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
 from tests.support.planning import COLUMNS, ENGINES, bound_values, dataset, plan, spec_of, statement, view_of
 
-from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.explanation import explain_plan
-from analytics_core._compile.lowering.binds import MARK
+from analytics_core._compile.lowering.expressions import MARK
 from analytics_core._compile.lowering.query import lower
 from analytics_core._compile.plan import TableSource
+from analytics_core._compile.planning_context import make_view
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._gate.guard import check_select
 from analytics_core._records.dataset import DatasetColumn
@@ -321,3 +321,12 @@ def test_lowering_never_changes_the_plan_nor_shares_nodes() -> None:
             second, _ = lower(made, spec_of(engine))
             assert repr(made) == before
             assert not {id(node) for node in first.walk()} & {id(node) for node in second.walk()}
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_a_page_that_is_read_in_two_parts_has_only_aliases_that_its_engine_takes(engine: str) -> None:
+    columns = (DatasetColumn(column_name="quantity", type="INTEGER", nullable=True, leads_index=True),)
+    smile = {"label": "\U0001f600", "sqlExpression": "quantity"}
+    query = {"columns": [smile], "orderby": [["quantity", True]], "row_limit": 10, "row_offset": 5}
+    written = statement(query, engine, view=view_of(engine, columns=columns)).sql
+    assert max(written) <= spec_of(engine).largest_identifier_character

@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
-from analytics_core._compile.dataset_view import native_format
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.plan import (
     BucketExpr,
@@ -18,7 +17,7 @@ from analytics_core._compile.plan import (
     OutputRole,
     StoredMoment,
 )
-from analytics_core._compile.planning_context import PlanningContext
+from analytics_core._compile.planning_context import PlanningContext, native_format
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FragmentError, QueryError, UnknownColumnError, UnknownTimeGrainError
 from analytics_core.models.enums import TimeGrain

@@ -20,7 +20,7 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import Any, Final
 
-from analytics_core._compile.advanced_types.base import AdvancedDataType, Span
+from analytics_core._compile.advanced_types import AdvancedDataType, Span
 from analytics_core._compile.plan import (
     AllOf,
     AnyOf,

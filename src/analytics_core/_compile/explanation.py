@@ -9,8 +9,7 @@ from datetime import datetime
 from sqlglot import exp
 
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series
-from analytics_core._compile.lowering.binds import MARK, Binds, Lowering
-from analytics_core._compile.lowering.expressions import is_constant, lower_expr, raw
+from analytics_core._compile.lowering.expressions import MARK, Binds, Lowering, is_constant, lower_expr, raw
 from analytics_core._compile.lowering.order import sort_keys
 from analytics_core._compile.lowering.predicates import lower_predicate
 from analytics_core._compile.lowering.query import begin_lowering, guard, lower_source, surplus_rows

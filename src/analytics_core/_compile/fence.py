@@ -1,34 +1,52 @@
 """The fence between the row rules of a query and what may fail: no engine may test the one before the other.
 
 Whether an error comes is itself an answer: `1 / (id - 4) > 0` fails if row 4 exists, permitted or not, where an engine
-tests it before the rule. Safe conditions (see `safety`) stand with the rules, so that indexes serve them.
+tests it before the rule. Safe conditions stand with the rules, so that indexes serve them. Allow-lists say what is
+safe: comparisons of a stored column with bound values of its own type; what a user wrote, casts, our own conversions of
+encoded dates and calculated columns may fail.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
 from enum import StrEnum
+from typing import Any, TypeGuard
 
 from sqlglot import exp
 
+from analytics_core._compile.lowering.predicates import moved
 from analytics_core._compile.plan import (
     AggregateExpr,
     AllOf,
     AnyOf,
+    BucketExpr,
     Clause,
     ColumnExpr,
+    Compare,
+    Comparison,
     Condition,
     FragmentExpr,
     InOthersExpr,
+    InValues,
+    IsNull,
+    IsTruth,
+    Match,
+    OthersExpr,
     PlanExpr,
     Predicate,
     QueryPlan,
     SeriesLimit,
     SqlSource,
+    Within,
 )
-from analytics_core._compile.safety import Safety, is_plain_query
-from analytics_core._engines.spec import EngineSpec
+from analytics_core._engines.nodes import quoted
+from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
+from analytics_core._engines.types import TimeFormat, ValueKind
+from analytics_core.errors import UnsupportedByEngineError
+from analytics_core.models.enums import Aggregate
 
 
 class FenceForm(StrEnum):
@@ -152,3 +170,267 @@ def _columns_of(expr: PlanExpr) -> tuple[str, ...] | None:
         case InOthersExpr():
             return ()
     return _columns_of(expr.source)
+
+
+BoundOf = Callable[[exp.Expr, TimeFormat, datetime], TimeBound]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Safety:
+    """What cannot fail on a row of one source, on one engine.
+
+    `stored` are the types, as the database told them, of the columns that are stored; the others are computed by a view
+    or by the SQL of a virtual dataset. Where none is stored nothing is safe: whatever is read may be computed first.
+    """
+
+    spec: EngineSpec
+    stored: Mapping[str, str]
+
+    def of_condition(self, predicate: Predicate) -> bool:
+        """Tell whether a condition in WHERE is safe."""
+        check = _CONDITIONS.get(type(predicate))
+        return check is not None and bool(self.stored) and check(predicate, self)
+
+    def of_expr(self, expr: PlanExpr) -> bool:
+        """Tell whether an expression in SELECT, GROUP BY or ORDER BY is safe."""
+        if isinstance(expr, OthersExpr):
+            return self.of_expr(expr.source)
+        return bool(self.stored) and _is_safe(expr) and self.stored.keys() >= _names(expr)
+
+    def is_stored(self, expr: PlanExpr) -> TypeGuard[ColumnExpr]:
+        """Tell whether an expression is a stored column."""
+        return isinstance(expr, ColumnExpr) and expr.name in self.stored
+
+    def has_type(self, left: ColumnExpr) -> bool:
+        """Tell whether no comparison casts the column to another type; a type may be declared to be what it is not."""
+        if not self.spec.guards.casts_columns:
+            return True
+        if left.declared is None:
+            return False
+        can_be_told = self.spec.as_declared(exp.Null(), left.declared) is not None
+        return can_be_told or self.stored.get(left.name) == left.declared
+
+    def of_groups(self, predicate: Predicate) -> bool:
+        """Tell whether a condition in HAVING is safe: it is tested on groups alone, and what it groups is safe."""
+        match predicate:
+            case Compare() | InValues() | IsNull() | IsTruth() | Match():
+                return self.of_expr(predicate.left) and not isinstance(predicate.left, ColumnExpr | BucketExpr)
+        fragment = getattr(predicate, "fragment", None)
+        return isinstance(fragment, FragmentExpr) and self.of_expr(fragment)
+
+
+def _is_safe(expr: PlanExpr) -> bool:
+    match expr:
+        case ColumnExpr() | InOthersExpr() | AggregateExpr(source=None):
+            return True
+        case BucketExpr(source=ColumnExpr(kind=kind), hours=0):
+            return kind.is_temporal
+        case AggregateExpr(source=ColumnExpr(kind=kind), aggregate=aggregate):
+            sums = aggregate in (Aggregate.SUM, Aggregate.AVG)
+            return not sums or kind.is_numeric or kind is ValueKind.BOOLEAN
+        case AggregateExpr(source=BucketExpr() as moments):
+            return _is_safe(moments)
+        case FragmentExpr(tree=tree):
+            return is_plain_metric(tree)
+    return False
+
+
+def _names(expr: PlanExpr) -> set[str]:
+    """Return the columns that an expression names, as far as `_is_safe` knows it."""
+    match expr:
+        case ColumnExpr(name=name) | BucketExpr(source=ColumnExpr(name=name)):
+            return {name}
+        case AggregateExpr(source=ColumnExpr() | BucketExpr() as source):
+            return _names(source)
+        case FragmentExpr(tree=tree) if tree is not None:
+            return {column.name for column in tree.find_all(exp.Column)}
+    return set()
+
+
+# -------------------------------------------------------------------------------------------------------- conditions
+def _compare(predicate: Compare, safety: Safety) -> bool:
+    left, value, spec = predicate.left, predicate.value, safety.spec
+    if not safety.is_stored(left):
+        return False
+    if not isinstance(value, datetime):
+        return _is_of_kind(value, left, safety)
+    if predicate.op in (Comparison.EQUAL, Comparison.NOT_EQUAL):
+        return _is_bare(left, value, spec.time_equal, safety)
+    after = predicate.op in (Comparison.GREATER, Comparison.LESS_OR_EQUAL)
+    return _is_bare(left, moved(value, microseconds=1) if after else value, spec.time_bound, safety)
+
+
+def _membership(predicate: InValues, safety: Safety) -> bool:
+    left, equal = predicate.left, safety.spec.time_equal
+    return safety.is_stored(left) and all(
+        _is_bare(left, value, equal, safety) if isinstance(value, datetime) else _is_of_kind(value, left, safety)
+        for value in predicate.values
+    )
+
+
+def _is_of_kind(value: BindValue, left: ColumnExpr, safety: Safety) -> bool:
+    """Tell whether a value is of the column's own type, or casts the column to one that holds all of its values."""
+    return safety.has_type(left) and _fits(value, left, safety.spec)
+
+
+def _fits(value: BindValue, left: ColumnExpr, spec: EngineSpec) -> bool:
+    kind = left.kind
+    match value:
+        case bool():
+            return kind is ValueKind.BOOLEAN
+        case str():
+            return kind is ValueKind.TEXT
+        case int():
+            return kind.is_numeric
+        case float():
+            return kind in (ValueKind.FLOAT, ValueKind.INTEGER)
+        case Decimal():
+            return kind is ValueKind.FLOAT or (kind.is_numeric and _keeps_digits(value, left, spec))
+    return False
+
+
+def _keeps_digits(value: Decimal, left: ColumnExpr, spec: EngineSpec) -> bool:
+    """Tell whether no digits before the point are lost for those behind it, where the column is cast to the value's."""
+    exponent = value.as_tuple().exponent
+    if not spec.guards.casts_columns:
+        return True
+    return left.numbers is not None and isinstance(exponent, int) and -exponent <= left.numbers.scale
+
+
+def _within(predicate: Within, safety: Safety) -> bool:
+    left = predicate.left
+    moments = [moment for moment in (predicate.since, predicate.until) if moment is not None]
+    return safety.is_stored(left) and all(
+        _is_bare(left, moved(moment, hours=-predicate.hours), safety.spec.time_bound, safety) for moment in moments
+    )
+
+
+def _is_bare(left: ColumnExpr, moment: datetime, bound_of: BoundOf, safety: Safety) -> bool:
+    """Tell whether a moment is compared with the stored column itself, or with what cannot fail for any value of it."""
+    if left.time is None:
+        return False
+    column = exp.Column(this=quoted(left.name))
+    try:
+        bound = bound_of(column, left.time, moment)
+    except UnsupportedByEngineError:
+        return False
+    if bound.left is not column and bound.near is None:
+        return False
+    if left.kind.is_temporal:
+        return left.time.value_kind is left.kind and safety.has_type(left)
+    return bound.value is None or _is_of_kind(bound.value, left, safety)
+
+
+def _null(predicate: IsNull, safety: Safety) -> bool:
+    return safety.is_stored(predicate.left)
+
+
+def _truth(predicate: IsTruth, safety: Safety) -> bool:
+    left = predicate.left
+    if not safety.is_stored(left):
+        return False
+    return (left.kind is ValueKind.BOOLEAN or left.kind.is_numeric) and safety.has_type(left)
+
+
+def _match(predicate: Match, safety: Safety) -> bool:
+    """A pattern that ends in a lone escape fails on some values only; what is no text would be cast."""
+    left, pattern = predicate.left, predicate.pattern
+    ends_escaped = (len(pattern) - len(pattern.rstrip("\\"))) % 2 == 1
+    return safety.is_stored(left) and left.kind is ValueKind.TEXT and not ends_escaped and safety.has_type(left)
+
+
+def _members(predicate: AnyOf | AllOf, safety: Safety) -> bool:
+    return all(safety.of_condition(member) for member in predicate.members)
+
+
+_CONDITIONS: Mapping[type, Callable[[Any, Safety], bool]] = {
+    Compare: _compare,
+    InValues: _membership,
+    IsNull: _null,
+    IsTruth: _truth,
+    Match: _match,
+    Within: _within,
+    AnyOf: _members,
+    AllOf: _members,
+}
+
+
+# ------------------------------------------------------------------------------------------------------- users' trees
+_PLAIN_AGGREGATES = (exp.Count, exp.Sum, exp.Avg, exp.Min, exp.Max)
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.LT, exp.LTE, exp.GT, exp.GTE)
+_OF_GROUPS = (
+    *_PLAIN_AGGREGATES, *_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Is, exp.Null, exp.Boolean, exp.Between, exp.In,
+    exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Neg, exp.Paren, exp.Coalesce, exp.Nullif, exp.Round, exp.Literal,
+    exp.Distinct, exp.Star, exp.Identifier, exp.Case, exp.If,
+)  # fmt: skip
+
+
+def is_plain_metric(tree: exp.Expr | None) -> bool:
+    """Tell whether a fragment aggregates plain columns and computes with the aggregates of groups alone."""
+    if tree is None:
+        return False
+    aggregates = [node for node in tree.walk() if isinstance(node, _PLAIN_AGGREGATES)]
+    inside = {id(part) for node in aggregates if _takes_a_column(node) for part in node.walk()}
+    return bool(aggregates) and all(
+        id(node) in inside or (isinstance(node, _OF_GROUPS) and not isinstance(node, _PLAIN_AGGREGATES))
+        for node in tree.walk()
+    )
+
+
+def _takes_a_column(aggregate: exp.Expr) -> bool:
+    """Tell whether an aggregate is over a plain column, its distinct values or all rows."""
+    operand = aggregate.this
+    if isinstance(operand, exp.Distinct) and len(operand.expressions) == 1:
+        operand = operand.expressions[0]
+    return isinstance(operand, exp.Column | exp.Star) and not aggregate.expressions
+
+
+_QUERY_CONDITIONS = (*_COMPARISONS, exp.And, exp.Or, exp.Not, exp.Paren, exp.Is, exp.In, exp.Between, exp.Boolean)
+_PARTS = (
+    exp.Select, exp.From, exp.Table, exp.TableAlias, exp.Identifier, exp.Column, exp.Star, exp.Alias, exp.Where,
+    exp.Join, exp.Subquery, exp.With, exp.CTE, exp.Distinct, exp.Order, exp.Ordered, exp.Limit, exp.Group, exp.Count,
+    exp.Min, exp.Max, exp.Literal, exp.Null,
+)  # fmt: skip
+_PLAIN = (*_PARTS, *_QUERY_CONDITIONS)
+
+
+def is_plain_query(tree: exp.Expr | None, spec: EngineSpec) -> bool:
+    """Tell whether a query takes, joins, filters and counts stored columns, and computes nothing that can fail."""
+    if not isinstance(tree, exp.Select):
+        return False
+    return all(type(node) in _PLAIN and _is_plain_node(node, spec) for node in tree.walk())
+
+
+def _is_plain_node(node: exp.Expr, spec: EngineSpec) -> bool:
+    if isinstance(node, _QUERY_CONDITIONS):
+        return _is_plain_condition(node, spec)
+    match node:
+        case exp.Where():
+            return isinstance(node.this, _QUERY_CONDITIONS)
+        case exp.Join():
+            on, compares = node.args.get("on"), node.args.get("using") or node.args.get("method")
+            return isinstance(on, _QUERY_CONDITIONS) if on is not None else not (spec.guards.casts_columns and compares)
+        case exp.With():
+            return not node.args.get("recursive")
+        case exp.Count() | exp.Min() | exp.Max():
+            return not node.expressions and isinstance(node.this, exp.Column | exp.Star | exp.Distinct)
+    return not isinstance(node, exp.Table) or isinstance(node.this, exp.Identifier)
+
+
+def _is_plain_condition(node: exp.Expr, spec: EngineSpec) -> bool:
+    match node:
+        case exp.Boolean():
+            return True
+        case exp.Is():
+            return isinstance(node.this, exp.Column) and isinstance(node.expression, exp.Null)
+        case exp.And() | exp.Or() | exp.Not() | exp.Paren():
+            return all(isinstance(part, _QUERY_CONDITIONS) for part in node.iter_expressions())
+    return _is_plain_comparison(list(node.iter_expressions()), spec)
+
+
+def _is_plain_comparison(operands: list[exp.Expr], spec: EngineSpec) -> bool:
+    """Tell whether a column is compared with literals or columns; where columns are cast, with texts alone."""
+    column, *others = operands
+    if spec.guards.casts_columns:
+        return isinstance(column, exp.Column) and all(isinstance(o, exp.Literal) and o.is_string for o in others)
+    return isinstance(column, exp.Column) and all(isinstance(other, exp.Column | exp.Literal) for other in others)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from analytics_core._compile.advanced_types.base import AdvancedDataType
+from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._compile.columns import adhoc_column, column_by_name, parse_grain
 from analytics_core._compile.comparisons import (
     ShownMoment,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,7 +18,6 @@ from analytics_core._compile.columns import (
 )
 from analytics_core._compile.filters import filter_name, plan_filters
 from analytics_core._compile.fragments import FragmentSlot
-from analytics_core._compile.labels import check_labels
 from analytics_core._compile.metrics import check_aggregated, check_having, resolve_metric
 from analytics_core._compile.ordering import notes_of_order, plan_order
 from analytics_core._compile.plan import (
@@ -53,8 +54,11 @@ from analytics_core._compile.time_bounds import (
 )
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._records.row_rule import RowFilter
-from analytics_core.errors import EmptyQueryError
+from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
+
+_LONGEST_LABEL = 1_000
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def columns_without_null(where: Iterable[Clause]) -> frozenset[str]:
@@ -269,9 +273,22 @@ def plan_outputs(query: ChartDataQueryObject, scope: PlanningContext, *, grouped
     outputs = (*columns, *metrics)
     if not outputs:
         raise EmptyQueryError("the query asks for nothing: give columns, metrics or both")
-    check_labels(outputs)
+    _check_labels(outputs)
     check_aggregated(metrics, columns)
     return outputs
+
+
+def _check_labels(outputs: Sequence[Output]) -> None:
+    """Refuse empty, unprintable, over-long and repeated labels."""
+    counts = Counter(output.label for output in outputs)
+    repeated = [label for label, count in counts.items() if count > 1]
+    if repeated:
+        raise DuplicateLabelError(repeated)
+    for label in counts:
+        if not label or len(label) > _LONGEST_LABEL or _CONTROL.search(label):
+            raise QueryError(
+                f"label {label[:40]!r} cannot name a column: use 1 to {_LONGEST_LABEL} printable characters"
+            )
 
 
 def is_timeseries(query: ChartDataQueryObject) -> bool:

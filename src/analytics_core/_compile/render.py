@@ -8,10 +8,10 @@ from decimal import Decimal
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.lowering.binds import MARK, Binds, Lowering
+from analytics_core._compile.fence import is_plain_query
+from analytics_core._compile.lowering.expressions import MARK, Binds, Lowering
 from analytics_core._compile.lowering.query import bound_sql, lower, lower_relation, source_alias
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
-from analytics_core._compile.safety import is_plain_query
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from analytics_core._compile.fragments import FragmentNames, FragmentParser, FragmentSlot
 from analytics_core._compile.fragments.sql_text import write_sql
-from analytics_core._compile.lowering.binds import MARK
+from analytics_core._compile.lowering.expressions import MARK
 from analytics_core._compile.plan import AnyOf, Clause, Condition, FragmentExpr, Origin, OriginKind
 from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._compile.values import convert

@@ -15,8 +15,8 @@ from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_lock import StoreLock
 from analytics_core._adapters.user_directory import StoredUserDirectory
-from analytics_core._compile.advanced_types.registry import ENTRY_POINTS as ADVANCED_DATA_TYPES
-from analytics_core._compile.advanced_types.registry import installed_advanced_types
+from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
+from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer

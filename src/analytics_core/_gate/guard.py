@@ -8,8 +8,12 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragments.own_dialect import reject_new_groups, restore_meaning
-from analytics_core._compile.fragments.sql_nodes import operators, reject_unknown_nodes
+from analytics_core._compile.fragments.sql_nodes import (
+    operators,
+    reject_new_groups,
+    reject_unknown_nodes,
+    restore_meaning,
+)
 from analytics_core._compile.fragments.sql_text import (
     called_names,
     check_characters,

@@ -8,7 +8,7 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._compile.lowering.binds import Binds, Lowering
+from analytics_core._compile.lowering.expressions import Binds, Lowering
 from analytics_core._compile.lowering.predicates import conjunction
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, Statement

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, FragmentExpr, RelationRule, SqlSource
+from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_of, read_clause, read_filter
 from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec

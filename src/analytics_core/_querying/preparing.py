@@ -6,12 +6,11 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from analytics_core._compile.advanced_types.base import AdvancedDataType
-from analytics_core._compile.dataset_view import DatasetView, make_view
+from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement, TableSource
 from analytics_core._compile.planner import PlanRequest, plan_query
-from analytics_core._compile.planning_context import PlanLimits, PlanningContext, RenderTemplate
+from analytics_core._compile.planning_context import DatasetView, PlanLimits, PlanningContext, RenderTemplate, make_view
 from analytics_core._compile.render import compile_plan
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest

@@ -6,9 +6,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.columns import axis_column
-from analytics_core._compile.dataset_view import DatasetView, make_view
 from analytics_core._compile.plan import QueryPlan, SqlSource, TableSource
 from analytics_core._compile.planner import PlanRequest
+from analytics_core._compile.planning_context import DatasetView, make_view
 from analytics_core._frames.pipeline import Step, read_steps
 from analytics_core._frames.registry import Operation
 from analytics_core._gate.gate import DatasetAdmission, Gate

@@ -8,7 +8,6 @@ from datetime import UTC, datetime
 from typing import Any
 
 from analytics_core._compile.columns import column_label
-from analytics_core._compile.dataset_view import DatasetView
 from analytics_core._compile.metrics import metric_label
 from analytics_core._compile.plan import (
     ColumnExpr,
@@ -19,6 +18,7 @@ from analytics_core._compile.plan import (
     QueryPlan,
     RowLimit,
 )
+from analytics_core._compile.planning_context import DatasetView
 from analytics_core._engines.grains import grain_name
 from analytics_core._engines.nodes import grain_function
 from analytics_core._engines.spec import EngineSpec

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.explanation import printed
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.plan import Clause, SqlSource, TableSource
+from analytics_core._compile.planning_context import make_view
 from analytics_core._compile.row_filters import plan_row_filters
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, replace
 
-from analytics_core._compile.dataset_view import make_view
 from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.planning_context import make_view
 from analytics_core._compile.render import relation_sql
 from analytics_core._compile.templates import written_clause
 from analytics_core._gate.gate import DatasetAdmission, Gate

@@ -15,14 +15,16 @@ from typing import Final
 
 from sqlglot import Token, exp
 
-from analytics_core._compile.fragments.own_dialect import is_bare_call, reject_new_groups, restore_meaning
 from analytics_core._compile.fragments.sql_nodes import (
     aggregates,
+    is_bare_call,
     loose_columns,
     operators,
     reads_relation,
     reject_misplaced,
+    reject_new_groups,
     reject_unknown_nodes,
+    restore_meaning,
     types_by_name,
 )
 from analytics_core._compile.fragments.sql_text import (

@@ -1,10 +1,14 @@
-"""Lowers plan expressions to fresh SQL nodes, with the engine's own way where engines differ."""
+"""Lowers plan expressions to fresh SQL nodes, with the engine's own way where engines differ; values become marks."""
 
 from __future__ import annotations
 
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import count
+
 from sqlglot import exp
 
-from analytics_core._compile.lowering.binds import Lowering
 from analytics_core._compile.plan import (
     AggregateExpr,
     BucketExpr,
@@ -13,10 +17,51 @@ from analytics_core._compile.plan import (
     InOthersExpr,
     OthersExpr,
     PlanExpr,
+    QueryPlan,
 )
 from analytics_core._engines.nodes import quoted
+from analytics_core._engines.spec import BindValue, EngineSpec
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import Aggregate
+
+MARK = "\x01"
+"""Stands around the name of a bound value in generated text; no text of a user may hold it."""
+
+
+class Binds:
+    """The bound values of one statement: name -> value, in the order of their first use."""
+
+    __slots__ = ("values",)
+
+    def __init__(self) -> None:
+        self.values: dict[str, BindValue] = {}
+
+    def __call__(self, value: BindValue) -> exp.Expr:
+        """Register a value and return the node that stands for it."""
+        name = f"p{len(self.values)}"
+        self.values[name] = value
+        return exp.Var(this=f"{MARK}{name}{MARK}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lowering:
+    """The engine, the values bound so far, and the alias of the source with which columns are qualified.
+
+    `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own. `holds_types`:
+    columns are compared as their declared types; what somebody said of a type must not decide about an error.
+    """
+
+    spec: EngineSpec
+    binds: Binds
+    alias: str
+    fences_relations: bool = True
+    holds_types: bool = False
+
+    @property
+    def series_alias(self) -> str:
+        """The name under which the best series are joined; never the source's own."""
+        return "series_limit" if self.alias.casefold() != "series_limit" else "series_limit_"
+
 
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
 _ATOMS = (
@@ -153,3 +198,52 @@ def _countable(node: exp.Expr, kind: ValueKind) -> exp.Expr:
 def _is_hit(low: Lowering) -> exp.Expr:
     hit = exp.Column(this=quoted("hit"), table=quoted(low.series_alias))
     return exp.Not(this=exp.Is(this=hit, expression=exp.Null()))
+
+
+_HASH_LENGTH = 8
+
+
+def aliases_of(plan: QueryPlan, spec: EngineSpec) -> list[str]:
+    """Return the SQL alias of each output of a plan."""
+    return aliases(
+        [output.label for output in plan.outputs],
+        max_bytes=spec.max_identifier_bytes,
+        largest=spec.largest_identifier_character,
+    )
+
+
+def aliases(labels: Sequence[str], *, max_bytes: int | None, largest: str = "\U0010ffff") -> list[str]:
+    """Return an SQL alias for each label: the label itself, or cut and hashed where it is too long or not unique.
+
+    Aliases differ also when case is ignored, as some engines do; results are matched by position, never by alias.
+    Characters beyond `largest` become underscores.
+    """
+    seen: set[str] = set()
+    result = []
+    for position, label in enumerate(labels):
+        known = "".join("_" if letter > largest else letter for letter in label) if max(label) > largest else label
+        alias = _shortened(known.strip(), max_bytes)
+        if alias.casefold() in seen or alias != label:
+            alias = _free(known, position, seen, max_bytes)
+        seen.add(alias.casefold())
+        result.append(alias)
+    return result
+
+
+def _shortened(label: str, max_bytes: int | None) -> str:
+    if max_bytes is None or len(label.encode()) <= max_bytes:
+        return label
+    return label.encode()[:max_bytes].decode(errors="ignore")
+
+
+def _free(label: str, position: int, seen: set[str], max_bytes: int | None) -> str:
+    """Return a cut and hashed alias that is not taken, not even by a label made to look like one."""
+    tries = (_hashed(label, position, turn, max_bytes) for turn in count())
+    return next(alias for alias in tries if alias.casefold() not in seen)
+
+
+def _hashed(label: str, position: int, turn: int, max_bytes: int | None) -> str:
+    digest = hashlib.sha256(f"{turn} {label}".encode()).hexdigest()[:_HASH_LENGTH]
+    suffix = f"_{position}_{digest}"
+    room = (max_bytes or 60) - len(suffix)
+    return _shortened(label.strip(), room).strip() + suffix

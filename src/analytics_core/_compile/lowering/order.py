@@ -8,9 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from analytics_core._compile.fence import FenceForm, fence_of_plan
-from analytics_core._compile.labels import aliases
-from analytics_core._compile.lowering.binds import Lowering
-from analytics_core._compile.lowering.expressions import is_constant, lower_shown, lower_sorted
+from analytics_core._compile.lowering.expressions import Lowering, aliases_of, is_constant, lower_shown, lower_sorted
 from analytics_core._compile.plan import (
     Clause,
     ColumnExpr,
@@ -110,7 +108,8 @@ def _not_skipped(plan: QueryPlan, low: Lowering, select: Select) -> exp.Expr:
 
 def _without_first(rows: exp.Select, count: exp.Expr) -> exp.Select:
     """Return ordered rows without the first so many; a further column has the number of each."""
-    numbered = exp.Window(this=exp.RowNumber(), order=rows.args["order"].copy())
+    order = rows.args.get("order")  # none where a row is its first key: without it all are alike
+    numbered = exp.Window(this=exp.RowNumber(), order=order.copy() if order else None)
     rows.append("expressions", exp.Alias(this=numbered, alias=quoted("n")))
     names = [column.alias for column in rows.expressions[:-1]]
     kept = exp.Select(
@@ -139,7 +138,7 @@ def apart_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -
 
 def _page_of(relation: exp.Query, plan: QueryPlan, low: Lowering, *, rows: int, offset: int) -> exp.Select:
     """Return the rows of a relation made by `_with_keys`, in the order and with the aliases of the plan."""
-    names = aliases([output.label for output in plan.outputs], max_bytes=low.spec.max_identifier_bytes)
+    names = aliases_of(plan, low.spec)
     page = exp.Select(
         expressions=[
             exp.Alias(this=_column(f"c{position}"), alias=quoted(alias)) for position, alias in enumerate(names)

@@ -9,8 +9,7 @@ from typing import Any
 from sqlglot import exp
 
 from analytics_core._compile.calendar import truncate
-from analytics_core._compile.lowering.binds import MARK, Lowering
-from analytics_core._compile.lowering.expressions import lower_expr, raw
+from analytics_core._compile.lowering.expressions import MARK, Lowering, lower_expr, raw
 from analytics_core._compile.plan import (
     AllOf,
     AnyOf,

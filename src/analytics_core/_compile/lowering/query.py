@@ -12,11 +12,11 @@ from dataclasses import replace
 from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
-from analytics_core._compile.dataset_view import VIRTUAL_ALIAS
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
-from analytics_core._compile.labels import aliases
-from analytics_core._compile.lowering.binds import Binds, Lowering
 from analytics_core._compile.lowering.expressions import (
+    Binds,
+    Lowering,
+    aliases_of,
     is_constant,
     lower_expr,
     lower_key,
@@ -46,6 +46,7 @@ from analytics_core._compile.plan import (
     SqlSource,
     TableSource,
 )
+from analytics_core._compile.planning_context import VIRTUAL_ALIAS
 from analytics_core._engines.nodes import collate, quoted
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import Collation, ValueKind
@@ -107,15 +108,10 @@ def lower_relation(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Query, Binds]
 def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
     """Return the statement of a plan without its limit."""
     fence = fence_of_plan(plan, low.spec)
-    names = aliases(
-        [output.label for output in plan.outputs],
-        max_bytes=low.spec.max_identifier_bytes,
-        largest=low.spec.largest_identifier_character,
-    )
     select = exp.Select(
         expressions=[
             exp.Alias(this=_shown(output, low, grouped=plan.grouped), alias=quoted(name))
-            for output, name in zip(plan.outputs, names, strict=True)
+            for output, name in zip(plan.outputs, aliases_of(plan, low.spec), strict=True)
         ],
         from_=exp.From(this=lower_source(plan.source, fence, low)),
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from analytics_core._compile.templates.lookups import Lookups
-from analytics_core._compile.templates.macros import ActorFacts, TemplateFilter, TemplateValues, TimeBounds
+from analytics_core._compile.templates.macros import ActorFacts, Lookups, TemplateFilter, TemplateValues, TimeBounds
 from analytics_core._compile.templates.renderer import RenderedSql, TemplateRenderer
 from analytics_core._compile.templates.text import written_clause
 

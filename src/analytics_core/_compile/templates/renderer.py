@@ -10,8 +10,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from analytics_core._compile.templates.language import STATE, make_environment, names_in
-from analytics_core._compile.templates.lookups import LOOKUP_NAMES
-from analytics_core._compile.templates.macros import RANGE_NAMES, ActorFacts, QueryMacros, TemplateValues, actor_macros
+from analytics_core._compile.templates.macros import (
+    LOOKUP_NAMES,
+    RANGE_NAMES,
+    ActorFacts,
+    QueryMacros,
+    TemplateValues,
+    actor_macros,
+)
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, hold_values, place_values
 from analytics_core._memo import Memo
