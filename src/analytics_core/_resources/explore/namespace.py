@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -20,7 +20,6 @@ from analytics_core._resources.permalinks import Permalinks
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, UnknownNameError
-from analytics_core.models.dashboard import KeyValue
 from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.query import ChartDataDatasource
@@ -200,7 +199,7 @@ def _without_chart(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if name != "slice_id"}
 
 
-def _url_params(pairs: tuple[KeyValue, ...]) -> dict[str, Any]:
+def _url_params(pairs: Iterable[Any]) -> dict[str, Any]:
     """Return the parameters of a web address; pairs come as lists or objects."""
     params: dict[str, Any] = {}
     for pair in pairs:

@@ -19,7 +19,8 @@ from analytics_core._records.dataset import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.charts.answers import form_data
-from analytics_core._resources.charts.namespace import LISTING, Charts
+from analytics_core._resources.charts.namespace import LISTING as CHART_LISTING
+from analytics_core._resources.charts.namespace import Charts
 from analytics_core._resources.charts.queries import ChartJobPayload, Question, question_text
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
 from analytics_core._resources.guests.limits import (
@@ -60,7 +61,7 @@ class GuestCharts(GuestNamespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[ChartListItem]:
         """Return one page of the charts of the guest's dashboards, without people."""
-        requested, order = without_people(LISTING, filters, order_by)
+        requested, order = without_people(CHART_LISTING, filters, order_by)
         return page_for_guest(
             Charts(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
         )

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from analytics_core._error_types import short_repr
 from analytics_core._resources.batches import is_id
-from analytics_core._resources.dashboards.namespace import LISTING, Dashboards
+from analytics_core._resources.dashboards.namespace import LISTING as DASHBOARD_LISTING
+from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.limits import (
     GuestNamespace,
     for_guest,
@@ -37,7 +38,7 @@ class GuestDashboards(GuestNamespace):
         self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
     ) -> Page[DashboardListItem]:
         """Return one page of the dashboards of the token, without people and roles."""
-        requested, order = without_people(LISTING, filters, order_by)
+        requested, order = without_people(DASHBOARD_LISTING, filters, order_by)
         return page_for_guest(
             Dashboards(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
         )
