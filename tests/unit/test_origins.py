@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._security.origins import allows_origin, read_origin
+from analytics_core._security.guest_tokens import allows_origin, read_origin
 
 
 @pytest.mark.parametrize(

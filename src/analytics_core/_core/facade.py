@@ -31,9 +31,9 @@ from analytics_core._resources.css_templates import CssTemplates
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.databases.namespace import Databases
 from analytics_core._resources.datasets.namespace import Datasets
-from analytics_core._resources.explore.namespace import Explore
-from analytics_core._resources.guests.charts import GuestQueries
+from analytics_core._resources.explore import Explore
 from analytics_core._resources.guests.embedded import EmbeddedDashboards
+from analytics_core._resources.guests.namespaces import GuestQueries
 from analytics_core._resources.jobs import Jobs, claimed
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live

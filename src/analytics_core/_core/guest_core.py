@@ -8,9 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._records.people import GuestVisit
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.guests.charts import GuestCharts
-from analytics_core._resources.guests.dashboards import GuestDashboards
-from analytics_core._resources.guests.limits import reject
+from analytics_core._resources.guests.namespaces import GuestCharts, GuestDashboards, reject
 from analytics_core._security.actor import Actor
 
 if TYPE_CHECKING:

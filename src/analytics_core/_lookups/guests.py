@@ -13,8 +13,7 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.people import GuestGrant, GuestPass, GuestVisit, Role, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._security.actor import Actor
-from analytics_core._security.guest_tokens import GuestTokens
-from analytics_core._security.origins import allows_origin
+from analytics_core._security.guest_tokens import GuestTokens, allows_origin
 from analytics_core._settings import Settings
 from analytics_core.errors import GuestAccessError, GuestTokenError, SettingsError, StoredDataError
 from analytics_core.ports import Clock, MetadataStore

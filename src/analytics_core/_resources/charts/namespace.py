@@ -14,17 +14,20 @@ from analytics_core._lookups.loading import find_dataset_of
 from analytics_core._querying.explain import Explanation
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.charts.answers import (
+from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters
+from analytics_core._resources.charts.export import chart_export_payload, export_ids
+from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
+from analytics_core._resources.charts.records import (
+    changed_chart,
     chart_datasource,
     chart_get,
     chart_item,
     chart_screenshot,
+    named_tags,
+    new_chart,
     people_of,
+    place_on_dashboards,
 )
-from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters
-from analytics_core._resources.charts.export import chart_export_payload, export_ids
-from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
-from analytics_core._resources.charts.records import changed_chart, named_tags, new_chart, place_on_dashboards
 from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.field_formatter import readable_now

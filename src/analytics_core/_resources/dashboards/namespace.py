@@ -12,10 +12,9 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
-from analytics_core._resources.charts.answers import chart_entity
+from analytics_core._resources.charts.records import chart_entity
 from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.css_templates import check_css
-from analytics_core._resources.dashboards.answers import dashboard_dataset, dashboard_get, dashboard_item
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
     copied_dashboard,
@@ -26,6 +25,9 @@ from analytics_core._resources.dashboards.filters import values_question, with_c
 from analytics_core._resources.dashboards.records import (
     changed_dashboard,
     check_roles,
+    dashboard_dataset,
+    dashboard_get,
+    dashboard_item,
     is_slug,
     new_dashboard,
     placed_charts,

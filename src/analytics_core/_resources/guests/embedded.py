@@ -20,7 +20,7 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._security import policy as rules
-from analytics_core._security.origins import read_origin
+from analytics_core._security.guest_tokens import read_origin
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.embedded import (
     AvailableDomains,

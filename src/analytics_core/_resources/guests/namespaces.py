@@ -1,11 +1,11 @@
-"""`core.charts` for guests: the charts of their dashboards, asked as they are stored."""
+"""`core.dashboards` and `core.charts` for guests: what they may call and ask, and what answers leave out for them."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._error_types import short_repr
@@ -16,31 +16,187 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
 from analytics_core._records.dataset import Dataset
+from analytics_core._records.people import GuestVisit
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.charts.answers import form_data
+from analytics_core._resources.batches import by_ids, is_id, read_once
 from analytics_core._resources.charts.namespace import LISTING as CHART_LISTING
 from analytics_core._resources.charts.namespace import Charts
 from analytics_core._resources.charts.queries import ChartJobPayload, Question, question_text
+from analytics_core._resources.charts.records import form_data
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
-from analytics_core._resources.guests.limits import (
-    GuestNamespace,
-    for_guest,
-    page_for_guest,
-    reject,
-    without_people,
-    without_statements,
-)
+from analytics_core._resources.dashboards.namespace import LISTING as DASHBOARD_LISTING
+from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
-from analytics_core._resources.listing import Columns, Filters, Order, Page
+from analytics_core._resources.listing import MOST_FILTERS, Columns, Filters, Listing, Order, Page
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
-from analytics_core.errors import ChartAccessError, GuestAccessError, JobNotFoundError
-from analytics_core.models.chart import ChartGet, ChartListItem
+from analytics_core.errors import (
+    ChartAccessError,
+    DashboardAccessError,
+    GuestAccessError,
+    JobNotFoundError,
+    NotFoundError,
+)
+from analytics_core.models.base import Answer
+from analytics_core.models.chart import ChartEntity, ChartGet, ChartListItem
+from analytics_core.models.dashboard import DashboardGet, DashboardListItem
+from analytics_core.models.dataset import DashboardDataset
 from analytics_core.models.parsing import Payload
 from analytics_core.models.query import ChartDataQueryContext
+
+_MAY = (
+    "guests read the dashboards of their token with dashboards.get, list, charts, datasets and filter_values, and "
+    "their charts with charts.get, list, data, submit and job"
+)
+
+
+def reject(name: str) -> NoReturn:
+    """Raise GuestAccessError for something that guests may not do."""
+    raise GuestAccessError(f"guests may not use {name}; {_MAY}")
+
+
+class GuestNamespace:
+    """What guests may do with one namespace: the methods that a subclass has.
+
+    What the namespace has beyond them, now or later, is refused when it is called.
+    """
+
+    _namespace: type
+
+    def __init__(self, runtime: Runtime, visit: GuestVisit) -> None:
+        self._runtime = runtime
+        self._visit = visit
+
+    def _find_actor(self) -> Actor:
+        """Return the guest who acts, with what their token opens now."""
+        return self._runtime.guests.actor(self._visit)
+
+    if not TYPE_CHECKING:  # for type checkers, what is refused is not there
+
+        def __getattr__(self, name: str) -> Callable[..., NoReturn]:
+            if name.startswith("_") or not hasattr(self._namespace, name):
+                raise AttributeError(name)
+
+            def rejected(*_args: Any, **_options: Any) -> NoReturn:
+                reject(f"{self._namespace.__name__.lower()}.{name}")
+
+            return rejected
+
+    def __dir__(self) -> list[str]:
+        return sorted({*super().__dir__(), *dir(self._namespace)})
+
+
+_OF_PEOPLE: Final = frozenset({"owner_ids", "role_ids", "created_by", "changed_by", "last_saved_by"})
+
+
+def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple[Filters, Order]:
+    """Refuse to filter or order by people: what a guest does not see they must not find out either.
+
+    Looks at the query that the store would be asked, and returns what can be read a second time.
+    """
+    given, order = read_once(filters, most=MOST_FILTERS), read_once(order_by, most=MOST_FILTERS)
+    query = listing.query(filters=given, order_by=order, page=0, page_size=1, ids=None)
+    for column in (*(item.col for item in query.filters), *(column for column, _ in query.order_by)):
+        if column in _OF_PEOPLE:
+            reject(f"a filter or an order by {column}")
+    return given, order
+
+
+Shown = TypeVar("Shown", bound=Answer)
+
+_HIDDEN: Final[Mapping[str, Any]] = {
+    "owners": (),
+    "roles": (),
+    "changed_by": None,
+    "changed_by_name": None,
+    "created_by": None,
+    "created_by_name": None,
+    "last_saved_by": None,
+    "database": None,
+    "default_endpoint": None,
+    "fetch_values_predicate": None,
+    "health_check_message": None,
+    "perm": None,
+    "select_star": None,
+    "sql": None,
+    "template_params": None,
+}
+
+
+def for_guest(answer: Shown) -> Shown:
+    """Return an answer without people, roles, connections and the SQL of datasets."""
+    given = answer.model_fields_set
+    changes: dict[str, Any] = {name: empty for name, empty in _HIDDEN.items() if name in given}
+    for part in ("columns", "metrics"):
+        if part in given:
+            changes[part] = tuple(_without_sql(item) for item in getattr(answer, part) or ())
+    return answer.model_copy(update=changes)
+
+
+def page_for_guest(page: Page[Shown]) -> Page[Shown]:
+    """Return a page of a list without the same."""
+    return Page(count=page.count, result=tuple(for_guest(item) for item in page))
+
+
+def without_statements(answer: ChartData) -> ChartData:
+    """Return the answer to a query without its SQL: values and row rules stand in it."""
+    return replace(answer, results=tuple(replace(result, query="") for result in answer.results))
+
+
+def _without_sql(item: Any) -> Any:
+    if isinstance(item, Mapping):
+        return {name: None if name == "expression" else value for name, value in item.items()}
+    fields = getattr(type(item), "model_fields", {})
+    return item.model_copy(update={"expression": None}) if "expression" in fields else item
+
+
+class GuestDashboards(GuestNamespace):
+    """The dashboards of a guest's token; each call asks anew whether it still opens them."""
+
+    _namespace = Dashboards
+
+    def get(self, key: int | str) -> DashboardGet:
+        """Return a dashboard of the token by its id, its UUID or its slug, without people and roles."""
+        dashboards = Dashboards(self._runtime, self._find_actor())
+        try:
+            return for_guest(dashboards.get(key))
+        except (NotFoundError, DashboardAccessError):  # nobody learns which dashboards there are
+            raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(key)}") from None
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[DashboardListItem]:
+        """Return one page of the dashboards of the token, without people and roles."""
+        requested, order = without_people(DASHBOARD_LISTING, filters, order_by)
+        return page_for_guest(
+            Dashboards(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
+        )
+
+    def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
+        """Return the charts of a dashboard of the token."""
+        return tuple(for_guest(chart) for chart in self._named(dashboard_id).charts(dashboard_id))
+
+    def datasets(self, dashboard_id: int) -> tuple[DashboardDataset, ...]:
+        """Return the datasets of its charts with their columns and metrics, without SQL and connections."""
+        return tuple(for_guest(dataset) for dataset in self._named(dashboard_id).datasets(dashboard_id))
+
+    def filter_values(
+        self, dashboard_id: int, filter_id: int | str, *, search: str | None = None, row_limit: int = 1_000
+    ) -> ChartData:
+        """Return the values that a declared filter offers, inside the rows of the guest."""
+        dashboards = self._named(dashboard_id)
+        found = dashboards.filter_values(dashboard_id, filter_id, search=search, row_limit=row_limit)
+        return without_statements(found)
+
+    def _named(self, dashboard_id: int) -> Dashboards:
+        """Refuse dashboards that the token does not open before looking for them."""
+        actor = self._find_actor()
+        if actor.guest is None or not is_id(dashboard_id) or dashboard_id not in actor.guest.dashboard_ids:
+            raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(dashboard_id)}")
+        return Dashboards(self._runtime, actor)
+
 
 _READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\b(?:dataset|metric)\b""")
 """A macro that reads a parameter of the address, with its name where it is written; others may take it in."""

@@ -1,1 +1,0 @@
-"""The explore view: what it starts from, and stored form data."""
