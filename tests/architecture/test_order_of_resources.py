@@ -98,8 +98,8 @@ def _with_helpers(file: SourceFile, method: Function) -> str:
     )
 
 
-WITHOUT_A_UNIT = {"charts.queries", "guests.charts"}
-"""They ask about a chart that the road of a question has loaded, outside of a unit of work."""
+WITHOUT_A_UNIT = {"charts.queries"}
+"""It asks about a chart that the road of a question has loaded, outside of a unit of work."""
 
 
 def test_only_the_reader_asks_the_policy_who_may_read_which_record() -> None:

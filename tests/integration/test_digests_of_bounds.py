@@ -36,7 +36,7 @@ def bounds(host: AnalyticsCore, user: str, requested: dict[str, Any]) -> Any:
     core = host.as_user(user)
     queries = core._questions()
     runtime = queries._runtime
-    return runtime.queries.bound_by(runtime.contexts.read(requested, actor=queries._actor, now=NOW))
+    return runtime.queries.bound_by(runtime.contexts.read(requested, actor=queries.actor, now=NOW))
 
 
 def asked_of() -> dict[str, dict[str, Any]]:

@@ -14,9 +14,13 @@ from tests.support.doors import GUESTS_MAY, NAMESPACES, closed_doors, methods
 from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
+from analytics_core._records.chart import Chart
+from analytics_core._records.dataset import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListQuery
 from analytics_core._records.row_rule import RowFilter
+from analytics_core._security.actor import Actor
+from analytics_core._security.policy import Policy
 
 
 @pytest.fixture(scope="module")
@@ -256,3 +260,18 @@ def test_what_a_host_says_of_rows_binds_guests_too(tmp_path: Any) -> None:
 
 def cities(guest: AnalyticsCore) -> set[str]:
     return {row["city"] for row in guest.charts.data(1).raise_for_error().results[0].data}
+
+
+class _NothingDrawnFromADataset(Policy):
+    """A host's own: guests read no chart that has a dataset."""
+
+    def can_read_chart(self, actor: Actor, chart: Chart, dataset: Dataset | None) -> bool:
+        return super().can_read_chart(actor, chart, dataset) and (actor.guest is None or dataset is None)
+
+
+def test_a_hosts_own_policy_sees_the_dataset_of_a_chart_that_a_guest_asks(tmp_path: Path) -> None:
+    with guest_world(f"sqlite:///{tmp_path}/shop.db", policy=_NothingDrawnFromADataset()) as own:
+        guest = own.guest()
+        for call in (guest.charts.get, guest.charts.data, guest.charts.submit):
+            with pytest.raises(errors.ChartAccessError):
+                call(1)

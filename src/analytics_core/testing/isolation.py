@@ -233,7 +233,7 @@ class _TenantQuery:
         """How the tenant is called in messages."""
         if not isinstance(self.tenant, AnalyticsCore | GuestCore):
             return repr(self.tenant)
-        return repr(self.core._questions().username)
+        return repr(self.core._questions().actor.username)
 
     def __str__(self) -> str:
         return f"query {self.number}: tenant {self.name}"

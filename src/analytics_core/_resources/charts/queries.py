@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Final, Protocol
+from typing import Any, Final
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._execution.cancel import CancelToken
@@ -43,35 +44,63 @@ class ChartJobPayload:
     strict: bool
 
 
-class ChartQueries:
-    """Answers questions of one actor."""
+class JobQueries(ABC):
+    """Answers questions of charts for one actor, now or in a job; a subclass says what a question requests."""
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         self._runtime = runtime
-        self._actor = actor
+        self.actor = actor
 
-    @property
-    def username(self) -> str:
-        """The name of whoever asks."""
-        return self._actor.username
+    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
+        """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
+        request = self._runtime.queries.begun(replace(self._request_of_job(question), cancel=cancel))
+        bound = self._bound(request)
+        return self._run(request), bound
 
-    def data(self, question: Question) -> ChartData:
+    def bound_on(self, question: ChartJobPayload) -> str:
+        """Return a digest of what binds the actor now on all that answers the question of a job."""
+        return self._bound(self._request_of_job(question))
+
+    @abstractmethod
+    def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
+        """Return what the question of a job requests now."""
+
+    def _bound(self, request: ChartRequest) -> str:
+        return digest_of(self._runtime.queries.bound_by(request))
+
+    def _run(self, request: ChartRequest) -> ChartData:
+        return self._runtime.queries.run(request)
+
+    def _read(self, payload: ChartDataQueryContext | Payload, *, strict: bool | None) -> ChartRequest:
+        """Return what the actor requests with a query context; `strict` None is as the settings say."""
+        strict = self._runtime.settings.strict_queries if strict is None else strict
+        now = self._runtime.clock.now()
+        return self._runtime.contexts.read(payload, actor=self.actor, now=now, strict=strict)
+
+    def _chart(self, chart_id: int) -> Chart:
+        if not is_stored_id(chart_id):
+            raise NotFoundError("chart", chart_id)
+        loaded = self._runtime.charts.load(chart_id)
+        self._runtime.policy.require_read_chart(self.actor, loaded.chart, loaded.dataset)
+        return loaded.chart
+
+
+class ChartQueries(JobQueries):
+    """Answers questions of one user."""
+
+    def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
         """Return the answer."""
-        return self._runtime.queries.run(self.request(question))
+        return self._run(self.request(question, force=force, strict=strict))
 
     def request(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartRequest:
         """Return what the actor requests with a question; `strict` None is as the settings say."""
-        strict = self._runtime.settings.strict_queries if strict is None else strict
-        if isinstance(question, int):
-            chart = self._chart(question)
-            return self._request(chart, stored_context(chart), force=force, strict=strict)
-        return self._request(None, question, force=force, strict=strict)
+        chart, payload = self._chart_and_context(question)
+        return self._request(chart, payload, force=force, strict=strict)
 
     def fill(self, chart: Chart, payload: Payload, cancel: CancelToken | None) -> ChartData:
         """Answer a query context of a chart anew and keep the results as a reader of the chart would find them."""
-        request = self._read(payload, strict=self._runtime.settings.strict_queries)
-        filling = replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel)
-        return self._runtime.queries.run(filling)
+        request = self._read(payload, strict=None)
+        return self._run(replace(request, force=True, chart_cache_timeout=chart.cache_timeout, cancel=cancel))
 
     def batches(self, question: Question, *, strict: bool | None = None) -> BatchStream:
         """Return the rows of a question in batches."""
@@ -88,32 +117,29 @@ class ChartQueries:
         self, question: Question, *, force: bool = False, strict: bool | None = None
     ) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; errors of `data` are raised here."""
-        strict = self._runtime.settings.strict_queries if strict is None else strict
-        chart = self._chart(question) if isinstance(question, int) else None
-        payload = stored_context(chart) if chart is not None else question
-        assert not isinstance(payload, int)  # noqa: S101 - an int names a chart; tells the type checker
+        chart, payload = self._chart_and_context(question)
         request = self._read(payload, strict=strict)
-        context = context_text(payload, request.context)
-        requested = ChartJobPayload(chart_id=chart.id if chart else None, context=context, force=force, strict=strict)
+        requested = ChartJobPayload(
+            chart_id=chart.id if chart else None,
+            context=context_text(payload, request.context),
+            force=force,
+            strict=request.strict,
+        )
         return requested, self._runtime.queries.database_of(request)
 
-    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
-        """Return the answer to the question of a job, and a digest of what bound its actor; it has its own budget."""
-        queries = self._runtime.queries
-        request = queries.begun(replace(self._request_of_job(question), cancel=cancel))
-        bound = digest_of(queries.bound_by(request))
-        return queries.run(request), bound
-
-    def bound_on(self, question: ChartJobPayload) -> str:
-        """Return a digest of what binds the actor now on all that answers the question of a job."""
-        return digest_of(self._runtime.queries.bound_by(self._request_of_job(question)))
+    def _chart_and_context(self, question: Question) -> tuple[Chart | None, ChartDataQueryContext | Payload]:
+        """Return the chart that a question names, if it names one, and the query context that it asks."""
+        if not isinstance(question, int):
+            return None, question
+        chart = self._chart(question)
+        return chart, stored_context(chart)
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         chart = None if question.chart_id is None else self._chart(question.chart_id)
         return self._request(chart, question.context or "", force=question.force, strict=question.strict)
 
     def _request(
-        self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool
+        self, chart: Chart | None, payload: ChartDataQueryContext | Payload, *, force: bool, strict: bool | None
     ) -> ChartRequest:
         request = self._read(payload, strict=strict)
         if chart is None and request.context.form_data:
@@ -121,14 +147,9 @@ class ChartQueries:
         timeout = None if chart is None else chart.cache_timeout
         return replace(request, force=force or request.force, chart_cache_timeout=timeout)
 
-    def _read(self, payload: ChartDataQueryContext | Payload, *, strict: bool) -> ChartRequest:
-        now = self._runtime.clock.now()
-        return self._runtime.contexts.read(payload, actor=self._actor, now=now, strict=strict)
-
     def _named_chart(self, context: ChartDataQueryContext) -> Chart | None:
         """Return the chart that a query context says it belongs to, when it asks that chart's dataset."""
-        form = context.form_data
-        named = form.get("slice_id") if isinstance(form, Mapping) else None
+        named = named_in(context)
         if not is_stored_id(named) or context.custom_cache_timeout is not None:
             return None
         try:
@@ -137,22 +158,10 @@ class ChartQueries:
             return None
         return chart if context.datasource is not None and context.datasource.id == chart.dataset_id else None
 
-    def _chart(self, chart_id: int) -> Chart:
-        if not is_stored_id(chart_id):
-            raise NotFoundError("chart", chart_id)
-        loaded = self._runtime.charts.load(chart_id)
-        self._runtime.policy.require_read_chart(self._actor, loaded.chart, loaded.dataset)
-        return loaded.chart
 
-
-class JobQueries(Protocol):
-    """What answers the questions of jobs for one actor."""
-
-    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
-        """Return the answer, and a digest of what bound the actor."""
-
-    def bound_on(self, question: ChartJobPayload) -> str:
-        """Return a digest of what binds the actor now."""
+def named_in(context: ChartDataQueryContext) -> Any:
+    """Return what the form data of a query context give as the id of its chart, whatever it is; None: nothing."""
+    return context.form_data.get("slice_id") if isinstance(context.form_data, Mapping) else None
 
 
 _WORST_FIRST: Final = (JobState.STOPPED, JobState.TIMED_OUT, JobState.FAILED)

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._error_types import short_repr
-from analytics_core._execution.cancel import CancelToken
 from analytics_core._jobs.handlers import JobKind
 from analytics_core._jobs.job import Job
 from analytics_core._querying.chart_request import ChartRequest
@@ -21,7 +20,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, read_once
 from analytics_core._resources.charts.namespace import LISTING as CHART_LISTING
 from analytics_core._resources.charts.namespace import Charts
-from analytics_core._resources.charts.queries import ChartJobPayload, Question, question_text
+from analytics_core._resources.charts.queries import ChartJobPayload, JobQueries, Question, named_in, question_text
 from analytics_core._resources.charts.records import form_data
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
 from analytics_core._resources.dashboards.namespace import LISTING as DASHBOARD_LISTING
@@ -276,83 +275,63 @@ class GuestCharts(GuestNamespace):
         return GuestQueries(self._runtime, actor)
 
 
-class GuestQueries:
-    """Answers questions of one guest: stored charts, now or in a job."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self.actor = actor
+class GuestQueries(JobQueries):
+    """Answers questions of one guest: stored charts, with what may differ of them, and without their statements."""
 
     def answer(self, question: Question, *, strict: bool | None) -> ChartData:
-        """Return the answer, without its statements."""
-        return without_statements(self._runtime.queries.run(self._request(question, strict=strict)))
+        """Return the answer."""
+        return self._run(self._request(question, strict=strict))
 
     def for_job(self, question: Question, *, strict: bool | None) -> tuple[ChartJobPayload, str]:
         """Return the payload of a job, and the name of the database that it asks; all is checked as in `answer`."""
         request = self._request(question, strict=strict)
-        strict = self._runtime.settings.strict_queries if strict is None else strict
         named, text = (question, None) if isinstance(question, int) else (None, self._text(question, strict=strict))
-        payload = ChartJobPayload(chart_id=named, context=text, force=False, strict=strict)
+        payload = ChartJobPayload(chart_id=named, context=text, force=False, strict=request.strict)
         return payload, self._runtime.queries.database_of(request)
 
-    def answer_job(self, question: ChartJobPayload, cancel: CancelToken) -> tuple[ChartData, str]:
-        """Return the answer without its statements, and a digest of what bound the guest and of the chart's query."""
-        queries = self._runtime.queries
-        request = queries.begun(replace(self._request_of_job(question), cancel=cancel))
-        bound = self._bound(request)
-        return without_statements(queries.run(request)), bound
+    def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> str:
+        return context_text(question, self._read(question, strict=strict).context)
 
-    def bound_on(self, question: ChartJobPayload) -> str:
-        """Return a digest of what binds the guest now, and of what the chart stores now."""
-        return self._bound(self._request_of_job(question))
+    def _run(self, request: ChartRequest) -> ChartData:
+        return without_statements(super()._run(request))
 
     def _bound(self, request: ChartRequest) -> str:
+        """Return a digest of what binds the guest, and of what they see of the chart's query."""
         return digest_of((request.context.model_dump_json(), self._runtime.queries.bound_by(request)))
 
     def _request_of_job(self, question: ChartJobPayload) -> ChartRequest:
         named = question.context if question.chart_id is None else question.chart_id
         return self._request(named or "", strict=question.strict)
 
-    def _text(self, question: ChartDataQueryContext | Payload, *, strict: bool) -> str:
-        return context_text(question, self._read(question, strict=strict).context)
-
-    def _read(self, question: ChartDataQueryContext | Payload, *, strict: bool | None) -> ChartRequest:
-        strict = self._runtime.settings.strict_queries if strict is None else strict
-        now = self._runtime.clock.now()
-        return self._runtime.contexts.read(question, actor=self.actor, now=now, strict=strict)
-
     def _request(self, question: Question, *, strict: bool | None) -> ChartRequest:
         """Return what to run: the stored context with what the guest may change."""
-        if isinstance(question, int):
-            chart_id, requested = _as_id(question), None
-        else:
-            requested = self._read(question, strict=strict)
-            chart_id = _named_chart(requested.context)
+        requested = None if isinstance(question, int) else self._read(question, strict=strict)
+        chart_id = question if requested is None else named_in(requested.context)
+        if not is_id(chart_id):
+            raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
         _require_named(self.actor, chart_id)
-        with self._runtime.store.unit_of_work() as unit:
-            chart = unit.charts.get(chart_id)
-            self._runtime.policy.require_read_chart(self.actor, chart, None)
-            request = self._read(stored_context(chart), strict=strict)
-            reject_statements(request.context)
-            if requested is not None:
-                stored = self._stored(unit, chart, request.context)
-                derived = answerable(stored, requested.context)
-                request = request.on(derived) if derived != request.context else request
+        chart = self._chart(chart_id)
+        request = self._read(stored_context(chart), strict=strict)
+        reject_statements(request.context)
+        if requested is not None:
+            derived = answerable(self._stored(chart, request.context), requested.context)
+            request = request.on(derived) if derived != request.context else request
         return replace(request, force=False, chart_cache_timeout=chart.cache_timeout)
 
-    def _stored(self, unit: UnitOfWork, chart: Chart, context: ChartDataQueryContext) -> StoredRequest:
+    def _stored(self, chart: Chart, context: ChartDataQueryContext) -> StoredRequest:
         sources = (context.datasource, *(query.datasource for query in context.queries))
         ids = {source.id for source in sources if source is not None} | {chart.dataset_id or 0}
-        settings = self._runtime.settings
-        datasets = by_ids(unit.datasets, ids)
+        with self._runtime.store.unit_of_work() as unit:
+            datasets = by_ids(unit.datasets, ids)
+            filters = _filters_of(unit, self.actor, chart.id)
         return StoredRequest(
             chart_id=chart.id,
             context=context,
             form_data=form_data(chart),
-            filters=_filters_of(unit, self.actor, chart.id),
+            filters=filters,
             main_columns={key: dataset.main_dttm_col for key, dataset in datasets.items()},
-            default_rows=settings.default_row_limit,
-            most_rows=settings.max_row_limit,
+            default_rows=self._runtime.settings.default_row_limit,
+            most_rows=self._runtime.settings.max_row_limit,
             address_params=_address_params(stored_context(chart), datasets.values()),
         )
 
@@ -380,16 +359,3 @@ def _require_named(actor: Actor, chart_id: Any) -> None:
     """Refuse charts that the token does not open before looking for them: nobody learns which there are."""
     if actor.guest is None or not is_id(chart_id) or chart_id not in actor.guest.chart_ids:
         raise ChartAccessError(f"chart {short_repr(chart_id)} is on none of the dashboards of the guest token")
-
-
-def _named_chart(context: ChartDataQueryContext) -> int:
-    form = context.form_data
-    named = form.get("slice_id") if isinstance(form, Mapping) else None
-    return _as_id(named)
-
-
-def _as_id(named: object) -> int:
-    """Return what names a stored chart; GuestAccessError for everything else, true and false among it."""
-    if not is_id(named):
-        raise GuestAccessError("guests ask for stored charts: name one in form_data.slice_id, or ask by its id")
-    return named
