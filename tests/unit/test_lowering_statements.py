@@ -330,3 +330,13 @@ def test_a_page_that_is_read_in_two_parts_has_only_aliases_that_its_engine_takes
     query = {"columns": [smile], "orderby": [["quantity", True]], "row_limit": 10, "row_offset": 5}
     written = statement(query, engine, view=view_of(engine, columns=columns)).sql
     assert max(written) <= spec_of(engine).largest_identifier_character
+
+
+def test_groups_are_sorted_by_the_metric_that_differs_from_another_by_the_case_of_a_text_alone() -> None:
+    great, small = (
+        {"label": label, "expressionType": "SQL", "sqlExpression": f"SUM(CASE WHEN country = '{text}' THEN 1 END)"}
+        for label, text in (("great", "A"), ("small", "a"))
+    )
+    made = statement({**SERIES, "metrics": [great, small], "orderby": [[small, False]]}, "postgresql")
+    assert '"page"."c2" AS "small"' in made.sql
+    assert 'ORDER BY "page"."c2" DESC' in made.sql

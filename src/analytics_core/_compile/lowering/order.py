@@ -17,6 +17,7 @@ from analytics_core._compile.plan import (
     OrderTerm,
     Origin,
     OriginKind,
+    PlanExpr,
     QueryPlan,
     TableSource,
 )
@@ -180,14 +181,16 @@ def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]
 
     What stands below is the sort key, or the key before its collation.
     """
-    selected = [lower_shown(output.expr, low, grouped=plan.grouped) for output in plan.outputs]
-    for position, key in enumerate(order_keys(plan.order, low)):
-        for placeholder in (key, *key.find_all(exp.Collate)):
-            if placeholder.this.unnest() in selected:
-                yield placeholder, f"c{selected.index(placeholder.this.unnest())}"
-                break
-        else:
-            yield key, f"k{position}"
+    selected: dict[PlanExpr, str] = {}
+    for i, output in enumerate(plan.outputs):
+        selected.setdefault(output.expr, f"c{i}")
+    keys = [(term, key) for term in plan.order if not is_constant(term.expr) for key in sort_keys(term, low)]
+    for position, (term, key) in enumerate(keys):
+        # Nodes are compared with those of the same expression alone: to sqlglot texts are equal whatever their case.
+        shown = lower_shown(term.expr, low, grouped=plan.grouped) if term.expr in selected else None
+        placeholders = (one for one in (key, *key.find_all(exp.Collate)) if one.this.unnest() == shown)
+        placeholder = next(placeholders, None)
+        yield (key, f"k{position}") if placeholder is None else (placeholder, selected[term.expr])
 
 
 def _order_of_page(plan: QueryPlan, low: Lowering) -> list[exp.Expr]:
