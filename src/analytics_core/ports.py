@@ -12,14 +12,12 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from analytics_core._records.audit import Observation
-from analytics_core._records.database import Access
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Access
+from analytics_core._records.people import RowFilter, User
 from analytics_core._records.shared_state import Lease
 
 if TYPE_CHECKING:
-    from analytics_core._records.database import Database, Identity
-    from analytics_core._records.dataset import Dataset
+    from analytics_core._records.datasource import Database, Dataset, Identity
     from analytics_core._records.repositories import UnitOfWork
 
 __all__ = [

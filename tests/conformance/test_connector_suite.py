@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from tests.support.execution import REGISTRY, database, settings
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
-from analytics_core._records.database import Database
+from analytics_core._records.datasource import Database
 from analytics_core.testing.conformance.connector import ConnectorConformance
 
 READ = "SELECT n FROM items ORDER BY n"

@@ -13,7 +13,7 @@ import pytest
 from tests.support.stores import empty_store, open_store
 
 from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.store_lock import StoreLock
+from analytics_core._adapters.store_backed import StoreLock
 from analytics_core.ports import Lease, Lock
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.lock import LockConformance

@@ -21,7 +21,7 @@ import pytest
 from tests.support.stores import open_store
 
 from analytics_core._adapters.caches import MemoryCache
-from analytics_core._adapters.store_lock import StoreLock
+from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, Scope, UnitOfWork
 from analytics_core._storage.store import SqlMetadataStore

@@ -15,9 +15,8 @@ from tests.support.annotated import BY_MONTH, HOST, YEAR, answer, chart, layer, 
 from tests.support.shop import AMOUNT, KEY, add_reader, ask, axis, context, hosted_core, orders_core, shop_url, total
 
 from analytics_core import AnalyticsCore, Settings, errors
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core._security.policy import RULES, Permission, Policy, Relationship
 
 MS_OF_MARCH = 1_709_251_200_000

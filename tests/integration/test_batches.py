@@ -24,7 +24,7 @@ from tests.support.tenant_world import ENGINES, ROWS, TENANT_CLAUSE, url_on
 
 import analytics_core
 from analytics_core import AnalyticsCore, BatchStream
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import (
     DatasetAccessError,
     NotFoundError,

@@ -20,9 +20,8 @@ from tests.support.shop import AMOUNT, NOW, ORDERS, add_reader, ask, axis, colum
 
 from analytics_core import errors
 from analytics_core._adapters.caches import MemoryCache
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.testing.clock import FixedClock
 
 QUERY: dict[str, Any] = {"columns": ["country"], "metrics": ["count", AMOUNT]}

@@ -17,7 +17,7 @@ from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import ListQuery
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy

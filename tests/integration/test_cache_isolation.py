@@ -15,9 +15,8 @@ from tests.support.tenant_world import KEY, TENANT_CLAUSE, TenantWorld, rule, te
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._jobs.job import Job
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 
 QUERY: Mapping[str, Any] = {"columns": ["id"], "row_limit": 100}
 

@@ -12,8 +12,8 @@ from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_rule import RowRule
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core.errors import (

@@ -11,9 +11,8 @@ import pytest
 from tests.support.shop import AMOUNT, add_reader, ask, axis, column_put, context, hosted_core, orders_core, shop_url
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.testing.clock import FixedClock
 
 

@@ -37,7 +37,7 @@ from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._engines.registry import EngineRegistry, default_registry
-from analytics_core._records.database import Database
+from analytics_core._records.datasource import Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy

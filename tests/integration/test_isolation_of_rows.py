@@ -27,9 +27,8 @@ from tests.support.shop import (
 )
 
 from analytics_core import AnalyticsCore, errors
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 
 MINE = "Brazil"
 FOREIGN = {row["country"] for row in ORDERS} - {MINE}

@@ -15,7 +15,7 @@ from tests.support import lock_holder
 from tests.support.stores import open_store
 
 from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.store_lock import StoreLock
+from analytics_core._adapters.store_backed import StoreLock
 
 TIMES, PROCESSES, TTL_S = 5, 4, 2.0
 STORES = [

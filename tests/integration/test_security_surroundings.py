@@ -39,8 +39,7 @@ from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.metadata import CachedNames, MetadataReader
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._records.database import Access, Identity
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Access, Dataset, Identity
 from analytics_core._records.people import Role, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal

@@ -22,7 +22,7 @@ from analytics_core._compile.plan import Statement
 from analytics_core._execution.cancel import Stopper
 from analytics_core._execution.sessions.base import RunRequest, Session
 from analytics_core._execution.sessions.mysql import _discard_session, _pin_session
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
 ENGINES = [

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from tests.support.stores import KEY, open_store
 
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._records.dataset import DatasetColumn
+from analytics_core._records.datasource import DatasetColumn
 from analytics_core._records.secret import Secret
 from analytics_core.errors import NotFoundError, StaleVersionError
 from analytics_core.testing.clock import FixedClock

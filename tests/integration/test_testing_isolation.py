@@ -13,9 +13,8 @@ from tests.support.guests import context as guest_context
 from tests.support.shop import AMOUNT, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.testing import assert_isolated
 
 PLACES = {"anna": "France", "bert": "Brazil"}

@@ -18,9 +18,8 @@ from tests.support.any_payload import GRAINS, HOSTILE, JUNK, RANGES
 from tests.support.shop import ORDERS, add_reader, context, hosted_core, shop_url
 
 from analytics_core import AnalyticsCore
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.errors import AnalyticsError, PayloadError
 
 EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "60"))

@@ -21,9 +21,8 @@ from tests.support.any_payload import AGGREGATES, COLUMNS, FRAGMENTS, HOSTILE, c
 from tests.support.execution import fingerprint
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.errors import AnalyticsError
 from analytics_core.testing.clock import FixedClock
 

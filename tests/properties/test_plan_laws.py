@@ -20,8 +20,8 @@ from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.lowering.expressions import MARK
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._compile.render import compile_plan
-from analytics_core._records.dataset import DatasetColumn, DatasetMetric
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import DatasetColumn, DatasetMetric
+from analytics_core._records.people import RowFilter
 from analytics_core.errors import AnalyticsError
 
 EXAMPLES = int(os.environ.get("ANALYTICS_CORE_EXAMPLES", "60"))

@@ -19,7 +19,7 @@ from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.fetching import FetchedResult, FetchLimits
 from analytics_core._execution.statements import FrameStream, StatementRunner
-from analytics_core._records.database import Access, Database
+from analytics_core._records.datasource import Access, Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import Actor

@@ -24,8 +24,8 @@ from analytics_core._compile.row_filters import filter_clauses, kinds_of, names_
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import relations_of
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.people import RowFilter
 
 HIDDEN_ID = 77
 TYPES: Mapping[str, str] = MappingProxyType(

@@ -10,7 +10,7 @@ from tests.support.planning import spec_of, view_of
 
 from analytics_core._compile.planning_context import DatasetView
 from analytics_core._gate.guard import check_select
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.people import RowFilter
 
 SUM = {"expressionType": "SIMPLE", "aggregate": "SUM", "column": {"column_name": "quantity"}}
 MONTHS = {"columnType": "BASE_AXIS", "sqlExpression": "ordered_at", "label": "ordered_at", "timeGrain": "P1M"}

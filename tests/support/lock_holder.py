@@ -15,7 +15,7 @@ from pathlib import Path
 
 from analytics_core._adapters.clock import SystemClock
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_lock import StoreLock
+from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._records.secret import Secret
 from analytics_core._storage.store import SqlMetadataStore
 

@@ -14,8 +14,8 @@ from analytics_core._compile.planning_context import DatasetView, PlanLimits, Pl
 from analytics_core._compile.render import compile_plan
 from analytics_core._engines.registry import default_registry
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.people import RowFilter
 from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryObject
 

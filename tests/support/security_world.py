@@ -11,9 +11,8 @@ from typing import Any
 import sqlalchemy as sa
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core.errors import AnalyticsError
 
 KEY = "k3y-of-the-audited-core-0123456789"

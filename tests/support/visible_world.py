@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.dataset import Dataset, DatasetColumn
+from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListQuery
 from analytics_core._resources.reader import Kind, Reader

@@ -12,7 +12,7 @@ from analytics_core._engines.registry import default_registry
 from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
-from analytics_core._records.database import Access, Database, Identity
+from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 E = ErrorType

@@ -24,7 +24,7 @@ from analytics_core._compile.plan import ColumnExpr, Compare, Comparison, Match,
 from analytics_core._compile.render import relation_sql
 from analytics_core._engines.types import NumberRange, ValueKind
 from analytics_core._gate.guard import check_select
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.people import RowFilter
 
 RULE = RowFilter(name="own", clause="country = 'DE'")
 TRIED = ("postgresql", "mysql", "duckdb", "sqlite")

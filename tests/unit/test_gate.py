@@ -16,10 +16,8 @@ from analytics_core._execution.statements import StatementRunner
 from analytics_core._gate.gate import DatabaseUse, DatasetAdmission, Gate, SchemaTables
 from analytics_core._gate.row_security import RowSecurity
 from analytics_core._lookups.loading import LoadedDataset
-from analytics_core._records.database import Access, Identity
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestRule, GuestValue, Role, User
-from analytics_core._records.row_rule import RowRule
+from analytics_core._records.datasource import Access, Dataset, Identity
+from analytics_core._records.people import Grant, GrantTarget, GuestPass, GuestRule, GuestValue, Role, RowRule, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set

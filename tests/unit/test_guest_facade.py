@@ -15,10 +15,9 @@ from tests.support.guests import KEY, GuestWorld, chart, dashboard, guest_world
 
 from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._records.chart import Chart
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import User
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, User
 from analytics_core._records.repositories import ListQuery
-from analytics_core._records.row_rule import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 

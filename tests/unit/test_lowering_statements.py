@@ -18,8 +18,8 @@ from analytics_core._compile.plan import TableSource
 from analytics_core._compile.planning_context import make_view
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._gate.guard import check_select
-from analytics_core._records.dataset import DatasetColumn
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import DatasetColumn
+from analytics_core._records.people import RowFilter
 from analytics_core.errors import QueryError, UnsupportedByEngineError
 
 NAMES = ENGINES.names()

@@ -10,7 +10,7 @@ from tests.support.planning import COLUMNS, outputs, plan, statement, view_of
 from analytics_core._compile.lowering.expressions import aliases
 from analytics_core._compile.plan import AggregateExpr, BucketExpr, ColumnExpr, FragmentExpr, OutputRole
 from analytics_core._engines.types import TimeEncoding, ValueKind
-from analytics_core._records.dataset import DatasetColumn
+from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import (
     DuplicateLabelError,
     EmptyQueryError,

@@ -25,8 +25,8 @@ from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.dataset import DatasetColumn
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import DatasetColumn
+from analytics_core._records.people import RowFilter
 from analytics_core.errors import (
     EmptyQueryError,
     FragmentError,

@@ -13,7 +13,7 @@ from analytics_core._compile.plan import BucketExpr, ColumnExpr, FragmentExpr, O
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.time_range import TimeRange
-from analytics_core._records.dataset import DatasetColumn
+from analytics_core._records.datasource import DatasetColumn
 from analytics_core.errors import FilterValueError, PayloadSchemaError, TimeRangeError, UnknownColumnError
 from analytics_core.models.enums import RelativeTime
 

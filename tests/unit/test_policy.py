@@ -10,8 +10,7 @@ import pytest
 from analytics_core._records.audit import Audit
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget, GuestPass, Role, User
 from analytics_core._records.secret import Secret
 from analytics_core._security.actor import EXTERNAL_MANAGER, Actor

@@ -19,7 +19,7 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.observers import LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_lock import StoreLock
+from analytics_core._adapters.store_backed import StoreLock
 from analytics_core._engines.registry import default_registry
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret

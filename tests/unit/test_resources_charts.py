@@ -11,7 +11,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._resources.field_formatter import MarkdownToHtml
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy

@@ -28,7 +28,7 @@ from analytics_core.errors import (
     PayloadSchemaError,
     StaleVersionError,
 )
-from analytics_core.models.problems import field_names
+from analytics_core.models.parsing import field_names
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import pytest
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._gate.metadata import FoundColumn
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._resources.datasets.columns import (
     count_metric,
     first_temporal,

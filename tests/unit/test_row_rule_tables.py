@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowRule, RowRuleType
 from analytics_core._security.row_rules import TableName, make_rule_set, ruled_dataset, table_key
 
 

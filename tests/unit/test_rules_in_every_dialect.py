@@ -21,9 +21,8 @@ from analytics_core._engines.registry import default_registry
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._records.dataset import Dataset, DatasetColumn
-from analytics_core._records.people import Role, User
-from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.datasource import Dataset, DatasetColumn
+from analytics_core._records.people import Role, RowRule, RowRuleType, User
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AnalyticsError, StatementRefusedError

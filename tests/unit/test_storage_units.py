@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from tests.support.stores import open_store
 
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._adapters.store_backed import StoredUserDirectory
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.people import Role
 from analytics_core._records.repositories import ListFilter, ListQuery

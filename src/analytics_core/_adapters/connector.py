@@ -20,7 +20,7 @@ from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver
 from analytics_core._execution.sessions.base import ANSWER_GRACE_S, OpenRequest, Session
 from analytics_core._execution.sessions.choice import SESSION_OPTION, make_session
 from analytics_core._forks import forkable_rlock, tell_of_forks
-from analytics_core._records.database import Access, Database, Identity
+from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._settings import Settings
 from analytics_core.errors import (
     AnalyticsError,

@@ -53,7 +53,7 @@ from analytics_core._compile.time_bounds import (
     split_temporal,
 )
 from analytics_core._compile.time_range import TimeRange
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.people import RowFilter
 from analytics_core.errors import DuplicateLabelError, EmptyQueryError, QueryError
 from analytics_core.models.query import AdhocColumn, ChartDataQueryObject
 

@@ -14,7 +14,7 @@ from analytics_core._compile.plan import ColumnExpr, FragmentExpr, SqlSource, Ta
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import LimitError, QueryError
 from analytics_core.models.enums import RelativeTime
 

@@ -15,7 +15,7 @@ from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._engines.nodes import quoted
 from analytics_core._engines.spec import BindScalar, BindValue, EngineSpec, ParamStyle
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 
 
 def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:

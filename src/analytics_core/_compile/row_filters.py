@@ -16,7 +16,7 @@ from analytics_core._compile.planning_context import PlanningContext
 from analytics_core._compile.values import convert
 from analytics_core._engines.spec import BindValue, EngineSpec, Refuse
 from analytics_core._engines.types import ValueKind
-from analytics_core._records.row_rule import Placeholder, RowFilter
+from analytics_core._records.people import Placeholder, RowFilter
 from analytics_core.errors import FilterValueError, FragmentError, QueryError, RowRuleError, SubqueryNotAllowedError
 
 ReadFilter = Callable[[RowFilter], FragmentExpr]

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import Self, TypeVar, Unpack
 
 from analytics_core._adapters.clock import PinnedClock
-from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._adapters.store_backed import StoredUserDirectory
 from analytics_core._core.arguments import PersonNames, check_attributes, check_user_key, moment_of
 from analytics_core._core.guest_core import GuestCore
 from analytics_core._core.operating import Health, PruneCounts, health, prune

@@ -13,8 +13,7 @@ from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
 from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_lock import StoreLock
-from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser

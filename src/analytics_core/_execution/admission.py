@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from analytics_core._compile.plan import Statement
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._records.database import Access, Database, Identity
+from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._security.actor import Actor
 
 

@@ -16,7 +16,7 @@ from analytics_core._execution.connections import Connections
 from analytics_core._execution.sessions.base import Session
 from analytics_core._execution.sessions.choice import metadata_of
 from analytics_core._execution.sessions.metadata import BoundQuery, EngineMetadata, ReflectedColumn, ReflectedTable
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import AnalyticsError, DatabaseError, ErrorType, nearest
 from analytics_core.ports import Connector
 

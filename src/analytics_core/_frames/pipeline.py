@@ -15,8 +15,8 @@ from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core._frames.values import value_types
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
+from analytics_core.models.parsing import schema_error
 from analytics_core.models.postprocessing import OperationOptions
-from analytics_core.models.problems import schema_error
 
 if TYPE_CHECKING:
     import pandas as pd

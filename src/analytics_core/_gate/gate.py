@@ -21,9 +21,8 @@ from analytics_core._gate.row_security import RowSecurity, RuledActor, table_nam
 from analytics_core._lookups.loading import LoadedDataset
 from analytics_core._lookups.rule_sets import StoredRuleSets
 from analytics_core._memo import Memo
-from analytics_core._records.database import Access, Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Access, Database, Dataset
+from analytics_core._records.people import RowFilter
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import TableName

@@ -23,8 +23,7 @@ from analytics_core._gate.gate import DatabaseUse, Gate, SchemaTables
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table, tables_of
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import SEAL_BYTES, EntrySeal
 from analytics_core._security.policy import Policy

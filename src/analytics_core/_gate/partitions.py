@@ -24,8 +24,7 @@ from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._gate.gate import Gate
 from analytics_core._gate.relations import TableRef, reject_revealing
 from analytics_core._gate.row_security import RowSecurity
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import TableName
 from analytics_core.errors import QueryError, UnsupportedByEngineError

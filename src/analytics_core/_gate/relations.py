@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core.errors import StatementRefusedError
 
 _ROW_MAKERS: Final = frozenset(

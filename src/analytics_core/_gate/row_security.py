@@ -15,9 +15,8 @@ from analytics_core._compile.templates import ActorFacts, TemplateRenderer
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._gate.relations import TableRef, relations_of
 from analytics_core._lookups.rule_sets import StoredRuleSets
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import GuestPass, GuestRule
-from analytics_core._records.row_rule import RowFilter, RowRule
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import GuestPass, GuestRule, RowFilter, RowRule
 from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuledDataset, RuleSet, RuleUnit, TableName, ruled_dataset
 from analytics_core.errors import DatasetAccessError, TemplateError

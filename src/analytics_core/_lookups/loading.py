@@ -13,8 +13,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._lookups.store_reads import StoreReadCache
 from analytics_core._records.chart import DATASET_TYPES, Annotation, AnnotationLayer, Chart
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._security.row_rules import RuledDataset, ruled_dataset

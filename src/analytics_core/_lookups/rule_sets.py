@@ -14,9 +14,9 @@ from operator import attrgetter
 from typing import TypeVar
 
 from analytics_core._lookups.store_reads import StoreReadCache
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowRule, RowRuleType
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
-from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._security.row_rules import ANY_TABLE, RuleSet, TableName, make_rule_set, table_key
 from analytics_core.ports import Clock, MetadataStore
 

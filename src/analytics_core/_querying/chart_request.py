@@ -16,13 +16,13 @@ from analytics_core._execution.cancel import CancelToken
 from analytics_core._execution.request_budget import RequestBudget
 from analytics_core._frames.pipeline import Step
 from analytics_core._querying.annotation_layers import READ_OVERRIDES
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import QueryResult
 from analytics_core._security.actor import Actor
 from analytics_core.errors import Problem, QueryError, UnknownColumnError, nearest
 from analytics_core.models.enums import ResultType
+from analytics_core.models.parsing import unknown_field
 from analytics_core.models.postprocessing import Orientation
-from analytics_core.models.problems import unknown_field
 from analytics_core.models.query import (
     AdhocMetric,
     AdhocMetricColumn,

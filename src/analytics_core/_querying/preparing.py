@@ -15,7 +15,7 @@ from analytics_core._compile.render import compile_plan
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, Problem
 from analytics_core.models.query import ChartDataQueryObject
 

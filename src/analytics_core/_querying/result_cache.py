@@ -10,8 +10,7 @@ from typing import Any, Final
 from analytics_core._compile.fingerprint import fingerprint
 from analytics_core._compile.plan import QueryPlan
 from analytics_core._lookups.loading import LoadedDataset
-from analytics_core._records.database import Database, Identity
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset, Identity
 from analytics_core._records.secret import Secret
 from analytics_core._results.answer import QueryResult
 from analytics_core._results.answer_bytes import decode_entry, encode_entry

@@ -29,7 +29,7 @@ from analytics_core._frames.pipeline import ProcessedFrame
 from analytics_core._frames.values import is_rounded
 from analytics_core._querying.chart_request import ChartRequest, RequestedQuery
 from analytics_core._querying.preparing import PreparedQuery
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._results.answer import LimitEntry, QueryResult, listed_result
 from analytics_core._results.client_processing import client_processed
 from analytics_core._results.coltypes import coltypes

@@ -19,7 +19,7 @@ from analytics_core._lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import QueryTemplates
-from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.people import RowRule, RowRuleType
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Policy
 from analytics_core._security.row_rules import binds

@@ -14,8 +14,8 @@ from analytics_core._gate.partitions import Partitions
 from analytics_core._lookups.loading import DatasetLoader, LoadedDataset
 from analytics_core._querying.preparing import Preparer
 from analytics_core._querying.templating import BoundTemplates, QueryTemplates, TemplateRequest
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_rule import RowFilter
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter
 from analytics_core._security.policy import Policy
 from analytics_core.errors import TemplateError, UnknownMetricError
 from analytics_core.models.enums import DatasourceType

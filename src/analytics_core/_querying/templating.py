@@ -23,7 +23,7 @@ from analytics_core._compile.time_bounds import (
 from analytics_core._compile.time_range import TimeRange, render_time_range
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._records.dataset import Dataset, DatasetColumn
+from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core.errors import MissingTemplateValueError, TemplateError
 from analytics_core.models.enums import FilterOperator, TimeGrain
 from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartDataQueryObject

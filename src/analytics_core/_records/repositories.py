@@ -10,10 +10,8 @@ from typing import Any, Protocol, TypeVar
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Role, User
-from analytics_core._records.row_rule import RowRule
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.people import Role, RowRule, User
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobWorker, KeyValue, LockRecord
 
 

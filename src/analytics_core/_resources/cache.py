@@ -12,7 +12,7 @@ from analytics_core._jobs.handlers import JobKind, JobOutcome
 from analytics_core._jobs.job import Job
 from analytics_core._lookups.loading import next_generation
 from analytics_core._records.chart import DATASET_TYPES
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id

@@ -11,10 +11,8 @@ from typing import ParamSpec, TypeVar
 
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Role, User
-from analytics_core._records.row_rule import RowRule
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.people import Role, RowRule, User
 from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
 
 Changeable = (

@@ -16,7 +16,7 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError, Problem
-from analytics_core.models.css_template import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
+from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 

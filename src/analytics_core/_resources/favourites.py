@@ -15,8 +15,8 @@ from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AlreadyExistsError, NotFoundError
 from analytics_core.models.chart import FavoriteStatus, FavoriteStatuses
+from analytics_core.models.dashboard import RecordIds, TagTarget
 from analytics_core.models.parsing import parse
-from analytics_core.models.tag import RecordIds, TagTarget
 
 
 class Favourites:

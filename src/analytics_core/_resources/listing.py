@@ -16,8 +16,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, Scope
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.base import Answer
 from analytics_core.models.lists import FilterItem, ListOperator
-from analytics_core.models.parsing import parse
-from analytics_core.models.problems import field_names
+from analytics_core.models.parsing import field_names, parse
 
 Item = TypeVar("Item", bound=Answer)
 

@@ -13,8 +13,7 @@ from typing import Any, Final, Literal, TypeAlias
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, Names, NamesQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import by_ids, every, stored_ids
 from analytics_core._security.actor import Actor

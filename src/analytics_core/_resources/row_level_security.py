@@ -7,11 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from analytics_core._querying.simulation import RowSecurityReport
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Role, User
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.people import Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.conflicts import reject_later_change, repeated
 from analytics_core._resources.field_formatter import FieldFormatter

@@ -20,11 +20,11 @@ from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.related_names import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
+from analytics_core.models.dashboard import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 from analytics_core.models.enums import TagType
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
-from analytics_core.models.tag import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 
 LISTING = Listing(
     shape="tag",

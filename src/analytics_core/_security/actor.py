@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from operator import attrgetter
 from typing import Final
 
-from analytics_core._records.database import Database, Identity
+from analytics_core._records.datasource import Database, Identity
 from analytics_core._records.people import Grant, GuestPass, Role, User
 
 EXTERNAL_MANAGER: Final = ("manages_externally", "true")

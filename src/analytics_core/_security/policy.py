@@ -17,8 +17,7 @@ from typing import Any
 
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Grant, GrantTarget
 from analytics_core._security.actor import Actor
 from analytics_core.errors import (

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.row_rule import RowFilter, RowRule, RowRuleType
+from analytics_core._records.datasource import Dataset
+from analytics_core._records.people import RowFilter, RowRule, RowRuleType
 
 ANY_TABLE: Final = "*"
 """The key of datasets whose name may lead to any table."""

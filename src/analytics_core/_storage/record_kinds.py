@@ -13,10 +13,8 @@ from sqlalchemy import Column, ColumnElement, CompoundSelect, Executable, Insert
 from analytics_core._records.audit import Audit, LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._records.people import Grant, GrantTarget, Role, User
-from analytics_core._records.row_rule import RowRule, RowRuleType
+from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core._security.row_rules import key_of_table
 from analytics_core._storage import tables

@@ -43,13 +43,11 @@ if TYPE_CHECKING:
         FavoriteStatus as FavoriteStatus,
         FavoriteStatuses as FavoriteStatuses,
     )
-    from analytics_core.models.css_template import (
+    from analytics_core.models.dashboard import (
         CssTemplateGet as CssTemplateGet,
         CssTemplateListItem as CssTemplateListItem,
         CssTemplatePost as CssTemplatePost,
         CssTemplatePut as CssTemplatePut,
-    )
-    from analytics_core.models.dashboard import (
         DashboardCopy as DashboardCopy,
         DashboardGet as DashboardGet,
         DashboardListItem as DashboardListItem,
@@ -57,6 +55,11 @@ if TYPE_CHECKING:
         DashboardPermalinkState as DashboardPermalinkState,
         DashboardPost as DashboardPost,
         DashboardPut as DashboardPut,
+        TagGet as TagGet,
+        TagPost as TagPost,
+        TagPut as TagPut,
+        TagTarget as TagTarget,
+        TaggedRecord as TaggedRecord,
     )
     from analytics_core.models.database import (
         DatabaseConnection as DatabaseConnection,
@@ -71,6 +74,10 @@ if TYPE_CHECKING:
         DatabaseValidateParameters as DatabaseValidateParameters,
         FileUploadSchemas as FileUploadSchemas,
         MetadataCacheTimeout as MetadataCacheTimeout,
+        OAuth2Client as OAuth2Client,
+        OAuth2ContentType as OAuth2ContentType,
+        OAuth2State as OAuth2State,
+        OAuth2Token as OAuth2Token,
         SshTunnel as SshTunnel,
     )
     from analytics_core.models.dataset import (
@@ -150,12 +157,6 @@ if TYPE_CHECKING:
         RecentActivityList as RecentActivityList,
         UserOfLog as UserOfLog,
     )
-    from analytics_core.models.oauth2 import (
-        OAuth2Client as OAuth2Client,
-        OAuth2ContentType as OAuth2ContentType,
-        OAuth2State as OAuth2State,
-        OAuth2Token as OAuth2Token,
-    )
     from analytics_core.models.parsing import (
         parse as parse,
         parse_query_context as parse_query_context,
@@ -173,11 +174,11 @@ if TYPE_CHECKING:
         AdhocColumn as AdhocColumn,
         AdhocMetric as AdhocMetric,
         AdhocMetricColumn as AdhocMetricColumn,
-        ChartAnnotationLayer as ChartAnnotationLayer,
         AnnotationOpacity as AnnotationOpacity,
         AnnotationSource as AnnotationSource,
         AnnotationStyle as AnnotationStyle,
         AnnotationType as AnnotationType,
+        ChartAnnotationLayer as ChartAnnotationLayer,
         ChartDataDatasource as ChartDataDatasource,
         ChartDataExtras as ChartDataExtras,
         ChartDataFilter as ChartDataFilter,
@@ -229,11 +230,11 @@ if TYPE_CHECKING:
         JobPage as JobPage,
     )
     from analytics_core.models.row_level_security import (
+        RowRuleFilterType as RowRuleFilterType,
         RowRuleGet as RowRuleGet,
         RowRuleListItem as RowRuleListItem,
         RowRulePost as RowRulePost,
         RowRulePut as RowRulePut,
-        RowRuleFilterType as RowRuleFilterType,
         TableReference as TableReference,
     )
     from analytics_core.models.shapes import (
@@ -247,13 +248,6 @@ if TYPE_CHECKING:
         QueryGet as QueryGet,
         QueryListItem as QueryListItem,
         SqlQueryResult as SqlQueryResult,
-    )
-    from analytics_core.models.tag import (
-        TagGet as TagGet,
-        TagPost as TagPost,
-        TagPut as TagPut,
-        TagTarget as TagTarget,
-        TaggedRecord as TaggedRecord,
     )
 
 _NAMES = {
@@ -269,15 +263,15 @@ _NAMES = {
         "ChartDatasource ChartDatasourceItem ChartDatasourceValue ChartEntity ChartGet ChartListItem ChartPost "
         "ChartPut ChartScreenshot FavoriteStatus FavoriteStatuses"
     ),
-    "css_template": "CssTemplateGet CssTemplateListItem CssTemplatePost CssTemplatePut",
     "dashboard": (
-        "DashboardCopy DashboardGet DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState "
-        "DashboardPost DashboardPut"
+        "CssTemplateGet CssTemplateListItem CssTemplatePost CssTemplatePut DashboardCopy DashboardGet "
+        "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut TagGet "
+        "TagPost TagPut TagTarget TaggedRecord"
     ),
     "database": (
-        "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost DatabasePut "
-        "DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas MetadataCacheTimeout "
-        "SshTunnel"
+        "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost "
+        "DatabasePut DatabaseTable DatabaseTestConnection DatabaseValidateParameters FileUploadSchemas "
+        "MetadataCacheTimeout OAuth2Client OAuth2ContentType OAuth2State OAuth2Token SshTunnel"
     ),
     "dataset": (
         "ColumnPut DashboardDataset DatabaseNameOnly DatabaseOfDataset DatabaseOfDatasetItem DatabaseSummary "
@@ -293,21 +287,20 @@ _NAMES = {
         "RelativeTime ResultFormat ResultType TagType TimeGrain"
     ),
     "explore": (
-        "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState ExploreSlice "
-        "FormDataPost FormDataPut Permalink"
+        "AdvancedDataTypeResult DashboardPermalink ExploreContext ExplorePermalink ExplorePermalinkState "
+        "ExploreSlice FormDataPost FormDataPut Permalink"
     ),
     "lists": (
         "DistinctItem DistinctResponse FilterItem ListOperator RelatedChart RelatedCharts RelatedDashboard "
         "RelatedDashboards RelatedItem RelatedObjects RelatedResponse"
     ),
     "log": "LogGet LogListItem LogPost LogPut RecentActivity RecentActivityList UserOfLog",
-    "oauth2": "OAuth2Client OAuth2ContentType OAuth2State OAuth2Token",
     "parsing": "parse parse_query_context",
     "people": "GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
     "query": (
-        "AdhocColumn AdhocMetric AdhocMetricColumn ChartAnnotationLayer AnnotationOpacity AnnotationSource "
-        "AnnotationStyle AnnotationType ChartDataDatasource ChartDataExtras ChartDataFilter ChartDataQueryContext "
-        "ChartDataQueryObject PostProcessingOperation"
+        "AdhocColumn AdhocMetric AdhocMetricColumn AnnotationOpacity AnnotationSource AnnotationStyle "
+        "AnnotationType ChartAnnotationLayer ChartDataDatasource ChartDataExtras ChartDataFilter "
+        "ChartDataQueryContext ChartDataQueryObject PostProcessingOperation"
     ),
     "references": (
         "DashboardReference DashboardReferenceWithMetadata DatasetReference OnlyId OnlyIdPayload RoleReference "
@@ -323,12 +316,11 @@ _NAMES = {
         "ChartDataAsyncResponse ChartDataResponse ChartDataResult ErrorBody ErrorBodyWithErrors ErrorEntry JobItem "
         "JobPage"
     ),
-    "row_level_security": "RowRuleGet RowRuleListItem RowRulePost RowRulePut RowRuleFilterType TableReference",
+    "row_level_security": "RowRuleFilterType RowRuleGet RowRuleListItem RowRulePost RowRulePut TableReference",
     "shapes": "SHAPES",
     "sql_editor": (
         "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SqlQueryResult"
     ),
-    "tag": "TagGet TagPost TagPut TagTarget TaggedRecord",
 }
 """The public names of each module of this package, as above: a test holds both equal."""
 

@@ -1,7 +1,11 @@
-"""Shapes of dashboards (contract, section Dashboard)."""
+"""Shapes of dashboards, of CSS templates that they may start from, and of tags on charts and dashboards.
+
+The contract shows tags in references only, so the shapes of tags are ours.
+"""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
 from pydantic import Field, StringConstraints
@@ -17,13 +21,17 @@ from analytics_core.models.base import (
     Objects,
     Omittable,
     ReadOnly,
+    StampedAnswer,
     StrictShape,
+    Text250,
     Text255,
     Text500,
     Texts,
+    Title250,
     Title255,
     Whole,
 )
+from analytics_core.models.enums import TagType
 from analytics_core.models.references import RoleReference, TagReference, UserDetails, UserReference
 
 KeyValue = tuple[str, Any] | Annotated[JsonObject, Field(min_length=1)]
@@ -145,3 +153,91 @@ class DashboardListItem(Answer):
     status: ReadOnly[str] = None
     thumbnail_url: ReadOnly[str] = None
     url: ReadOnly[str] = None
+
+
+class CssTemplatePost(StrictShape):
+    """A CSS template to create (contract, `CssTemplateRestApi.post`)."""
+
+    template_name: Text250 | None = None
+    css: str | None = None
+
+
+class CssTemplatePut(StrictShape):
+    """Changes of a CSS template (contract, `CssTemplateRestApi.put`)."""
+
+    template_name: Text250 | None = None
+    css: str | None = None
+
+
+class CssTemplateGet(StampedAnswer):
+    """One CSS template (contract, `CssTemplateRestApi.get`)."""
+
+    id: Whole = 0
+    template_name: Text250 | None = None
+    css: str | None = None
+    created_by: UserReference | None = None
+
+
+class CssTemplateListItem(CssTemplateGet):
+    """One CSS template of a list (contract, `CssTemplateRestApi.get_list`)."""
+
+    created_on: Moment | None = None
+    changed_by: UserReference | None = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+
+
+class TagTarget(StrEnum):
+    """What may carry a tag."""
+
+    CHART = "chart"
+    DASHBOARD = "dashboard"
+
+
+class TagPost(StrictShape):
+    """A custom tag to create."""
+
+    name: Title250
+    description: str | None = None
+
+
+class TagPut(StrictShape):
+    """Changes of a tag."""
+
+    name: Omittable[Title250] = None
+    description: str | None = None
+
+
+class TagGet(Answer):
+    """One tag."""
+
+    id: Whole = 0
+    name: Text250
+    type: TagType = TagType.CUSTOM
+    description: str | None = None
+    created_by: UserReference | None = None
+    changed_by: UserReference | None = None
+    changed_on: Moment | None = None
+    created_on_delta_humanized: ReadOnly[str] = None
+    changed_on_delta_humanized: ReadOnly[str] = None
+
+
+class TaggedRecord(Answer):
+    """A chart or a dashboard that carries a tag."""
+
+    id: Whole = 0
+    type: TagTarget
+    name: str | None = None
+    url: str | None = None
+
+
+class TagNames(StrictShape):
+    """The names to put on a record, or to take from it."""
+
+    target: TagTarget
+    names: Annotated[tuple[Title250, ...], Field(min_length=1, max_length=1_000)]
+
+
+class RecordIds(StrictShape):
+    """The ids of records to ask about, at most a thousand."""
+
+    ids: Annotated[tuple[Whole, ...], Field(max_length=1_000)]

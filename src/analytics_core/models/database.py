@@ -1,4 +1,4 @@
-"""Shapes of database connections, their `extra` text, parameters, functions and tables (contract, Database connection).
+"""Shapes of database connections: `extra` text, parameters, functions, tables, their users' OAuth 2.0 credentials.
 
 Beyond the contract, payloads take the older name `sqlalchemy_uri`, and `impersonate_user`, `force_ctas_schema` and
 `is_managed_externally`, which the contract shows in answers and gives no other way to set.
@@ -6,9 +6,10 @@ Beyond the contract, payloads take the older name `sqlalchemy_uri`, and `imperso
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated, Any
 
-from pydantic import AliasChoices, Field
+from pydantic import AliasChoices, ConfigDict, Field
 
 from analytics_core.models.base import (
     Answer,
@@ -217,3 +218,44 @@ class DatabaseTable(Answer):
     value: str | None = None
     type: str | None = None
     extra: JsonObject | None = None
+
+
+class OAuth2ContentType(StrEnum):
+    """How a token request is written: as JSON or as a form."""
+
+    JSON = "json"
+    DATA = "data"
+
+
+class OAuth2Client(StrictShape):
+    """Our registration at the provider that guards a database (contract, Client configuration).
+
+    `redirect_uri` None is the address of the host's own callback.
+    """
+
+    id: str
+    secret: HiddenText
+    scope: str
+    authorization_request_uri: str
+    token_request_uri: str
+    redirect_uri: Omittable[str] = None
+    request_content_type: OAuth2ContentType = OAuth2ContentType.JSON
+
+
+class OAuth2Token(StrictShape):
+    """The tokens of one user for one database (contract, Stored per user and database)."""
+
+    access_token: Omittable[HiddenText] = None
+    access_token_expiration: Omittable[Moment] = None
+    refresh_token: Omittable[HiddenText] = None
+
+
+class OAuth2State(StrictShape):
+    """What travels through the authorization round trip; other claims are ignored (contract, State value)."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    database_id: Whole
+    user_id: Whole
+    default_redirect_uri: str
+    tab_id: str

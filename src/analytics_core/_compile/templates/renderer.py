@@ -21,7 +21,7 @@ from analytics_core._compile.templates.macros import (
 from analytics_core._compile.templates.sandbox import MAX_TEXT, RenderState, TemplateSteps
 from analytics_core._compile.templates.text import CONTROL_CHARACTERS, hold_values, place_values
 from analytics_core._memo import Memo
-from analytics_core._records.row_rule import Placeholder
+from analytics_core._records.people import Placeholder
 from analytics_core.errors import AnalyticsError, MissingTemplateValueError, TemplateError
 
 if TYPE_CHECKING:

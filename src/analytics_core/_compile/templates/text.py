@@ -18,7 +18,7 @@ from sqlglot import Token, TokenType, exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.fragments.sql_text import FAULTS
-from analytics_core._records.row_rule import HeldValue, Placeholder
+from analytics_core._records.people import HeldValue, Placeholder
 from analytics_core.errors import TemplateError
 
 _VALUE, _TEXT, NUMBER_KIND = "v", "t", "n"

@@ -19,7 +19,7 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._execution.cancel import Stopper, StopReason
 from analytics_core._execution.driver_limits import allow_answer
 from analytics_core._execution.fetching import FetchedResult, FetchLimits, Give, fetch_rows
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import (
     ConnectionUriError,
     DatabaseError,

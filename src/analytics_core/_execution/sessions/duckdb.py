@@ -30,7 +30,7 @@ from analytics_core._execution.sessions.base import (
     reject_plan_that_runs,
 )
 from analytics_core._forks import forkable_lock
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import UnsupportedByEngineError
 
 _CONFIG: dict[str, Any] = {

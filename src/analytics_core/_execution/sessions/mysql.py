@@ -38,7 +38,7 @@ from analytics_core._execution.sessions.base import (
     start_statement,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import ResultTooLargeError, StatementRefusedError
 
 _SQL_MODE = "STRICT_TRANS_TABLES,ERROR_FOR_DIVISION_BY_ZERO,NO_ENGINE_SUBSTITUTION"

@@ -33,7 +33,7 @@ from analytics_core._execution.sessions.base import (
     reject_unless_reading,
 )
 from analytics_core._execution.sessions.metadata import UNKNOWN, EngineMetadata, names_in_rows, quoted_name
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 
 _READ_ONLY = "-c default_transaction_read_only=on "
 _SESSION_OPTIONS = (

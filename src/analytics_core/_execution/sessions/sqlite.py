@@ -40,7 +40,7 @@ from analytics_core._execution.sessions.metadata import (
     columns_of_rows,
     leading_columns,
 )
-from analytics_core._records.database import Access
+from analytics_core._records.datasource import Access
 from analytics_core.errors import StatementRefusedError
 
 _STEPS_BETWEEN_CLOCK_CHECKS = 50_000

@@ -51,9 +51,9 @@ from analytics_core.models.chart import (
     ChartScreenshot,
     FavoriteStatuses,
 )
+from analytics_core.models.dashboard import TagTarget
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
     shape="chart",

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import DatasetName, ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboards.content import layout_without

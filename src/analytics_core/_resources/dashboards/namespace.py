@@ -53,11 +53,11 @@ from analytics_core.models.dashboard import (
     DashboardNativeFiltersUpdate,
     DashboardPost,
     DashboardPut,
+    TagTarget,
 )
 from analytics_core.models.dataset import DashboardDataset
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
-from analytics_core.models.tag import TagTarget
 
 LISTING = Listing(
     shape="dashboard",

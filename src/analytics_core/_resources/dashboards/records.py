@@ -10,8 +10,7 @@ from typing import Any
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content

@@ -10,7 +10,7 @@ from typing import Any
 from analytics_core._engines.guards import DatabaseFiles
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import masked
-from analytics_core._records.database import Database
+from analytics_core._records.datasource import Database
 from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object

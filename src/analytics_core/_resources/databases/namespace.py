@@ -8,7 +8,7 @@ from typing import Any
 from uuid import uuid4
 
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._records.database import Database
+from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id

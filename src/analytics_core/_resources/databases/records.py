@@ -11,7 +11,7 @@ from analytics_core._engines.registry import EngineRegistry
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._execution.connection_uri import CheckedUri, check_engine_params, mask_options, merge_masked
 from analytics_core._gate.metadata import timeout_problems
-from analytics_core._records.database import Database
+from analytics_core._records.datasource import Database
 from analytics_core._records.secret import MASK, Secret
 from analytics_core._settings import Settings
 from analytics_core.errors import ConnectionUriError, PayloadSchemaError, Problem, UnknownEngineError

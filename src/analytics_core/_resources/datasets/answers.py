@@ -8,8 +8,7 @@ from typing import Any
 from analytics_core._compile.render import select_star
 from analytics_core._engines.grains import grain_name
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import DatabaseName
 from analytics_core._resources.field_formatter import FieldFormatter
 from analytics_core._resources.people.directory import UserIndex

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any, TypeVar
 
 from analytics_core._gate.metadata import FoundColumn
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import PayloadSchemaError, Problem, nearest
 from analytics_core.models.dataset import ColumnPut, MetricPut
 

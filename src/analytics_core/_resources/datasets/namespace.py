@@ -11,8 +11,7 @@ from uuid import uuid4
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._lookups.loading import forget_generation
 from analytics_core._querying.chart_request import ChartRequest
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
 from analytics_core._resources.charts.queries import ChartQueries

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from analytics_core._records.audit import Audit
-from analytics_core._records.dataset import Dataset, DatasetColumn
+from analytics_core._records.datasource import Dataset, DatasetColumn
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.datasets.columns import NewUuid, changed_columns, changed_metrics
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, nearest

@@ -13,8 +13,7 @@ from typing import Any
 
 from analytics_core._error_types import short_repr
 from analytics_core._records.chart import DATASET_TYPES
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.reader import Reader

@@ -8,8 +8,7 @@ from typing import Any
 
 from analytics_core._gate.row_security import guest_facts
 from analytics_core._records.dashboard import EmbeddedDashboard
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, stored_ids, uuid_in

@@ -14,7 +14,7 @@ from analytics_core._jobs.job import Job
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._querying.reading import context_text, stored_context
 from analytics_core._records.chart import Chart
-from analytics_core._records.dataset import Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestVisit
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, read_once

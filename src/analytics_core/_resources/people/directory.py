@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from analytics_core._adapters.user_directory import StoredUserDirectory
+from analytics_core._adapters.store_backed import StoredUserDirectory
 from analytics_core._records.people import User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, unknown_ids

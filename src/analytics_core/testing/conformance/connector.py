@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy import Connection
 from sqlalchemy.exc import SQLAlchemyError
 
-from analytics_core._records.database import Access, Database, Identity
+from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core._records.secret import Secret
 from analytics_core.errors import AnalyticsError, ConnectionUriError, DatabaseAccessError, UnsupportedByEngineError
 from analytics_core.ports import Connector

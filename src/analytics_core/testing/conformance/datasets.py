@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._security.row_rules import TableName, table_key
 from analytics_core.errors import AlreadyExistsError, NotFoundError, PayloadSchemaError

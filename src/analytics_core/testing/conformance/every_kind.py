@@ -16,11 +16,9 @@ import pytest
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Favourite, Tag
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset
-from analytics_core._records.people import Grant, GrantTarget, Role, User
+from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.people import Grant, GrantTarget, Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord, JobResultPart, JobState, JobWorker, KeyValue, LockRecord
 from analytics_core.errors import NotFoundError, StaleVersionError

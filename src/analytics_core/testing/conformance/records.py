@@ -10,8 +10,7 @@ import pytest
 
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
-from analytics_core._records.database import Database
-from analytics_core._records.dataset import Dataset, DatasetColumn, DatasetMetric
+from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord

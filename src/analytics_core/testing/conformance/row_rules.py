@@ -6,9 +6,8 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from analytics_core._records.people import Role
+from analytics_core._records.people import Role, RowRule, RowRuleType
 from analytics_core._records.repositories import ListFilter, ListQuery
-from analytics_core._records.row_rule import RowRule, RowRuleType
 from analytics_core.errors import AlreadyExistsError, InUseError, NotFoundError, StaleVersionError
 from analytics_core.ports import MetadataStore
 from analytics_core.testing.conformance.records import START, StoreSuite, a_database, a_dataset
