@@ -22,10 +22,7 @@ from analytics_core._resources.journal import begin_act
 from analytics_core._resources.listing import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
-from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object, stored_object
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, OwnershipError, PayloadSchemaError, Problem, UnknownNameError
 from analytics_core.models.explore import AdvancedDataTypeResult, ExploreContext, FormDataPost, FormDataPut
 from analytics_core.models.parsing import Payload, parse
@@ -49,99 +46,9 @@ class StoredFormData:
         return json_object(self.text)
 
 
-class FormDataStore:
-    """Stores form data and finds it again, as one actor may; a key alone opens nothing."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
-
-    def add(self, post: FormDataPost) -> str:
-        """Store form data under a new key and return it; keys whose time is over go."""
-        act = begin_act(self._runtime, self._actor, "form_data.create")
-        given = _given(post)
-        record = KeyValue(kind=KIND, key=secrets.token_urlsafe(32), value=_written(given))
-        with self._runtime.store.unit_of_work() as unit:
-            self._require_access(unit, given)
-            unit.key_values.delete_matching(self._ended())
-            unit.key_values.append(self._kept_anew(record), actor_id=self._actor.id)
-            act.log(unit, chart_id=given.chart_id)
-        return record.key
-
-    def find(self, unit: UnitOfWork, key: str) -> StoredFormData:
-        """Return the form data of a key; a chart that was deleted since is left out.
-
-        Raises:
-            NotFoundError: nothing is stored under the key, or no longer.
-            DatasetAccessError, ChartAccessError: the actor may not read what it was stored for.
-        """
-        return self._opened(unit, self._record(unit, key))
-
-    def replace(self, key: str, put: FormDataPost) -> None:
-        """Store other form data under a key; only who stored it may."""
-        act = begin_act(self._runtime, self._actor, "form_data.update")
-        given = _given(put)
-        with self._runtime.store.unit_of_work() as unit:
-            record = self._own_record(unit, key)
-            self._require_access(unit, given)
-            changed = self._kept_anew(replace(record, value=_written(given)))
-            unit.key_values.update(changed, actor_id=self._actor.id)
-            act.log(unit, chart_id=given.chart_id)
-
-    def remove(self, key: str) -> None:
-        """Forget a key; only who stored it may."""
-        act = begin_act(self._runtime, self._actor, "form_data.delete")
-        with self._runtime.store.unit_of_work() as unit:
-            record = self._own_record(unit, key)
-            unit.key_values.delete(record.id)
-            act.log(unit, chart_id=_read(record).chart_id)
-
-    def _opened(self, unit: UnitOfWork, record: KeyValue) -> StoredFormData:
-        """Return what a record holds, once the actor may read what it was stored for."""
-        stored, reader = _read(record), self._reader(unit)
-        dataset_of_source(reader, stored.source)
-        return replace(stored, chart_id=reader.remaining_chart(stored.chart_id))
-
-    def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:
-        record = self._record(unit, key)
-        self._opened(unit, record)
-        if record.audit.created_by != self._actor.id:
-            raise OwnershipError("only who stored this form data may change it; store yours under a key of its own")
-        return record
-
-    def _record(self, unit: UnitOfWork, key: str) -> KeyValue:
-        record = unit.key_values.find(kind=KIND, key=key)
-        now = self._runtime.wall_clock.now()
-        if record is None or (record.expires_on is not None and record.expires_on <= now):
-            raise NotFoundError("form data", key)
-        return record
-
-    def _require_access(self, unit: UnitOfWork, stored: StoredFormData) -> None:
-        reader = self._reader(unit)
-        dataset_of_source(reader, stored.source)
-        if stored.chart_id is not None:
-            reader.chart(stored.chart_id)
-
-    def _reader(self, unit: UnitOfWork) -> Reader:
-        return Reader(unit, self._runtime.policy, self._actor)
-
-    def _kept_anew(self, record: KeyValue) -> KeyValue:
-        keep = timedelta(seconds=self._runtime.settings.form_data_keep_s)
-        return replace(record, expires_on=self._runtime.wall_clock.now() + keep)
-
-    def _ended(self) -> tuple[ListFilter, ...]:
-        now = self._runtime.wall_clock.now()
-        return ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now)
-
-
 def _given(post: FormDataPost) -> StoredFormData:
     source = Source(id=post.datasource_id, type=post.datasource_type.value)
     return StoredFormData(source=source, chart_id=post.chart_id, text=post.form_data)
-
-
-def _written(given: StoredFormData) -> str:
-    content = {"id": given.source.id, "type": given.source.type, "chart_id": given.chart_id, "form_data": given.text}
-    return json.dumps(content, ensure_ascii=False)
 
 
 def _read(record: KeyValue) -> StoredFormData:
@@ -168,10 +75,6 @@ class _Start:
 class Explore(Namespace):
     """The explore view, as one actor may use it."""
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        super().__init__(runtime, actor)
-        self._shelf = FormDataStore(runtime, actor)
-
     # -------------------------------------------------------------------------------------------------- form data
     def create_form_data(self, payload: FormDataPost | Payload) -> str:
         """Store form data and return its key (contract, `FormDataPostSchema`).
@@ -182,23 +85,45 @@ class Explore(Namespace):
             PayloadError: the payload breaks the shape.
             NotFoundError, DatasetAccessError, ChartAccessError: dataset or chart are unknown or not for this actor.
         """
-        return self._shelf.add(parse(FormDataPost, payload, shape="FormDataPostSchema"))
+        given = _given(parse(FormDataPost, payload, shape="FormDataPostSchema"))
+        act = begin_act(self._runtime, self._actor, "form_data.create")
+        now = self._runtime.wall_clock.now()
+        key = secrets.token_urlsafe(32)
+        with self._runtime.store.unit_of_work() as unit:
+            self._require_readable(unit, given)
+            unit.key_values.delete_matching(
+                (ListFilter(col="kind", op="eq", val=KIND), ListFilter(col="expires_on", op="lt", val=now))
+            )
+            record = self._written(KeyValue(kind=KIND, key=key, value=""), given)
+            unit.key_values.append(record, actor_id=self._actor.id)
+            act.log(unit, chart_id=given.chart_id)
+        return key
 
     def get_form_data(self, key: str) -> str:
         """Return stored form data, a JSON text, once the actor may read the dataset and chart it was stored for."""
         with self._runtime.store.unit_of_work() as unit:
-            return self._shelf.find(unit, key).text
+            return self._form_data(unit, self._record(unit, key)).text
 
     @repeated
     def update_form_data(self, key: str, payload: FormDataPut | Payload) -> str:
         """Store other form data under a key and return the key; only who stored it may (`FormDataPutSchema`)."""
-        self._shelf.replace(key, parse(FormDataPut, payload, shape="FormDataPutSchema"))
+        given = _given(parse(FormDataPut, payload, shape="FormDataPutSchema"))
+        act = begin_act(self._runtime, self._actor, "form_data.update")
+        with self._runtime.store.unit_of_work() as unit:
+            record = self._own_record(unit, key)
+            self._require_readable(unit, given)
+            unit.key_values.update(self._written(record, given), actor_id=self._actor.id)
+            act.log(unit, chart_id=given.chart_id)
         return key
 
     @repeated
     def delete_form_data(self, key: str) -> None:
         """Forget stored form data; only who stored it may."""
-        self._shelf.remove(key)
+        act = begin_act(self._runtime, self._actor, "form_data.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            record = self._own_record(unit, key)
+            unit.key_values.delete(record.id)
+            act.log(unit, chart_id=_read(record).chart_id)
 
     # ----------------------------------------------------------------------------------------- advanced data types
     @property
@@ -262,7 +187,8 @@ class Explore(Namespace):
         start = self._from_permalink(permalink_key) if permalink_key is not None else None
         with self._runtime.store.unit_of_work() as unit:
             start = start or self._from_form_data(unit, form_data_key)
-            chart = self._chart(unit, start.chart_id if chart_id is None else chart_id)
+            shown = start.chart_id if chart_id is None else chart_id
+            chart = None if shown is None else self._reader(unit).chart(shown)
             source = named or _source_of(chart) or start.source
             if source is None:
                 message = "name a chart_id, a datasource, a form_data_key or a permalink_key"
@@ -290,13 +216,42 @@ class Explore(Namespace):
         if key is None:
             return _Start()
         try:
-            stored = self._shelf.find(unit, key)
+            stored = self._form_data(unit, self._record(unit, key))
         except NotFoundError:
             return _Start(is_lost=True)
         return _Start(source=stored.source, chart_id=stored.chart_id, fields=stored.fields)
 
-    def _chart(self, unit: UnitOfWork, chart_id: int | None) -> Chart | None:
-        return None if chart_id is None else self._reader(unit).chart(chart_id)
+    def _record(self, unit: UnitOfWork, key: str) -> KeyValue:
+        record = unit.key_values.find(kind=KIND, key=key)
+        if record is None or (record.expires_on is not None and record.expires_on <= self._runtime.wall_clock.now()):
+            raise NotFoundError("form data", key)
+        return record
+
+    def _own_record(self, unit: UnitOfWork, key: str) -> KeyValue:
+        record = self._record(unit, key)
+        self._form_data(unit, record)
+        if record.audit.created_by != self._actor.id:
+            raise OwnershipError("only who stored this form data may change it; store yours under a key of its own")
+        return record
+
+    def _form_data(self, unit: UnitOfWork, record: KeyValue) -> StoredFormData:
+        """Return what a record holds, once the actor may read what it was stored for; a chart may be gone since."""
+        stored, reader = _read(record), self._reader(unit)
+        dataset_of_source(reader, stored.source)
+        return replace(stored, chart_id=reader.remaining_chart(stored.chart_id))
+
+    def _require_readable(self, unit: UnitOfWork, given: StoredFormData) -> None:
+        reader = self._reader(unit)
+        dataset_of_source(reader, given.source)
+        if given.chart_id is not None:
+            reader.chart(given.chart_id)
+
+    def _written(self, record: KeyValue, given: StoredFormData) -> KeyValue:
+        """Return a record that holds this form data, from now on for as long as the settings say."""
+        source = given.source
+        content = {"id": source.id, "type": source.type, "chart_id": given.chart_id, "form_data": given.text}
+        ends_on = self._runtime.wall_clock.now() + timedelta(seconds=self._runtime.settings.form_data_keep_s)
+        return replace(record, value=json.dumps(content, ensure_ascii=False), expires_on=ends_on)
 
 
 def _texts(values: Any) -> Iterator[str]:
