@@ -1,17 +1,21 @@
-"""Computed fields that people read: times in words, names, addresses, descriptions as HTML."""
+"""Fields of answers: as records have them, and computed for people: times in words, addresses, descriptions as HTML."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from html import escape
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import humanize
+from pydantic import BaseModel
 
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
+
+if TYPE_CHECKING:
+    from _typeshed import DataclassInstance
 
 LONGEST_MARKDOWN: Final = 20_000
 """Characters; to read a longer text that nests deeply would take seconds, for everybody who sees it in a list."""
@@ -78,3 +82,9 @@ class FieldFormatter:
 def readable_now(runtime: Runtime) -> FieldFormatter:
     """Return what writes computed fields at this moment: the real one, which `as_of` does not move."""
     return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)
+
+
+def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str, Any]:
+    """Return what an answer shows as the record has it: the fields of one name in both."""
+    shown = shape.model_fields
+    return {stored.name: getattr(record, stored.name) for stored in fields(record) if stored.name in shown}

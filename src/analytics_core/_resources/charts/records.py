@@ -7,15 +7,13 @@ from dataclasses import replace
 from hashlib import sha256
 from typing import Any
 
-from pydantic import BaseModel
-
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import DatasetName, ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboards.content import layout_without
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.field_formatter import FieldFormatter, stored_fields
 from analytics_core._resources.listing import LARGEST_PAGE
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
@@ -167,7 +165,7 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
         for d in linked.dashboards_of(chart)
     )
     answer = ChartGet(
-        **_stored(chart, ChartGet),
+        **stored_fields(chart, ChartGet),
         dashboards=tuple(dashboards),
         owners=people.references(chart.owner_ids),
         tags=linked.tag_references(chart.tag_ids),
@@ -187,7 +185,7 @@ def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readabl
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
     dataset, dashboards = linked.dataset_of(chart), linked.dashboards_of(chart)
     return ChartListItem(
-        **{**_stored(chart, ChartListItem), **_people_and_times(chart, people, readable)},
+        **{**stored_fields(chart, ChartListItem), **_people_and_times(chart, people, readable)},
         **_addresses(chart, readable),
         datasource_name_text=dataset.table_name if dataset else None,
         table=_table(dataset),
@@ -201,7 +199,7 @@ def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readabl
 def chart_entity(chart: Chart, *, readable: FieldFormatter) -> ChartEntity:
     """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
     return ChartEntity(
-        **_stored(chart, ChartEntity),
+        **stored_fields(chart, ChartEntity),
         slice_url=readable.url("chart", {"id": chart.id}),
         description_markeddown=readable.markdown(chart.description),
         changed_on=chart.audit.changed_on,
@@ -250,11 +248,6 @@ def form_data(chart: Chart) -> dict[str, Any]:
     datasource = f"{chart.datasource_id}__{chart.datasource_type}" if chart.datasource_id is not None else None
     known = {"slice_id": chart.id, "viz_type": chart.viz_type, "datasource": datasource}
     return {**json_object(chart.params), **{name: value for name, value in known.items() if value is not None}}
-
-
-def _stored(chart: Chart, shape: type[BaseModel]) -> dict[str, Any]:
-    """Return what the shape shows as the record has it: the fields of one name in both."""
-    return {name: getattr(chart, name) for name in shape.model_fields if name in Chart.__dataclass_fields__}
 
 
 def _people_and_times(chart: Chart, people: UserIndex, readable: FieldFormatter) -> dict[str, Any]:

@@ -14,14 +14,8 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content
-from analytics_core._resources.datasets.answers import (
-    DATASOURCE_TYPE,
-    database_summary,
-    dataset_get,
-    describe_dataset,
-    permission_name,
-)
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.datasets.answers import describe_dataset
+from analytics_core._resources.field_formatter import FieldFormatter, stored_fields
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
@@ -29,6 +23,7 @@ from analytics_core._security.policy import Permission
 from analytics_core.errors import AccessError, PayloadSchemaError, Problem
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem, DashboardPost, DashboardPut
 from analytics_core.models.dataset import DashboardDataset
+from analytics_core.models.problems import field_names
 
 _KEPT_ON_NULL = frozenset({"published", "is_managed_externally"})
 _TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
@@ -139,7 +134,7 @@ def dashboard_get(
     audit = dashboard.audit
     owners = (people.details(owner) for owner in dashboard.owner_ids)
     return DashboardGet(
-        **_stored(dashboard),
+        **stored_fields(dashboard, DashboardGet),
         **_computed(dashboard, linked, people, readable),
         changed_on=audit.changed_on,
         changed_by=people.details(audit.changed_by),
@@ -154,7 +149,7 @@ def dashboard_item(
     """Return one dashboard of a list (contract, `DashboardRestApi.get_list`)."""
     audit = dashboard.audit
     return DashboardListItem(
-        **_stored(dashboard),
+        **stored_fields(dashboard, DashboardListItem),
         **_computed(dashboard, linked, people, readable),
         changed_by=people.reference(audit.changed_by),
         created_by=people.reference(audit.created_by),
@@ -163,21 +158,6 @@ def dashboard_item(
         created_on_delta_humanized=readable.delta(audit.created_on),
         status="published" if dashboard.published else "draft",
     )
-
-
-def _stored(dashboard: Dashboard) -> dict[str, Any]:
-    return {
-        "id": dashboard.id,
-        "dashboard_title": dashboard.dashboard_title,
-        "slug": dashboard.slug,
-        "css": dashboard.css,
-        "json_metadata": dashboard.json_metadata,
-        "position_json": dashboard.position_json,
-        "published": dashboard.published,
-        "certified_by": dashboard.certified_by,
-        "certification_details": dashboard.certification_details,
-        "is_managed_externally": dashboard.is_managed_externally,
-    }
 
 
 def _computed(
@@ -194,60 +174,19 @@ def _computed(
     }
 
 
-_AS_IN_THE_DATASET = (
-    "id",
-    "name",
-    "table_name",
-    "schema",
-    "sql",
-    "uid",
-    "cache_timeout",
-    "column_formats",
-    "columns",
-    "currency_formats",
-    "datasource_name",
-    "default_endpoint",
-    "fetch_values_predicate",
-    "filter_select_enabled",
-    "granularity_orm",
-    "is_sqllab_view",
-    "main_dttm_col",
-    "metrics",
-    "offset",
-    "order_by_choices",
-    "owners",
-    "select_star",
-    "template_params",
-    "time_grain_orm",
-    "verbose_map",
-)
-
-
 def dashboard_dataset(
     dataset: Dataset, *, database: Database, spec: EngineSpec, people: UserIndex, readable: FieldFormatter
 ) -> DashboardDataset:
     """Return a dataset with all its columns and metrics (contract, `DashboardDatasetSchema`).
 
-    `params` is null: datasets have no parameters. What the host's check says of a dataset is shown here too.
+    What the host's check says of a dataset is shown here too.
     """
-    answer = dataset_get(dataset, database=database, spec=spec, people=people, readable=readable)
-    payload = answer.to_payload()
-    return DashboardDataset(
-        **{name: payload[name] for name in _AS_IN_THE_DATASET},
-        column_names=tuple(column.column_name for column in dataset.columns),
-        column_types=tuple(sorted({c.type_generic for c in answer.columns if c.type_generic is not None})),
-        database=database_summary(database, spec),
-        edit_url=readable.url("dataset_edit", {"id": dataset.id}),
-        filter_select=dataset.filter_select_enabled,
-        health_check_message=_health(dataset, database=database, spec=spec, readable=readable),
-        params=None,
-        perm=permission_name(dataset, database),
-        type=DATASOURCE_TYPE,
-    )
-
-
-def _health(dataset: Dataset, *, database: Database, spec: EngineSpec, readable: FieldFormatter) -> str | None:
-    """Return what the host's check says; without one nothing is described for it, which costs half as much again."""
-    if readable.settings.dataset_health_check is None:
-        return None
-    return describe_dataset(dataset, database=database, spec=spec, readable=readable).health_check_message
+    payload = describe_dataset(dataset, database=database, spec=spec, readable=readable).to_payload()
+    kinds = {column["type_generic"] for column in payload["columns"]}
+    own = {
+        "column_names": tuple(column.column_name for column in dataset.columns),
+        "column_types": tuple(sorted(kinds - {None})),
+        "owners": tuple(owner.to_payload() for owner in people.references(dataset.owner_ids)),
+    }
+    shown = field_names(DashboardDataset)
+    return DashboardDataset(**{**{name: value for name, value in payload.items() if name in shown}, **own})
