@@ -23,7 +23,7 @@ from analytics_core._security.policy import Permission
 from analytics_core.errors import AccessError, PayloadSchemaError, Problem
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem, DashboardPost, DashboardPut
 from analytics_core.models.dataset import DashboardDataset
-from analytics_core.models.problems import field_names
+from analytics_core.models.parsing import field_names
 
 _KEPT_ON_NULL = frozenset({"published", "is_managed_externally"})
 _TAKEN_APART = frozenset({"owners", "roles", "slug", "json_metadata", "position_json"})
