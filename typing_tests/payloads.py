@@ -32,6 +32,7 @@ def lists(core: AnalyticsCore) -> None:
     shown = core.charts.list(filters=[{"col": "slice_name", "op": "contains", "val": "a"}], order_by="-changed_on")
     assert_type(shown, Page[models.ChartListItem])
     assert_type(shown.count, int)
+    assert_type(core.tags.list(), Page[models.TagGet])
     core.charts.list([models.FilterItem(col="id", op=models.ListOperator.IN, val=[1, 2])], columns=["id"])
 
 

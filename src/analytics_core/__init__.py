@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from analytics_core._core import AnalyticsCore, GuestCore, connect
     from analytics_core._jobs.job import Job
     from analytics_core._querying.explain import Explanation
-    from analytics_core._resources.listing import Page
+    from analytics_core._resources.lists import Page
     from analytics_core._results.answer import ChartData, QueryResult
     from analytics_core._results.batch_stream import BatchStream
     from analytics_core._settings import Settings
@@ -57,7 +57,7 @@ _HOMES = {
     "QueryResult": "analytics_core._results.answer",
     "Explanation": "analytics_core._querying.explain",
     "Job": "analytics_core._jobs.job",
-    "Page": "analytics_core._resources.listing",
+    "Page": "analytics_core._resources.lists",
     "BatchStream": "analytics_core._results.batch_stream",
     "Settings": "analytics_core._settings",
     "TimeRange": "analytics_core._compile.time_range",

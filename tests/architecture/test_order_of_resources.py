@@ -19,11 +19,14 @@ CALLS = {
 }
 
 
+IS_NAMESPACE = re.compile(r"(Namespace|ListedNamespace|NamespaceWithDistinct)\b")
+
+
 def _methods() -> Iterator[tuple[SourceFile, Function]]:
     """Every public method of a namespace."""
     for file in source_files():
         for node in file.tree.body:
-            if isinstance(node, ast.ClassDef) and any(ast.unparse(base) == "Namespace" for base in node.bases):
+            if isinstance(node, ast.ClassDef) and any(map(IS_NAMESPACE.match, map(ast.unparse, node.bases))):
                 public = (one for one in node.body if isinstance(one, Function) and not one.name.startswith("_"))
                 yield from ((file, method) for method in public)
 

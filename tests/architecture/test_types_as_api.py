@@ -44,6 +44,8 @@ def test_the_names_of_the_package_are_those_that_type_checkers_see() -> None:
 def test_every_model_that_a_method_takes_or_gives_is_named() -> None:
     for name in NAMESPACES:
         kind = get_type_hints(getattr(AnalyticsCore, name).fget)["return"]
+        lists = [one for base in getattr(kind, "__orig_bases__", ()) for one in models_in(base)]
+        assert [item.__name__ for item in lists if getattr(models, item.__name__, None) != item] == [], name
         for method, member in inspect.getmembers(kind, inspect.isfunction):
             for hint in () if method.startswith("_") else get_type_hints(inspect.unwrap(member)).values():
                 unnamed = [

@@ -19,7 +19,7 @@ from analytics_core import AnalyticsCore
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.secret import MASK
-from analytics_core._resources.journal import begin_act
+from analytics_core._resources.changes import begin_act
 from analytics_core.errors import (
     ChartAccessError,
     DashboardAccessError,

@@ -2,33 +2,28 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import Any, get_type_hints
 
 import pytest
+from tests.support.doors import NAMESPACES
 from tests.support.many_records import statements_of
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore
 from analytics_core._records.people import User
-from analytics_core._resources import css_templates, logs, row_level_security, tags
-from analytics_core._resources.annotations import layers as annotation_layers
-from analytics_core._resources.annotations import namespace as annotations
-from analytics_core._resources.charts import namespace as charts
-from analytics_core._resources.dashboards import namespace as dashboards
-from analytics_core._resources.databases import namespace as databases
-from analytics_core._resources.datasets import namespace as datasets
-from analytics_core._resources.guests import embedded
-from analytics_core._resources.people import roles, users
+from analytics_core._resources import annotations
+from analytics_core._resources.lists import ResourceLists
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, UnknownNameError
 
-WITH_LOOK_UPS = (
-    *(annotation_layers, annotations, charts, css_templates, dashboards, databases, datasets),
-    *(embedded, logs, roles, row_level_security, tags, users),
-)
+KINDS = {name: get_type_hints(getattr(AnalyticsCore, name).fget)["return"] for name in NAMESPACES}
+WITH_LOOK_UPS: dict[str, ResourceLists[Any]] = {
+    name: kind._resource for name, kind in KINDS.items() if hasattr(kind, "_resource")
+} | {"annotations": annotations.LISTS}
 
 
 @pytest.fixture
@@ -304,20 +299,29 @@ def test_keys_of_groups_of_rules_are_for_whom_the_rules_are(shop: SmallCore) -> 
         shop.reader().row_level_security.distinct("group_key")
 
 
+LISTS_PAGE = (Path(__file__).parents[2] / "docs" / "how-to" / "lists.md").read_text(encoding="utf-8")
 OFFERED_FOR_OTHERS = {
     "charts": {"datasets"},  # the filter is datasource_id
     "roles": {"databases", "datasets"},  # what `grant` takes
 }
 
 
-@pytest.mark.parametrize(
-    "module", WITH_LOOK_UPS, ids=lambda module: module.__name__.removesuffix(".namespace").rpartition(".")[2]
-)
-def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(module: ModuleType) -> None:
-    others = OFFERED_FOR_OTHERS.get(module.__name__.removesuffix(".namespace").rpartition(".")[2], set())
-    lists = module.LISTS
+@pytest.mark.parametrize("namespace", WITH_LOOK_UPS)
+def test_what_may_be_chosen_or_is_distinct_filters_the_list_by_the_same_name(namespace: str) -> None:
+    lists = WITH_LOOK_UPS[namespace]
     offered = {*lists.people, *lists.records, *lists.distinct}
-    assert offered - set(module.LISTING.columns) == others
+    assert offered - set(lists.listing.columns) == OFFERED_FOR_OTHERS.get(namespace, set())
+
+
+@pytest.mark.parametrize("namespace", WITH_LOOK_UPS)
+def test_what_may_be_chosen_or_is_distinct_is_documented(namespace: str) -> None:
+    lists = WITH_LOOK_UPS[namespace]
+    (row,) = (line for line in LISTS_PAGE.splitlines() if line.startswith(f"| `{namespace}`"))
+    _, _, related, distinct, _ = row.split("|")
+    assert set(re.findall(r"`(\w+)`", related)) - {"datasource_id", "grant"} == {*lists.people, *lists.records}
+    assert set(re.findall(r"`(\w+)`", distinct)) == {*lists.distinct}
+    told = inspect.getdoc(KINDS[namespace]) or ""
+    assert [name for name in (*lists.people, *lists.records, *lists.distinct) if f"`{name}`" not in told] == []
 
 
 def test_a_choice_finds_its_records_in_the_list(shop: SmallCore) -> None:

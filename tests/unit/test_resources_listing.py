@@ -8,20 +8,18 @@ from typing import Any
 import pytest
 
 from analytics_core._records.repositories import ListFilter
-from analytics_core._resources.listing import LARGEST_PAGE, ColumnKind, Listing, only
+from analytics_core._resources.lists import LARGEST_PAGE, Listing, only
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatabaseListItem
 
 LISTING = Listing(
     shape="database",
     item=DatabaseListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "database_name": ColumnKind.TEXT,
-        "backend": ColumnKind.TEXT,
-        "allow_dml": ColumnKind.BOOLEAN,
-        "changed_on": ColumnKind.MOMENT,
-    },
+    is_audited=False,
+    integers=("id",),
+    texts=("database_name", "backend"),
+    booleans=("allow_dml",),
+    moments=("changed_on",),
     stored_as={"backend": "engine"},
 )
 

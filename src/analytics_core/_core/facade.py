@@ -22,8 +22,7 @@ from analytics_core._jobs.handlers import JobHandler, JobKind
 from analytics_core._records.people import GuestVisit, Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.annotations.layers import AnnotationLayers
-from analytics_core._resources.annotations.namespace import Annotations
+from analytics_core._resources.annotations import AnnotationLayers, Annotations
 from analytics_core._resources.cache import CacheControl, WarmUpJobs
 from analytics_core._resources.charts.namespace import Charts
 from analytics_core._resources.charts.queries import ChartDataJobs, ChartQueries, JobQueries

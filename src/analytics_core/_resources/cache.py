@@ -16,9 +16,9 @@ from analytics_core._records.datasource import Dataset
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
+from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
 from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters, given_filters, plain_filters
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.conflicts import until_accepted
 from analytics_core._resources.datasets.sources import (
     QualifiedDatasetName,
     datasets_by_name,
@@ -27,7 +27,6 @@ from analytics_core._resources.datasets.sources import (
     parse_source,
 )
 from analytics_core._resources.jobs import submit_job
-from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.related_names import charts_drawn_from
 from analytics_core._results.answer import ChartData

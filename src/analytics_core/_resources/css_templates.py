@@ -7,32 +7,20 @@ from datetime import datetime
 from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
-from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import FieldFormatter
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import ResourceLists, all_of_it
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import Listing, ResourceLists, all_of_it
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._security.policy import Permission
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dashboard import CssTemplateGet, CssTemplateListItem, CssTemplatePost, CssTemplatePut
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="CSS template",
     item=CssTemplateListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "template_name": ColumnKind.TEXT,
-        "css": ColumnKind.TEXT,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-    },
-    stored_as={},
+    texts=("template_name", "css"),
 )
 
 LISTS = ResourceLists(
@@ -41,13 +29,17 @@ LISTS = ResourceLists(
     item=lambda template, facts: _item(template, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Permission.READ_CSS_TEMPLATES, actor),
     visibility=all_of_it,
-    people={"created_by": "created_by", "changed_by": "changed_by"},
-    distinct={"template_name": "template_name"},
+    distinct=("template_name",),
 )
 
 
-class CssTemplates(Namespace):
-    """CSS templates: every signed-in user reads and creates them, creators and administrators change them."""
+class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
+    """CSS templates: every signed-in user reads and creates them, creators and administrators change them.
+
+    `related` takes `created_by` or `changed_by`, `distinct` takes `template_name`.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: CssTemplatePost | Payload) -> CssTemplateGet:
         """Store a template (contract, `CssTemplateRestApi.post`).
@@ -70,23 +62,6 @@ class CssTemplates(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             template = unit.css_templates.get(template_id)
         return self._answer(template)
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[CssTemplateListItem]:
-        """Return one page of the templates; the arguments are those of `databases.list`.
-
-        `created_by` and `changed_by` are filtered by the id of a user.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among the templates: `template_name`, as `charts.distinct` does."""
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

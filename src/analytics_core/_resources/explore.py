@@ -13,13 +13,12 @@ from typing import Any
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
+from analytics_core._resources.changes import begin_act, repeated
 from analytics_core._resources.charts.records import chart_slice, form_data
-from analytics_core._resources.conflicts import repeated
 from analytics_core._resources.datasets.answers import describe_dataset
 from analytics_core._resources.datasets.sources import Source, dataset_of_source, parse_source
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.lists import MOST_VALUES
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.stored_json import json_object, stored_object

@@ -7,9 +7,8 @@ from collections.abc import Iterable
 from analytics_core._records.dashboard import Favourite
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
-from analytics_core._resources.conflicts import until_accepted
-from analytics_core._resources.journal import LoggedAction, begin_act
-from analytics_core._resources.listing import MOST_VALUES
+from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
+from analytics_core._resources.lists import MOST_VALUES
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -16,7 +16,7 @@ from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.repositories import ListFilter, ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core._records.shared_state import JobRecord
-from analytics_core._resources.listing import check_page
+from analytics_core._resources.lists import check_page
 from analytics_core._resources.namespace import Namespace
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime

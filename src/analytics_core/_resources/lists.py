@@ -9,30 +9,262 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic
+from datetime import UTC, datetime
+from enum import Enum, auto
+from itertools import islice
+from typing import Any, Generic, TypeVar, cast
+
+from pydantic import BaseModel
 
 from analytics_core._engines.registry import EngineRegistry
-from analytics_core._records.repositories import ListFilter, ListQuery, Repository, UnitOfWork
+from analytics_core._error_types import short_repr
+from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope, UnitOfWork
 from analytics_core._resources.batches import every_value
 from analytics_core._resources.field_formatter import FieldFormatter, readable_now
-from analytics_core._resources.listing import (
-    LONGEST_SEARCH,
-    Columns,
-    Filters,
-    Item,
-    Listing,
-    Order,
-    Page,
-    check_page,
-    only,
-)
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.policy import Permission, Policy
-from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError
-from analytics_core.models.lists import DistinctItem, DistinctResponse, RelatedItem, RelatedResponse
+from analytics_core.errors import PayloadSchemaError, Problem, UnknownNameError, nearest
+from analytics_core.models.base import Answer
+from analytics_core.models.lists import (
+    DistinctItem,
+    DistinctResponse,
+    FilterItem,
+    ListOperator,
+    RelatedItem,
+    RelatedResponse,
+)
+from analytics_core.models.parsing import field_names, parse
+
+Item = TypeVar("Item", bound=Answer)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page(Generic[Item]):
+    """The records of one page; `count` is how many match in all."""
+
+    count: int
+    result: tuple[Item, ...]
+
+    def __iter__(self) -> Iterator[Item]:
+        return iter(self.result)
+
+    def __len__(self) -> int:
+        return len(self.result)
+
+    def to_payload(self) -> dict[str, Any]:
+        """Return `{count, result}` as the contract's lists are written."""
+        return {"count": self.count, "result": [item.to_payload() for item in self.result]}
+
+
+LARGEST_PAGE = 1_000
+MOST_FILTERS = 100
+MOST_VALUES = 1_000
+LONGEST_SEARCH = 1_000
+Filters = Iterable[FilterItem | Mapping[str, Any]]
+Order = str | Sequence[str] | None
+Columns = Iterable[str] | None
+
+
+class ColumnKind(Enum):
+    """What a listed column holds, and so what may be compared with it."""
+
+    INTEGER = auto()
+    TEXT = auto()
+    BOOLEAN = auto()
+    MOMENT = auto()
+    LINKS = auto()
+
+
+_AUDITED = {
+    "id": ColumnKind.INTEGER,
+    "created_by": ColumnKind.INTEGER,
+    "changed_by": ColumnKind.INTEGER,
+    "created_on": ColumnKind.MOMENT,
+    "changed_on": ColumnKind.MOMENT,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Listing:
+    """The rules of one resource's lists: the columns that may be filtered and sorted by, and the shape of an item.
+
+    Columns are named as callers call them; `stored_as` says where the store calls one otherwise. `is_audited` stands
+    for the id of a record and for who made and changed it when. `links` hold ids of other records, of which a record
+    may have several: `eq` and `in` find one of them, nothing orders. `without` names parts of the records that an item
+    does not show, which are left unread.
+    """
+
+    shape: str
+    item: type[BaseModel]
+    is_audited: bool = True
+    integers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+    booleans: tuple[str, ...] = ()
+    moments: tuple[str, ...] = ()
+    links: tuple[str, ...] = ()
+    stored_as: Mapping[str, str] = field(default_factory=dict)
+    without: frozenset[str] = frozenset()
+
+    @property
+    def columns(self) -> Mapping[str, ColumnKind]:
+        """What each column holds, by the name that callers use."""
+        of_kind = {
+            ColumnKind.INTEGER: self.integers,
+            ColumnKind.TEXT: self.texts,
+            ColumnKind.BOOLEAN: self.booleans,
+            ColumnKind.MOMENT: self.moments,
+            ColumnKind.LINKS: self.links,
+        }
+        own = {name: kind for kind, names in of_kind.items() for name in names}
+        return {**_AUDITED, **own} if self.is_audited else own
+
+    def column(self, name: str) -> str:
+        """Return what the store calls a column."""
+        return self.stored_as.get(name, name)
+
+    def query(
+        self, *, filters: Filters, order_by: Order, page: int, page_size: int, ids: frozenset[int] | Scope | None
+    ) -> ListQuery:
+        """Return the checked query.
+
+        Raises:
+            PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
+        """
+        check_page(page, page_size, shape=self._shape)
+        items = self._several(filters, "filters", most=MOST_FILTERS)
+        order = self._several([order_by] if isinstance(order_by, str) else order_by, "order_by", most=MOST_FILTERS)
+        return ListQuery(
+            filters=tuple(self._filter(item, place=f"filters.{i}") for i, item in enumerate(items)),
+            order_by=tuple(dict.fromkeys(map(self._order, order))),
+            page=page,
+            page_size=page_size,
+            ids=ids,
+            without=self.without,
+        )
+
+    def fields(self, names: Iterable[str] | None) -> frozenset[str] | None:
+        """Return the names of the fields to give back, checked; None stands for all."""
+        if names is None:
+            return None
+        known = field_names(self.item)
+        wanted = self._several(names, "columns", most=LARGEST_PAGE)
+        return frozenset(self._known(name, known, place=f"columns.{i}") for i, name in enumerate(wanted))
+
+    def _several(self, given: Any, place: str, *, most: int) -> tuple[Any, ...]:
+        """Return the items of an argument that is an array, or nothing; no more than a statement can take."""
+        if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
+            raise self._problem(place, "must be an array")
+        items = tuple(islice(given or (), most + 1))
+        if len(items) > most:
+            raise self._problem(place, f"may have {most} items at most")
+        return items
+
+    def _filter(self, given: FilterItem | Mapping[str, Any], *, place: str) -> ListFilter:
+        item = parse(FilterItem, given, shape=f"{self.shape} {place}")
+        column = self._known(item.col, self.columns, place=f"{place}.col")
+        value = self._value(item, self.columns[column], place=f"{place}.val")
+        op, stored = item.op.value, self.column(column)
+        if value is None and item.op in (ListOperator.EQUALS, ListOperator.NOT_EQUALS):
+            return ListFilter(col=stored, op=ListOperator.IS_NULL.value, val=item.op is ListOperator.EQUALS)
+        return ListFilter(col=stored, op=op, val=value)
+
+    def _value(self, item: FilterItem, kind: ColumnKind, *, place: str) -> Any:
+        if kind is ColumnKind.LINKS and item.op not in (ListOperator.EQUALS, ListOperator.IN):
+            raise self._problem(place, f"{item.col} holds ids of records; filter it by eq or in")
+        match item.op:
+            case ListOperator.IS_NULL:
+                if item.val is not None and not isinstance(item.val, bool):
+                    raise self._problem(place, "must be true or false for the operator is_null")
+                return item.val is not False
+            case ListOperator.IN:
+                if not isinstance(item.val, list | tuple):
+                    raise self._problem(place, "must be a list for the operator in")
+                return tuple(
+                    self._single(value, kind, place) for value in self._several(item.val, place, most=MOST_VALUES)
+                )
+            case ListOperator.CONTAINS | ListOperator.STARTS_WITH:
+                if kind is not ColumnKind.TEXT:
+                    raise self._problem(place, f"{item.op.value} is for text columns; {item.col} is not one")
+                if isinstance(item.val, str) and len(item.val) > LONGEST_SEARCH:
+                    raise self._problem(place, f"may have {LONGEST_SEARCH} characters at most for {item.op.value}")
+            case ListOperator.EQUALS | ListOperator.NOT_EQUALS if item.val is None and kind is not ColumnKind.LINKS:
+                return None
+        return self._single(item.val, kind, place)
+
+    def _single(self, value: Any, kind: ColumnKind, place: str) -> Any:
+        match kind, value:
+            case ColumnKind.BOOLEAN, bool():
+                return value
+            case ColumnKind.INTEGER | ColumnKind.LINKS, int() if not isinstance(value, bool):
+                return value
+            case ColumnKind.TEXT, str():
+                return value
+            case ColumnKind.MOMENT, str() | datetime():
+                return self._moment(value, place)
+        raise self._problem(place, f"must be {_KIND_NAMES[kind]}")
+
+    def _moment(self, value: str | datetime, place: str) -> datetime:
+        try:
+            moment = datetime.fromisoformat(value) if isinstance(value, str) else value
+            return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+        except (ValueError, OverflowError):
+            raise self._problem(place, f"must be {_KIND_NAMES[ColumnKind.MOMENT]}") from None
+
+    def _order(self, text: Any) -> tuple[str, bool]:
+        ordered = [name for name, kind in self.columns.items() if kind is not ColumnKind.LINKS]
+        name = self._known(text.removeprefix("-") if isinstance(text, str) else text, ordered, place="order_by")
+        return self.column(name), text.startswith("-")
+
+    def _known(self, name: Any, known: Iterable[str], *, place: str) -> str:
+        if not isinstance(name, str):
+            raise self._problem(place, "must be the name of a column")
+        names = tuple(known)
+        if name in names:
+            return name
+        close = nearest(name, names)
+        hint = f"did you mean {close[0]!r}?" if close else f"it has {', '.join(names)}"
+        raise self._problem(place, f"there is no column {short_repr(name)}; {hint}")
+
+    def _problem(self, path: str, message: str) -> PayloadSchemaError:
+        return PayloadSchemaError(shape=self._shape, problems=[Problem(path=path, message=message)])
+
+    @property
+    def _shape(self) -> str:
+        return f"the list of {self.shape}s"
+
+
+def check_page(page: Any, page_size: Any, *, shape: str) -> None:
+    """Check which page is asked for; PayloadSchemaError when it is out of bounds."""
+    for path, number in (("page", page), ("page_size", page_size)):
+        if not isinstance(number, int) or isinstance(number, bool):
+            raise PayloadSchemaError(shape=shape, problems=[Problem(path=path, message="must be an integer")])
+    if page < 0:
+        raise PayloadSchemaError(shape=shape, problems=[Problem(path="page", message="must be 0 or more")])
+    if not 1 <= page_size <= LARGEST_PAGE:
+        problem = Problem(path="page_size", message=f"must be between 1 and {LARGEST_PAGE}")
+        raise PayloadSchemaError(shape=shape, problems=[problem])
+
+
+_KIND_NAMES: Mapping[ColumnKind, str] = {
+    ColumnKind.INTEGER: "an integer",
+    ColumnKind.TEXT: "text",
+    ColumnKind.BOOLEAN: "true or false",
+    ColumnKind.MOMENT: "a moment in ISO 8601",
+    ColumnKind.LINKS: "the id of a record",
+}
+
+
+def only(item: Item, fields: frozenset[str] | None) -> Item:
+    """Return the item with these fields only (names of the contract); None keeps all."""
+    if fields is None:
+        return item
+    names = dict(zip(field_names(type(item)), type(item).model_fields, strict=True))
+    kept = {attribute: getattr(item, attribute) for name, attribute in names.items() if name in fields}
+    return cast("Item", type(item).model_construct(_fields_set=set(kept), **kept))
+
 
 Visibility = Callable[[Reader, ListQuery], ListQuery]
 """Narrows a query of records to what an actor may see."""
@@ -88,11 +320,11 @@ def all_of_it(_reader: Reader, query: ListQuery) -> ListQuery:
 class ResourceLists(Generic[Item]):
     """How one resource is listed and looked up.
 
-    `permission` raises unless the actor may ask at all, `parent` unless there is what the records belong to;
-    `visibility` says which records they see, and `narrower` of which records the values of a field are told, where
-    those are fewer. `item` writes a record of a page, with what `linked` read in the same unit of work and with the
-    people of `people_of`. `people` maps related fields to the column with users' ids, `records` maps the others to
-    their choices; `distinct` maps fields to their columns.
+    `permission` raises unless the actor may ask at all (`list_permission`: where fewer may list than look up), `parent`
+    unless there is what the records belong to; `visibility` says which records they see, and `narrower` of which
+    records the values of a field are told, where those are fewer. `item` writes a record of a page, with what `linked`
+    read in the same unit of work and with the people of `people_of`. `people` names the related fields with users' ids,
+    `records` maps the others to their choices; `distinct` names the fields whose values are told.
     """
 
     listing: Listing
@@ -100,13 +332,14 @@ class ResourceLists(Generic[Item]):
     item: Callable[[Any, PageFacts], Item]
     permission: Callable[[Policy, Actor], None]
     visibility: Visibility
+    list_permission: Callable[[Policy, Actor], None] | None = None
     parent: Callable[[UnitOfWork], object] | None = None
     linked: Callable[[Reader, Sequence[Any]], Any] = _nothing
     people_of: Callable[[Any], Iterable[int | None]] = makers
     narrower: Mapping[str, Visibility] = field(default_factory=dict)
-    people: Mapping[str, str] = field(default_factory=dict)
+    people: tuple[str, ...] = ("created_by", "changed_by")
     records: Mapping[str, RecordChoices] = field(default_factory=dict)
-    distinct: Mapping[str, str] = field(default_factory=dict)
+    distinct: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +358,7 @@ class Lists(Generic[Item]):
             PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
         """
         resource, listing = self.resource, self.resource.listing
-        resource.permission(self.runtime.policy, self.actor)
+        (resource.list_permission or resource.permission)(self.runtime.policy, self.actor)
         fields = listing.fields(columns)
         query = listing.query(filters=filters, order_by=order_by, page=page, page_size=page_size, ids=None)
         with self.runtime.store.unit_of_work() as unit:
@@ -157,7 +390,7 @@ class Lists(Generic[Item]):
             raise UnknownNameError(name, place=f"the related fields of {resource.listing.shape}s", known=known)
         wanted = _checked(text, page, page_size, shape=f"the choices of {name!r}")
         if name in resource.people:
-            return self._people(resource.people[name], wanted)
+            return self._people(resource.listing.column(name), wanted)
         return self._records(resource.records[name], wanted)
 
     def distinct(self, name: str, text: str, page: int, page_size: int) -> DistinctResponse:
@@ -170,11 +403,11 @@ class Lists(Generic[Item]):
             UnknownNameError: the distinct values of this field cannot be asked for.
             PayloadSchemaError: a page out of bounds, or a `filter` that is no text or too long.
         """
-        resource, known = self.resource, tuple(self.resource.distinct)
+        resource, listing = self.resource, self.resource.listing
         self._require()
-        if name not in known:
-            raise UnknownNameError(name, place=f"the distinct fields of {resource.listing.shape}s", known=known)
-        wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), resource.distinct[name]
+        if name not in resource.distinct:
+            raise UnknownNameError(name, place=f"the distinct fields of {listing.shape}s", known=resource.distinct)
+        wanted, column = _checked(text, page, page_size, shape=f"the values of {name!r}"), listing.column(name)
         visibility = resource.narrower.get(name, resource.visibility)
         with self.runtime.store.unit_of_work() as unit:
             query = visibility(self._reader(unit), _query(column, wanted))

@@ -12,43 +12,35 @@ from analytics_core._error_types import short_repr
 from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import every_value
+from analytics_core._resources.changes import begin_act
 from analytics_core._resources.field_formatter import FieldFormatter, readable_now
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import (
+from analytics_core._resources.lists import (
     MOST_VALUES,
-    ColumnKind,
     Columns,
     Filters,
     Listing,
     Order,
     Page,
+    ResourceLists,
+    anybody,
     check_page,
 )
-from analytics_core._resources.lists import ResourceLists, anybody
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import without_passwords, without_secrets
 from analytics_core._security.policy import Permission, Relationship
 from analytics_core.errors import ChartAccessError, DashboardAccessError, PayloadSchemaError, Problem
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.log import LogGet, LogListItem, LogPost, RecentActivity, RecentActivityList, UserOfLog
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="log entry",
     item=LogListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "action": ColumnKind.TEXT,
-        "user_id": ColumnKind.INTEGER,
-        "dashboard_id": ColumnKind.INTEGER,
-        "slice_id": ColumnKind.INTEGER,
-        "dttm": ColumnKind.MOMENT,
-        "duration_ms": ColumnKind.INTEGER,
-        "referrer": ColumnKind.TEXT,
-        "user": ColumnKind.INTEGER,
-    },
+    is_audited=False,
+    integers=("id", "user_id", "dashboard_id", "slice_id", "duration_ms", "user"),
+    texts=("action", "referrer"),
+    moments=("dttm",),
     stored_as={"user": "user_id"},
 )
 Shown = TypeVar("Shown", bound=LogGet)
@@ -79,13 +71,18 @@ LISTS = ResourceLists(
     permission=anybody,
     people_of=lambda entry: (entry.user_id,),
     visibility=_readable_entries,
-    people={"user": "user_id"},
-    distinct={"action": "action"},
+    people=("user",),
+    distinct=("action",),
 )
 
 
-class Logs(Namespace):
-    """The log of acts; entries are written and read, never changed, and go by `prune` alone."""
+class Logs(NamespaceWithDistinct[LogListItem]):
+    """The log of acts; entries are written and read, never changed, and go by `prune` alone.
+
+    `related` takes `user`, `distinct` takes `action`.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: LogPost | Payload) -> LogGet:
         """Record a view of a chart or dashboard, or another act that the host saw (`models.LogPost`).
@@ -134,11 +131,8 @@ class Logs(Namespace):
         page_size: int = 25,
         columns: Columns = None,
     ) -> Page[LogListItem]:
-        """Return one page of the entries, newest first: administrators see all, others their own.
-
-        The arguments are those of `databases.list`.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
+        """Return one page of the entries, newest first: administrators see all, others their own."""
+        return super().list(filters, order_by, page, page_size, columns)
 
     def recent_activity(
         self,
@@ -189,21 +183,6 @@ class Logs(Namespace):
             removed = unit.logs.delete_matching([ListFilter(col="dttm", op="lt", val=oldest)])
             act.log(unit, details={"older_than_days": older_than_days, "removed": removed})
         return removed
-
-    # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for a related field: `user`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among what the actor may see: `action`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _check_items(self, unit: UnitOfWork, entry: LogEntry) -> None:
         """Refuse a chart or dashboard that the actor may not read, in the words for one that is not there."""

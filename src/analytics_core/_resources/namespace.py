@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from types import FunctionType
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from pydantic import ValidationError
 
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.listing import Item
-from analytics_core._resources.lists import Lists, ResourceLists
+from analytics_core._resources.lists import Columns, Filters, Item, Lists, Order, Page, ResourceLists
 from analytics_core._resources.reader import Reader
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import StoredDataError
+from analytics_core.models.lists import DistinctResponse, RelatedResponse
 
 
 class Namespace:
@@ -87,3 +87,58 @@ def _acting_now(method: FunctionType) -> Callable[..., Any]:
             raise _unreadable(error) from None
 
     return call
+
+
+class ListedNamespace(Namespace, Generic[Item]):
+    """A namespace whose records are listed, and chosen for fields of them, as `_resource` says."""
+
+    _resource: ResourceLists[Item]
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[Item]:
+        """Return one page of the records that the actor may see.
+
+        Args:
+            filters: conditions `{col, op, val}`; op is eq, neq, gt, lt, in, contains, starts_with or is_null. People,
+                as in `created_by`, go by their ids; columns with ids of several records, as `owners`, take eq and in.
+            order_by: a column's name or several; a leading minus sorts descending.
+            page: counts from 0.
+            page_size: at the most 1000.
+            columns: the fields to give back; None for all.
+
+        Raises:
+            AccessError: the actor may not ask.
+            PayloadSchemaError: an unknown column or operator, a value of another kind, or a page out of bounds.
+        """
+        return self._lists(self._resource).page(filters, order_by, page, page_size, columns)
+
+    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
+        """Return what may be chosen for a related field of the records, for a filter of the list or a form.
+
+        Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
+        and whom the records that they may see name in this field.
+
+        Args:
+            field: the related field.
+            filter: only choices whose text contains this, in any case.
+            page: counts from 0.
+            page_size: at the most 1000.
+
+        Raises:
+            AccessError: the actor may not ask.
+            UnknownNameError: there is no such related field; the message names those there are.
+            PayloadSchemaError: a page out of bounds.
+        """
+        return self._lists(self._resource).related(field, filter, page, page_size)
+
+
+class NamespaceWithDistinct(ListedNamespace[Item]):
+    """A listed namespace that also tells which values a field of its records has."""
+
+    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
+        """Return the different values of a field among the records that the actor may see, sorted, without nulls.
+
+        Arguments and errors are those of `related`.
+        """
+        return self._lists(self._resource).distinct(field, filter, page, page_size)

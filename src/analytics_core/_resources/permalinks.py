@@ -11,10 +11,9 @@ from pydantic_core import PydanticSerializationError
 
 from analytics_core._records.repositories import ListFilter, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
-from analytics_core._resources.conflicts import until_accepted
+from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
 from analytics_core._resources.datasets.sources import dataset_of_source, parse_source
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.journal import LoggedAction, begin_act
 from analytics_core._resources.logs import oldest_kept
 from analytics_core._resources.namespace import Namespace
 from analytics_core._resources.stored_json import stored_object, stored_shape

@@ -11,17 +11,20 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
-from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import FieldFormatter
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DATASETS, ROLES, ResourceLists, all_of_it
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    DATASETS,
+    ROLES,
+    Listing,
+    ResourceLists,
+    all_of_it,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet
 from analytics_core.models.references import RoleReference
@@ -40,19 +43,8 @@ FindActor = Callable[[int | str | User], Actor]
 LISTING = Listing(
     shape="row rule",
     item=RowRuleListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "name": ColumnKind.TEXT,
-        "description": ColumnKind.TEXT,
-        "filter_type": ColumnKind.TEXT,
-        "group_key": ColumnKind.TEXT,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "roles": ColumnKind.LINKS,
-        "tables": ColumnKind.LINKS,
-    },
+    texts=("name", "description", "filter_type", "group_key"),
+    links=("roles", "tables"),
     stored_as={"roles": "role_ids", "tables": "dataset_ids"},
 )
 
@@ -64,9 +56,8 @@ LISTS = ResourceLists(
     visibility=all_of_it,
     linked=lambda reader, found: _named(reader.unit, found),
     people_of=lambda _rule: (),
-    people={"created_by": "created_by", "changed_by": "changed_by"},
     records={"roles": ROLES, "tables": DATASETS},
-    distinct={"group_key": "group_key"},
+    distinct=("group_key",),
 )
 
 
@@ -78,8 +69,14 @@ class _RuleNames:
     datasets: Mapping[int, Dataset]
 
 
-class RowLevelSecurity(Namespace):
-    """Row rules: SQL conditions that bind people to rows of datasets; only administrators see and manage them."""
+class RowLevelSecurity(NamespaceWithDistinct[RowRuleListItem]):
+    """Row rules: SQL conditions that bind people to rows of datasets; only administrators see and manage them.
+
+    `roles` and `tables` are filtered by eq and in: rules that name at least one of these ids. `related` takes these,
+    `created_by` or `changed_by`, `distinct` takes `group_key`.
+    """
+
+    _resource = LISTS
 
     def __init__(self, runtime: Runtime, actor: Actor, find_actor: FindActor) -> None:
         super().__init__(runtime, actor)
@@ -120,23 +117,6 @@ class RowLevelSecurity(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             rule = unit.row_rules.get(rule_id)
             return _answer(rule, _named(unit, [rule]))
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[RowRuleListItem]:
-        """Return one page of the rules; the arguments are those of `databases.list`.
-
-        `roles` and `tables` may be filtered by `eq` and `in`: rules that name at least one of these ids.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for `roles`, `tables`, `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among the rules: `group_key`, as `charts.distinct` does."""
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -10,38 +10,34 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import read_once
+from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.records import custom_tags
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.field_formatter import FieldFormatter, readable_now
-from analytics_core._resources.journal import LoggedAction, begin_act
-from analytics_core._resources.listing import MOST_VALUES, ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import ResourceLists, all_of_it, anybody, makers
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    MOST_VALUES,
+    Listing,
+    Page,
+    ResourceLists,
+    all_of_it,
+    anybody,
+    makers,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.related_names import tag_reference
 from analytics_core.errors import AlreadyExistsError, NotFoundError, StaleVersionError
 from analytics_core.models.dashboard import TaggedRecord, TagGet, TagNames, TagPost, TagPut, TagTarget
 from analytics_core.models.enums import TagType
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.references import TagReference
 
 LISTING = Listing(
     shape="tag",
     item=TagGet,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "name": ColumnKind.TEXT,
-        "type": ColumnKind.INTEGER,
-        "description": ColumnKind.TEXT,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-    },
-    stored_as={},
+    integers=("type",),
+    texts=("name", "description"),
 )
-TAGGED = Listing(shape="tagged record", item=TaggedRecord, columns={}, stored_as={})
+TAGGED = Listing(shape="tagged record", item=TaggedRecord, is_audited=False)
 
 LISTS = ResourceLists(
     listing=LISTING,
@@ -49,13 +45,17 @@ LISTS = ResourceLists(
     item=lambda tag, facts: _shown(tag, facts.people, facts.readable),
     permission=anybody,
     visibility=all_of_it,
-    people={"created_by": "created_by", "changed_by": "changed_by"},
-    distinct={"name": "name"},
+    distinct=("name",),
 )
 
 
-class Tags(Namespace):
-    """Tags, as one actor may see, make and use them; everybody sees all names, nobody what they may not read."""
+class Tags(NamespaceWithDistinct[TagGet]):
+    """Tags, as one actor may see, make and use them; everybody sees all names, nobody what they may not read.
+
+    `related` takes `created_by` or `changed_by`, `distinct` takes `name`.
+    """
+
+    _resource = LISTS
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, payload: TagPost | Payload) -> TagGet:
@@ -73,20 +73,6 @@ class Tags(Namespace):
         with self._runtime.store.unit_of_work() as unit:
             tag = unit.tags.get(tag_id)
         return self._answer(tag)
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[TagGet]:
-        """Return one page of the tags; the arguments are those of `databases.list`."""
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the people that may be chosen for `created_by` or `changed_by`, as `charts.related` does."""
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among the tags: `name`, as `charts.distinct` does."""
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -14,6 +14,7 @@ from analytics_core._lookups.loading import find_dataset_of
 from analytics_core._querying.explain import Explanation
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters
 from analytics_core._resources.charts.export import chart_export_payload, export_ids
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
@@ -28,14 +29,19 @@ from analytics_core._resources.charts.records import (
     people_of,
     place_on_dashboards,
 )
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.field_formatter import readable_now
 from analytics_core._resources.jobs import job_of, submit_job
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, DATASETS, TAGS, ResourceLists, anybody
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    CHARTS,
+    DASHBOARDS,
+    DATASETS,
+    TAGS,
+    Listing,
+    ResourceLists,
+    anybody,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.reader import DATASET_NAME
 from analytics_core._resources.related_names import RelatedNames, names_related_to_charts
@@ -52,32 +58,16 @@ from analytics_core.models.chart import (
     FavoriteStatuses,
 )
 from analytics_core.models.dashboard import TagTarget
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="chart",
     item=ChartListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "uuid": ColumnKind.TEXT,
-        "slice_name": ColumnKind.TEXT,
-        "viz_type": ColumnKind.TEXT,
-        "description": ColumnKind.TEXT,
-        "datasource_id": ColumnKind.INTEGER,
-        "datasource_type": ColumnKind.TEXT,
-        "datasource_name": ColumnKind.TEXT,
-        "certified_by": ColumnKind.TEXT,
-        "is_managed_externally": ColumnKind.BOOLEAN,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "last_saved_at": ColumnKind.MOMENT,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "owners": ColumnKind.LINKS,
-        "tags": ColumnKind.LINKS,
-        "dashboards": ColumnKind.LINKS,
-    },
+    integers=("datasource_id",),
+    texts=("uuid", "slice_name", "viz_type", "description", "datasource_type", "datasource_name", "certified_by"),
+    booleans=("is_managed_externally",),
+    moments=("last_saved_at",),
+    links=("owners", "tags", "dashboards"),
     stored_as={"owners": "owner_ids", "tags": "tag_ids", "dashboards": "dashboard_ids"},
 )
 
@@ -92,14 +82,21 @@ LISTS = ResourceLists(
     people_of=people_of,
     visibility=CHARTS.visibility,
     narrower={DATASET_NAME: lambda reader, query: replace(query, ids=reader.named_charts())},
-    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    people=("owners", "created_by", "changed_by"),
     records={"datasets": DATASETS, "dashboards": DASHBOARDS, "tags": TAGS},
-    distinct={"viz_type": "viz_type", "datasource_name": "datasource_name", "certified_by": "certified_by"},
+    distinct=("viz_type", "datasource_name", "certified_by"),
 )
 
 
-class Charts(Namespace):
-    """Charts, as one actor may see, change and ask them."""
+class Charts(NamespaceWithDistinct[ChartListItem]):
+    """Charts, as one actor may see, change and ask them.
+
+    In lists, by `datasource_name` only charts are found whose dataset the actor may read; ordered by it, the others
+    come last as those without a name. `related` takes `owners`, `created_by`, `changed_by`, `datasets`, `dashboards` or
+    `tags`; `distinct` takes `viz_type`, `datasource_name` (of datasets that the actor may read) or `certified_by`.
+    """
+
+    _resource = LISTS
 
     # -------------------------------------------------------------------------------------------------- questions
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
@@ -237,16 +234,6 @@ class Charts(Namespace):
             linked = self._linked(unit, chart)
         return self._answer(chart, linked)
 
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[ChartListItem]:
-        """Return one page of the charts that the actor may read; the arguments are those of `databases.list`.
-
-        The filters `owners`, `tags` and `dashboards` take ids, with the operators eq and in. By `datasource_name` only
-        charts are found whose dataset the actor may read; ordered by it, the others come last as those without a name.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
     def update(
         self, chart_id: int, payload: ChartPut | Payload, *, unchanged_since: datetime | str | None = None
     ) -> ChartGet:
@@ -287,33 +274,6 @@ class Charts(Namespace):
             self._writable(unit, chart_id)
             unit.charts.delete(chart_id)
             act.log(unit, chart_id=chart_id)
-
-    # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `datasets`, `dashboards` or `tags`.
-
-        Of records those that the actor may see; of people, for administrators, all in the store, for others themselves
-        and whom the records that they may see name in this field.
-
-        Args:
-            field: the related field.
-            filter: only choices whose text contains this, in any case.
-            page: counts from 0.
-            page_size: at the most 1000.
-
-        Raises:
-            UnknownNameError: there is no such related field; the message names those there are.
-            PayloadSchemaError: a page out of bounds.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among what the actor may see.
-
-        The fields are `viz_type`, `datasource_name` (of datasets that the actor may read) and `certified_by`;
-        arguments and errors are those of `related`.
-        """
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------ what it is like
     def export_payload(

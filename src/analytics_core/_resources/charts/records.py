@@ -14,7 +14,7 @@ from analytics_core._records.repositories import DatasetName, ListFilter, ListQu
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboards.content import layout_without
 from analytics_core._resources.field_formatter import FieldFormatter, stored_fields
-from analytics_core._resources.listing import LARGEST_PAGE
+from analytics_core._resources.lists import LARGEST_PAGE
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames

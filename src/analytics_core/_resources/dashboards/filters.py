@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._resources.dashboards.content import FILTERS_KEY, charts_in, filter_key, filter_problems
-from analytics_core._resources.listing import LONGEST_SEARCH
+from analytics_core._resources.lists import LONGEST_SEARCH
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import LimitError, NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
 from analytics_core.models.dashboard import DashboardNativeFiltersUpdate

@@ -12,8 +12,8 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.records import chart_entity
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import charts_in, checked_content
 from analytics_core._resources.dashboards.copies import (
@@ -34,10 +34,17 @@ from analytics_core._resources.dashboards.records import (
 )
 from analytics_core._resources.favourites import Favourites
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import CHARTS, DASHBOARDS, ROLES, TAGS, ResourceLists, anybody, makers_and_owners
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    CHARTS,
+    DASHBOARDS,
+    ROLES,
+    TAGS,
+    Listing,
+    ResourceLists,
+    anybody,
+    makers_and_owners,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import RelatedNames, names_related_to_dashboards
 from analytics_core._resources.stored_json import json_object
@@ -56,29 +63,14 @@ from analytics_core.models.dashboard import (
     TagTarget,
 )
 from analytics_core.models.dataset import DashboardDataset
-from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="dashboard",
     item=DashboardListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "uuid": ColumnKind.TEXT,
-        "dashboard_title": ColumnKind.TEXT,
-        "slug": ColumnKind.TEXT,
-        "published": ColumnKind.BOOLEAN,
-        "certified_by": ColumnKind.TEXT,
-        "is_managed_externally": ColumnKind.BOOLEAN,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "owners": ColumnKind.LINKS,
-        "roles": ColumnKind.LINKS,
-        "tags": ColumnKind.LINKS,
-        "charts": ColumnKind.LINKS,
-    },
+    texts=("uuid", "dashboard_title", "slug", "certified_by"),
+    booleans=("published", "is_managed_externally"),
+    links=("owners", "roles", "tags", "charts"),
     stored_as={"owners": "owner_ids", "roles": "role_ids", "tags": "tag_ids", "charts": "chart_ids"},
 )
 
@@ -92,17 +84,23 @@ LISTS = ResourceLists(
     linked=names_related_to_dashboards,
     people_of=makers_and_owners,
     visibility=DASHBOARDS.visibility,
-    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    people=("owners", "created_by", "changed_by"),
     records={"charts": CHARTS, "roles": ROLES, "tags": TAGS},
-    distinct={"certified_by": "certified_by", "slug": "slug"},
+    distinct=("certified_by", "slug"),
 )
 
 _POST, _PUT, _COPY = "DashboardRestApi.post", "DashboardRestApi.put", "DashboardCopySchema"
 _FILTERS = "DashboardNativeFiltersConfigUpdateSchema"
 
 
-class Dashboards(Namespace):
-    """Dashboards, as one actor may see and change them."""
+class Dashboards(NamespaceWithDistinct[DashboardListItem]):
+    """Dashboards, as one actor may see and change them.
+
+    In lists, by a chart that the actor may not read nothing is found. `related` takes `owners`, `created_by`,
+    `changed_by`, `charts`, `roles` or `tags`; `distinct` takes `certified_by` or `slug`.
+    """
+
+    _resource = LISTS
 
     def __init__(self, runtime: Runtime, actor: Actor) -> None:
         super().__init__(runtime, actor)
@@ -145,16 +143,6 @@ class Dashboards(Namespace):
             linked, charts = self._linked(unit, dashboard)
         return self._shown(dashboard, linked, charts)
 
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[DashboardListItem]:
-        """Return one page of the dashboards that the actor may read; the arguments are those of `databases.list`.
-
-        The filters `owners`, `roles`, `tags` and `charts` take ids, with the operators eq and in; by a
-        chart that the actor may not read nothing is found.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
     @repeated
     def update(
         self, dashboard_id: int, payload: DashboardPut | Payload, *, unchanged_since: datetime | str | None = None
@@ -193,20 +181,6 @@ class Dashboards(Namespace):
             self._writable(unit, dashboard_id)
             unit.dashboards.delete(dashboard_id)
             act.log(unit, dashboard_id=dashboard_id)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for `owners`, `created_by`, `changed_by`, `roles`, `charts` or `tags`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among what the actor may see: `certified_by` or `slug`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     # ------------------------------------------------------------------------------------------------- whole pages
     def copy(self, dashboard_id: int, payload: DashboardCopy | Payload) -> DashboardGet:

@@ -12,13 +12,16 @@ from analytics_core._records.datasource import Database
 from analytics_core._records.repositories import ListFilter
 from analytics_core._records.secret import Secret
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.databases.answers import database_connection, database_get, database_item
 from analytics_core._resources.databases.records import changed_database, new_database, new_uri, parameter_problems
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DATABASES, ResourceLists, anybody
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    DATABASES,
+    Listing,
+    ResourceLists,
+    anybody,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.related_names import related_objects
 from analytics_core._resources.stored_json import json_object
 from analytics_core.errors import PayloadSchemaError, Problem
@@ -34,27 +37,14 @@ from analytics_core.models.database import (
     DatabaseValidateParameters,
     FileUploadSchemas,
 )
-from analytics_core.models.lists import DistinctResponse, RelatedObjects, RelatedResponse
+from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, check_text, parse
 
 LISTING = Listing(
     shape="database",
     item=DatabaseListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "uuid": ColumnKind.TEXT,
-        "database_name": ColumnKind.TEXT,
-        "backend": ColumnKind.TEXT,
-        "driver": ColumnKind.TEXT,
-        "expose_in_sqllab": ColumnKind.BOOLEAN,
-        "allow_dml": ColumnKind.BOOLEAN,
-        "allow_run_async": ColumnKind.BOOLEAN,
-        "allow_file_upload": ColumnKind.BOOLEAN,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-    },
+    texts=("uuid", "database_name", "backend", "driver"),
+    booleans=("expose_in_sqllab", "allow_dml", "allow_run_async", "allow_file_upload"),
     stored_as={"backend": "engine"},
 )
 
@@ -67,13 +57,17 @@ LISTS = ResourceLists(
     permission=anybody,
     people_of=lambda database: (database.audit.created_by,),
     visibility=DATABASES.visibility,
-    people={"created_by": "created_by", "changed_by": "changed_by"},
-    distinct={"backend": "engine"},
+    distinct=("backend",),
 )
 
 
-class Databases(Namespace):
-    """Database connections, as one actor may see and change them."""
+class Databases(NamespaceWithDistinct[DatabaseListItem]):
+    """Database connections, as one actor may see and change them.
+
+    `related` takes `created_by` or `changed_by`, `distinct` takes `backend`.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: DatabasePost | Payload) -> DatabaseGet:
         """Store a database connection; only administrators may (contract, `DatabaseRestApi.post`).
@@ -107,20 +101,6 @@ class Databases(Namespace):
             database = self._reader(unit).database(database_id)
             self._runtime.policy.require_manage_databases(self._actor)
             return database_connection(database, spec=self._spec_of(database))
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[DatabaseListItem]:
-        """Return one page of the databases that the actor may see.
-
-        Args:
-            filters: conditions `{col, op, val}`; op is eq, neq, gt, lt, in, contains, starts_with or is_null.
-            order_by: a column's name or several; a leading minus sorts descending.
-            page: counts from 0.
-            page_size: at the most 1000.
-            columns: the fields to give back; None for all.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -260,21 +240,6 @@ class Databases(Namespace):
             self._runtime.metadata.try_connection(self._actor, record)
         finally:
             self._runtime.connector.dispose(record.id)
-
-    # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for a related field: `created_by` or `changed_by`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among what the actor may see: `backend`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _stored(self, database_id: int) -> Database:
         """Return a database; the gate checks what the actor may do there."""

@@ -14,8 +14,8 @@ from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
 from analytics_core._resources.batches import every
+from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.queries import ChartQueries
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
 from analytics_core._resources.datasets.answers import dataset_get, dataset_item
 from analytics_core._resources.datasets.columns import (
     changed_metrics,
@@ -42,10 +42,15 @@ from analytics_core._resources.datasets.records import (
 )
 from analytics_core._resources.datasets.sources import dataset_called
 from analytics_core._resources.field_formatter import readable_now
-from analytics_core._resources.journal import LoggedAction, begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, anybody, makers_and_owners
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    DATABASES,
+    DATASETS,
+    Listing,
+    ResourceLists,
+    anybody,
+    makers_and_owners,
+)
+from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
@@ -60,29 +65,16 @@ from analytics_core.models.dataset import (
     GetOrCreateDataset,
     MetricPut,
 )
-from analytics_core.models.lists import DistinctResponse, RelatedObjects, RelatedResponse
+from analytics_core.models.lists import RelatedObjects
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="dataset",
     item=DatasetListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "uuid": ColumnKind.TEXT,
-        "database_id": ColumnKind.INTEGER,
-        "table_name": ColumnKind.TEXT,
-        "catalog": ColumnKind.TEXT,
-        "schema": ColumnKind.TEXT,
-        "sql": ColumnKind.TEXT,
-        "description": ColumnKind.TEXT,
-        "is_managed_externally": ColumnKind.BOOLEAN,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "database": ColumnKind.INTEGER,
-        "owners": ColumnKind.LINKS,
-    },
+    integers=("database_id", "database"),
+    texts=("uuid", "table_name", "catalog", "schema", "sql", "description"),
+    booleans=("is_managed_externally",),
+    links=("owners",),
     stored_as={"database": "database_id", "owners": "owner_ids"},
     without=frozenset({"columns", "metrics"}),
 )
@@ -97,14 +89,20 @@ LISTS = ResourceLists(
     linked=lambda reader, found: reader.names(NamesQuery(databases=frozenset(d.database_id for d in found))).databases,
     people_of=makers_and_owners,
     visibility=DATASETS.visibility,
-    people={"owners": "owner_ids", "created_by": "created_by", "changed_by": "changed_by"},
+    people=("owners", "created_by", "changed_by"),
     records={"database": DATABASES},
-    distinct={"catalog": "catalog", "schema": "schema", "table_name": "table_name"},
+    distinct=("catalog", "schema", "table_name"),
 )
 
 
-class Datasets(Namespace):
-    """Datasets, as one actor may see and change them."""
+class Datasets(NamespaceWithDistinct[DatasetListItem]):
+    """Datasets, as one actor may see and change them.
+
+    `related` takes `owners`, `created_by`, `changed_by` or `database`; `distinct` takes `catalog`, `schema` or
+    `table_name`.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: DatasetPost | Payload) -> DatasetGet:
         """Store a dataset, its columns and their types read from the database (contract, `DatasetRestApi.post`).
@@ -204,12 +202,6 @@ class Datasets(Namespace):
                 dataset = self._reader(unit).dataset(dataset_id)
             database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[DatasetListItem]:
-        """Return one page of the datasets that the actor may read; the arguments are those of `databases.list`."""
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
 
     @repeated
     def update(
@@ -338,21 +330,6 @@ class Datasets(Namespace):
             unit.datasets.delete(dataset_id)
             forget_generation(unit, dataset)
             act.log(unit, details={"dataset_id": dataset_id})
-
-    # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for a related field: `owners`, `created_by`, `changed_by` or `database`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
-
-    def distinct(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> DistinctResponse:  # noqa: A002 - the contract's clients call it so
-        """Return the different values of a field among what the actor may see.
-
-        The fields are `catalog`, `schema` and `table_name`; the arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).distinct(field, filter, page, page_size)
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""

@@ -11,12 +11,15 @@ from analytics_core._records.dashboard import Dashboard, EmbeddedDashboard
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
+from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.guests.minting import AllRows, GuestTokenMinter, find_embedded
-from analytics_core._resources.journal import LoggedAction, begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DASHBOARDS, ResourceLists, anybody
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    DASHBOARDS,
+    Listing,
+    ResourceLists,
+    anybody,
+)
+from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.directory import UserIndex, read_users
 from analytics_core._resources.reader import Reader
 from analytics_core._security import policy as rules
@@ -29,21 +32,15 @@ from analytics_core.models.embedded import (
     GuestTokenCreate,
     GuestUser,
 )
-from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
 LISTING = Listing(
     shape="embedded dashboard",
     item=EmbeddedDashboardGet,
-    columns={
-        "uuid": ColumnKind.TEXT,
-        "dashboard_id": ColumnKind.INTEGER,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "dashboard": ColumnKind.INTEGER,
-    },
+    is_audited=False,
+    integers=("dashboard_id", "created_by", "changed_by", "dashboard"),
+    texts=("uuid",),
+    moments=("created_on", "changed_on"),
     stored_as={"dashboard": "dashboard_id"},
 )
 _CONFIG = "EmbeddedDashboardConfig"
@@ -74,13 +71,17 @@ LISTS = ResourceLists(
     permission=anybody,
     people_of=lambda embedded: (embedded.audit.changed_by,),
     visibility=_visible,
-    people={"created_by": "created_by", "changed_by": "changed_by"},
     records={"dashboard": replace(DASHBOARDS, visibility=_own_dashboards)},
 )
 
 
-class EmbeddedDashboards(Namespace):
-    """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded."""
+class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
+    """Embedded dashboards; owners of a dashboard and administrators see and change how it is embedded.
+
+    `related` takes `created_by`, `changed_by` or `dashboard`: the dashboards that the actor may embed.
+    """
+
+    _resource = LISTS
 
     # ---------------------------------------------------------------------------------------------------- records
     def create(self, dashboard_id: int, payload: EmbeddedDashboardConfig | Payload) -> EmbeddedDashboardGet:
@@ -139,22 +140,6 @@ class EmbeddedDashboards(Namespace):
             found = find_embedded(unit, key)
             self._owned(unit, found.dashboard_id)
         return self._answer(found)
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[EmbeddedDashboardGet]:
-        """Return one page of the embedded dashboards that the actor owns, for administrators of all.
-
-        The arguments are those of `databases.list`.
-        """
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for `created_by`, `changed_by` or `dashboard`: the dashboards that they may embed.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def delete(self, dashboard_id: int) -> None:

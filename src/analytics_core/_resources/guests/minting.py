@@ -12,7 +12,7 @@ from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, stored_ids, uuid_in
-from analytics_core._resources.journal import begin_act
+from analytics_core._resources.changes import begin_act
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.guest_tokens import attributes_of, named, rule_of

@@ -27,7 +27,7 @@ from analytics_core._resources.dashboards.namespace import LISTING as DASHBOARD_
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
-from analytics_core._resources.listing import MOST_FILTERS, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Listing, Order, Page
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor

@@ -9,16 +9,19 @@ from typing import Any
 
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
-from analytics_core._resources.conflicts import reject_later_change, repeated, until_accepted
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import DATABASES, DATASETS, ResourceLists, all_of_it
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.lists import (
+    DATABASES,
+    DATASETS,
+    Listing,
+    ResourceLists,
+    all_of_it,
+)
+from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._security.actor import Actor
 from analytics_core.errors import AccessError, NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.database import DatabaseGet, DatabaseListItem
 from analytics_core.models.dataset import DatasetGet, DatasetListItem
-from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import GrantGet, RoleGet, RolePost, RolePut
 
@@ -31,8 +34,10 @@ GrantChange = Callable[[UnitOfWork, frozenset[Grant]], frozenset[Grant]]
 LISTING = Listing(
     shape="role",
     item=RoleGet,
-    columns={"id": ColumnKind.INTEGER, "name": ColumnKind.TEXT, "is_admin": ColumnKind.BOOLEAN},
-    stored_as={},
+    is_audited=False,
+    integers=("id",),
+    texts=("name",),
+    booleans=("is_admin",),
 )
 
 LISTS = ResourceLists(
@@ -42,12 +47,18 @@ LISTS = ResourceLists(
     permission=lambda policy, actor: policy.require_manage_people(actor),
     visibility=all_of_it,
     people_of=lambda _role: (),
+    people=(),
     records={"databases": DATABASES, "datasets": DATASETS},
 )
 
 
-class Roles(Namespace):
-    """Roles and what they give access to; only administrators manage them."""
+class Roles(ListedNamespace[RoleGet]):
+    """Roles and what they give access to; only administrators manage them.
+
+    `related` takes what a role may be granted: `databases` or `datasets`.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: RolePost | Payload) -> RoleGet:
         """Store a role without grants; AlreadyExistsError when the name is taken."""
@@ -64,16 +75,6 @@ class Roles(Namespace):
         self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(unit.roles.get(role_id))
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[RoleGet]:
-        """Return one page of the roles; the arguments are those of `databases.list`."""
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what a role may be granted: `databases` or `datasets`, as `charts.related` does."""
-        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def update(

@@ -10,16 +10,18 @@ from typing import Any
 from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, unknown_ids
-from analytics_core._resources.conflicts import reject_later_change, repeated
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import ROLES, ResourceLists, anybody
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.lists import (
+    ROLES,
+    Listing,
+    ResourceLists,
+    anybody,
+)
+from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._resources.people.roles import require_rank_left
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Permission as PolicyAct
 from analytics_core.errors import PayloadSchemaError
-from analytics_core.models.lists import RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 from analytics_core.models.people import UserGet, UserPost, UserPut
 from analytics_core.models.references import RoleReference
@@ -27,17 +29,12 @@ from analytics_core.models.references import RoleReference
 LISTING = Listing(
     shape="user",
     item=UserGet,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "username": ColumnKind.TEXT,
-        "first_name": ColumnKind.TEXT,
-        "last_name": ColumnKind.TEXT,
-        "email": ColumnKind.TEXT,
-        "active": ColumnKind.BOOLEAN,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-        "roles": ColumnKind.LINKS,
-    },
+    is_audited=False,
+    integers=("id",),
+    texts=("username", "first_name", "last_name", "email"),
+    booleans=("active",),
+    moments=("created_on", "changed_on"),
+    links=("roles",),
     stored_as={"roles": "role_ids"},
 )
 
@@ -51,16 +48,23 @@ LISTS = ResourceLists(
     listing=LISTING,
     repository=lambda unit: unit.users,
     item=lambda user, facts: _user_get(user, facts.linked),
+    list_permission=lambda policy, actor: policy.require_manage_people(actor),
     permission=anybody,
     linked=lambda reader, found: _roles(reader.unit, {role_id for user in found for role_id in user.role_ids}),
     people_of=lambda _user: (),
+    people=(),
     visibility=_themselves,
     records={"roles": ROLES},
 )
 
 
-class Users(Namespace):
-    """Users; administrators manage them, everybody may read their own record."""
+class Users(ListedNamespace[UserGet]):
+    """Users; administrators manage them, everybody may read their own record.
+
+    `related` takes `roles`, which everybody may ask for: others find their own.
+    """
+
+    _resource = LISTS
 
     def create(self, payload: UserPost | Payload) -> UserGet:
         """Store a user; AlreadyExistsError when the user name is taken."""
@@ -79,21 +83,6 @@ class Users(Namespace):
             self._runtime.policy.require_manage_people(self._actor)
         with self._runtime.store.unit_of_work() as unit:
             return _answer(unit, unit.users.get(user_id))
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[UserGet]:
-        """Return one page of the users; the arguments are those of `databases.list`."""
-        self._runtime.policy.require_manage_people(self._actor)
-        return self._lists(LISTS).page(filters, order_by, page, page_size, columns)
-
-    # --------------------------------------------------------------------------------------------------- look-ups
-    def related(self, field: str, filter: str = "", page: int = 0, page_size: int = 25) -> RelatedResponse:  # noqa: A002 - the contract's clients call it so
-        """Return what may be chosen for a related field: `roles`.
-
-        The arguments are those of `charts.related`.
-        """
-        return self._lists(LISTS).related(field, filter, page, page_size)
 
     @repeated
     def update(

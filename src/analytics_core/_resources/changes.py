@@ -1,19 +1,26 @@
-"""Changes that meet: what the caller read is not written over, and a change that read nothing is repeated."""
+"""Changes of records: logged with what they do, repeated when others are faster, never written over unread ones."""
 
 from __future__ import annotations
 
+import json
 import random
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
+from analytics_core._records.audit import LogEntry
 from analytics_core._records.chart import Annotation, AnnotationLayer, Chart
 from analytics_core._records.dashboard import CssTemplate, Dashboard, EmbeddedDashboard, Tag
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.people import Role, RowRule, User
+from analytics_core._records.repositories import UnitOfWork
+from analytics_core._runtime import Runtime
+from analytics_core._security.actor import Actor
 from analytics_core.errors import PayloadSchemaError, Problem, StaleVersionError
+from analytics_core.ports import Clock
 
 Changeable = (
     Annotation
@@ -130,3 +137,40 @@ def _once(change: Callable[[], Result]) -> Result:
     except StaleVersionError as error:
         error.retryable = False
         raise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoggedAction:
+    """An act that has begun; `log` ends it. `actor_id` is None for a guest: no stored user did it."""
+
+    action: str
+    actor_id: int | None
+    started_s: float
+    clock: Clock
+
+    def log(
+        self,
+        unit: UnitOfWork,
+        *,
+        chart_id: int | None = None,
+        dashboard_id: int | None = None,
+        details: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Write the act with what it was done to; `details` are JSON values, never secrets."""
+        entry = LogEntry(
+            action=self.action,
+            user_id=self.actor_id,
+            dashboard_id=dashboard_id,
+            slice_id=chart_id,
+            dttm=self.clock.now(),
+            duration_ms=round((self.clock.monotonic() - self.started_s) * 1000),
+            json=json.dumps(details, ensure_ascii=False) if details else None,
+        )
+        unit.logs.append(entry, actor_id=self.actor_id)
+
+
+def begin_act(runtime: Runtime, actor: Actor, action: str) -> LoggedAction:
+    """Return an act that begins now; `action` is `resource.verb`, for example `dashboard.update`."""
+    return LoggedAction(
+        action=action, actor_id=actor.stored_id, started_s=runtime.wall_clock.monotonic(), clock=runtime.wall_clock
+    )

@@ -1,4 +1,4 @@
-"""`core.annotations`: what happened when, layer by layer."""
+"""`core.annotation_layers` and `core.annotations`: what happened when, layer by layer, for charts to show."""
 
 from __future__ import annotations
 
@@ -6,20 +6,32 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from analytics_core._lookups.loading import remember_deleted_layer
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
-from analytics_core._resources.conflicts import reject_later_change, repeated
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.field_formatter import FieldFormatter
-from analytics_core._resources.journal import begin_act
-from analytics_core._resources.listing import ColumnKind, Columns, Filters, Listing, Order, Page
-from analytics_core._resources.lists import Lists, ResourceLists, all_of_it
-from analytics_core._resources.namespace import Namespace
+from analytics_core._resources.lists import (
+    Columns,
+    Filters,
+    Listing,
+    Lists,
+    Order,
+    Page,
+    ResourceLists,
+    all_of_it,
+)
+from analytics_core._resources.namespace import Namespace, NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._security.policy import Permission
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem
 from analytics_core.models.annotation import (
     AnnotationGet,
+    AnnotationLayerGet,
+    AnnotationLayerListItem,
+    AnnotationLayerPost,
+    AnnotationLayerPut,
     AnnotationListItem,
     AnnotationPost,
     AnnotationPut,
@@ -28,21 +40,119 @@ from analytics_core.models.annotation import (
 from analytics_core.models.lists import DistinctResponse, RelatedResponse
 from analytics_core.models.parsing import Payload, parse
 
+LAYER_LISTING = Listing(
+    shape="annotation layer",
+    item=AnnotationLayerListItem,
+    texts=("name", "descr"),
+)
+
+LAYER_LISTS = ResourceLists(
+    listing=LAYER_LISTING,
+    repository=lambda unit: unit.annotation_layers,
+    item=lambda layer, facts: _layer_item(layer, facts.people, facts.readable),
+    permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
+    visibility=all_of_it,
+    distinct=("name",),
+)
+
+
+class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
+    """Annotation layers: every signed-in user reads and creates them, creators and administrators change them.
+
+    `related` takes `created_by` or `changed_by`, `distinct` takes `name`.
+    """
+
+    _resource = LAYER_LISTS
+
+    def create(self, payload: AnnotationLayerPost | Payload) -> AnnotationLayerGet:
+        """Store an empty layer (contract, `AnnotationLayerRestApi.post`).
+
+        Raises:
+            PayloadError: the payload breaks the shape.
+            AlreadyExistsError: the name is taken.
+        """
+        self._runtime.policy.require(Permission.ADD_ANNOTATION_LAYER, self._actor)
+        post = parse(AnnotationLayerPost, payload, shape="AnnotationLayerRestApi.post")
+        act = begin_act(self._runtime, self._actor, "annotation_layer.create")
+        with self._runtime.store.unit_of_work() as unit:
+            record = AnnotationLayer(name=post.name, descr=post.descr)
+            stored = unit.annotation_layers.add(record, actor_id=self._actor.id)
+            act.log(unit, details={"layer": stored.id})
+        return _layer_answer(stored)
+
+    def get(self, layer_id: int) -> AnnotationLayerGet:
+        """Return a layer; NotFoundError when there is none."""
+        self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
+        with self._runtime.store.unit_of_work() as unit:
+            return _layer_answer(unit.annotation_layers.get(layer_id))
+
+    @repeated
+    def update(
+        self, layer_id: int, payload: AnnotationLayerPut | Payload, *, unchanged_since: datetime | str | None = None
+    ) -> AnnotationLayerGet:
+        """Change a layer's name or description; only its creator and administrators may.
+
+        With `unchanged_since`, the `changed_on` of the layer that the caller read (a field of lists, an attribute of
+        `get`), a change that somebody else made since is not overwritten; changes of its annotations do not count.
+
+        Raises:
+            OwnershipError: somebody else made the layer.
+            AlreadyExistsError: the name is taken.
+            StaleVersionError: somebody else changed it meanwhile.
+        """
+        put = parse(AnnotationLayerPut, payload, shape="AnnotationLayerRestApi.put")
+        act = begin_act(self._runtime, self._actor, "annotation_layer.update")
+        with self._runtime.store.unit_of_work() as unit:
+            before = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, before)
+            reject_later_change(before, unchanged_since)
+            stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id})
+        return _layer_answer(stored)
+
+    @repeated
+    def delete(self, layer_id: int) -> None:
+        """Remove a layer with its annotations; only its creator and administrators may.
+
+        Charts that show the layer keep working; a note in their results says that it is gone.
+        """
+        act = begin_act(self._runtime, self._actor, "annotation_layer.delete")
+        with self._runtime.store.unit_of_work() as unit:
+            layer = unit.annotation_layers.get(layer_id)
+            self._runtime.policy.require_write_annotation_layer(self._actor, layer)
+            unit.annotation_layers.delete(layer_id)
+            remember_deleted_layer(unit, layer, actor_id=self._actor.id)
+            act.log(unit, details={"layer": layer_id, "name": layer.name})
+
+
+def _layer_answer(layer: AnnotationLayer) -> AnnotationLayerGet:
+    return AnnotationLayerGet(**_layer_stored(layer)).stamped(layer.audit.changed_on)
+
+
+def _layer_item(layer: AnnotationLayer, people: UserIndex, readable: FieldFormatter) -> AnnotationLayerListItem:
+    audit = layer.audit
+    return AnnotationLayerListItem(
+        **_layer_stored(layer),
+        created_on=audit.created_on,
+        changed_on=audit.changed_on,
+        created_by=people.names(audit.created_by),
+        changed_by=people.names(audit.changed_by),
+        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    )
+
+
+def _layer_stored(layer: AnnotationLayer) -> dict[str, Any]:
+    return {"id": layer.id, "name": layer.name, "descr": layer.descr}
+
+
 LISTING = Listing(
     shape="annotation",
     item=AnnotationListItem,
-    columns={
-        "id": ColumnKind.INTEGER,
-        "start_dttm": ColumnKind.MOMENT,
-        "end_dttm": ColumnKind.MOMENT,
-        "short_descr": ColumnKind.TEXT,
-        "long_descr": ColumnKind.TEXT,
-        "created_by": ColumnKind.INTEGER,
-        "changed_by": ColumnKind.INTEGER,
-        "created_on": ColumnKind.MOMENT,
-        "changed_on": ColumnKind.MOMENT,
-    },
-    stored_as={},
+    texts=("short_descr", "long_descr"),
+    moments=(
+        "start_dttm",
+        "end_dttm",
+    ),
 )
 
 LISTS = ResourceLists(
@@ -51,13 +161,15 @@ LISTS = ResourceLists(
     item=lambda annotation, facts: _item(annotation, facts.people, facts.readable),
     permission=lambda policy, actor: policy.require(Permission.READ_ANNOTATIONS, actor),
     visibility=all_of_it,
-    people={"created_by": "created_by", "changed_by": "changed_by"},
-    distinct={"short_descr": "short_descr"},
+    distinct=("short_descr",),
 )
 
 
 class Annotations(Namespace):
-    """The annotations of a layer, which every act names first; what the layer's reader may read, they may read."""
+    """The annotations of a layer, which every act names first; what the layer's reader may read, they may read.
+
+    `related` takes `created_by` or `changed_by`, `distinct` takes `short_descr`.
+    """
 
     def create(self, layer_id: int, payload: AnnotationPost | Payload) -> AnnotationGet:
         """Store an annotation; only the creator of the layer and administrators may (`AnnotationRestApi.post`).

@@ -1,1 +1,0 @@
-"""Annotation layers and their annotations."""
