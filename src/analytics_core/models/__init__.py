@@ -3,252 +3,34 @@
 `SHAPES` maps the contract's names of shapes to their models.
 """
 
-# ruff: isort: skip_file
+# ruff: noqa: F403 - for type checkers; a test holds the public names of each module to the table below
 from __future__ import annotations
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from analytics_core.models.annotation import (
-        AnnotationGet as AnnotationGet,
-        AnnotationLayerGet as AnnotationLayerGet,
-        AnnotationLayerListItem as AnnotationLayerListItem,
-        AnnotationLayerPost as AnnotationLayerPost,
-        AnnotationLayerPut as AnnotationLayerPut,
-        AnnotationListItem as AnnotationListItem,
-        AnnotationPost as AnnotationPost,
-        AnnotationPut as AnnotationPut,
-        LayerOfAnnotation as LayerOfAnnotation,
-    )
-    from analytics_core.models.cache import (
-        CacheInvalidationRequest as CacheInvalidationRequest,
-        CacheWarmUpResult as CacheWarmUpResult,
-        ChartCacheWarmUpRequest as ChartCacheWarmUpRequest,
-        ChartCacheWarmUpResponse as ChartCacheWarmUpResponse,
-        DatasetCacheWarmUpRequest as DatasetCacheWarmUpRequest,
-        DatasetCacheWarmUpResponse as DatasetCacheWarmUpResponse,
-        DatasourceName as DatasourceName,
-    )
-    from analytics_core.models.chart import (
-        ChartDatasource as ChartDatasource,
-        ChartDatasourceItem as ChartDatasourceItem,
-        ChartDatasourceValue as ChartDatasourceValue,
-        ChartEntity as ChartEntity,
-        ChartGet as ChartGet,
-        ChartListItem as ChartListItem,
-        ChartPost as ChartPost,
-        ChartPut as ChartPut,
-        ChartScreenshot as ChartScreenshot,
-        FavoriteStatus as FavoriteStatus,
-        FavoriteStatuses as FavoriteStatuses,
-    )
-    from analytics_core.models.dashboard import (
-        CssTemplateGet as CssTemplateGet,
-        CssTemplateListItem as CssTemplateListItem,
-        CssTemplatePost as CssTemplatePost,
-        CssTemplatePut as CssTemplatePut,
-        DashboardCopy as DashboardCopy,
-        DashboardGet as DashboardGet,
-        DashboardListItem as DashboardListItem,
-        DashboardNativeFiltersUpdate as DashboardNativeFiltersUpdate,
-        DashboardPermalinkState as DashboardPermalinkState,
-        DashboardPost as DashboardPost,
-        DashboardPut as DashboardPut,
-        TagGet as TagGet,
-        TagPost as TagPost,
-        TagPut as TagPut,
-        TagTarget as TagTarget,
-        TaggedRecord as TaggedRecord,
-    )
-    from analytics_core.models.database import (
-        DatabaseConnection as DatabaseConnection,
-        DatabaseExtra as DatabaseExtra,
-        DatabaseFunctionNames as DatabaseFunctionNames,
-        DatabaseGet as DatabaseGet,
-        DatabaseListItem as DatabaseListItem,
-        DatabasePost as DatabasePost,
-        DatabasePut as DatabasePut,
-        DatabaseTable as DatabaseTable,
-        DatabaseTestConnection as DatabaseTestConnection,
-        DatabaseValidateParameters as DatabaseValidateParameters,
-        FileUploadSchemas as FileUploadSchemas,
-        MetadataCacheTimeout as MetadataCacheTimeout,
-        OAuth2Client as OAuth2Client,
-        OAuth2ContentType as OAuth2ContentType,
-        OAuth2State as OAuth2State,
-        OAuth2Token as OAuth2Token,
-        SshTunnel as SshTunnel,
-    )
-    from analytics_core.models.dataset import (
-        ColumnPut as ColumnPut,
-        DashboardDataset as DashboardDataset,
-        DatabaseNameOnly as DatabaseNameOnly,
-        DatabaseOfDataset as DatabaseOfDataset,
-        DatabaseOfDatasetItem as DatabaseOfDatasetItem,
-        DatabaseSummary as DatabaseSummary,
-        DatasetDescription as DatasetDescription,
-        DatasetDuplicate as DatasetDuplicate,
-        DatasetGet as DatasetGet,
-        DatasetListItem as DatasetListItem,
-        DatasetPost as DatasetPost,
-        DatasetPut as DatasetPut,
-        GetOrCreateDataset as GetOrCreateDataset,
-        MetricPut as MetricPut,
-        SqlMetric as SqlMetric,
-        TableColumn as TableColumn,
-    )
-    from analytics_core.models.embedded import (
-        AvailableDomains as AvailableDomains,
-        EmbeddedDashboardConfig as EmbeddedDashboardConfig,
-        EmbeddedDashboardGet as EmbeddedDashboardGet,
-        EmbeddedDashboardUuid as EmbeddedDashboardUuid,
-        EmbeddedDashboardUuidPayload as EmbeddedDashboardUuidPayload,
-        GuestResource as GuestResource,
-        GuestResourceType as GuestResourceType,
-        GuestRowRule as GuestRowRule,
-        GuestTokenCreate as GuestTokenCreate,
-        GuestUser as GuestUser,
-    )
-    from analytics_core.models.enums import (
-        Aggregate as Aggregate,
-        ConfigurationMethod as ConfigurationMethod,
-        DatasourceType as DatasourceType,
-        ExpressionType as ExpressionType,
-        FilterOperator as FilterOperator,
-        GenericType as GenericType,
-        QueryStatus as QueryStatus,
-        RelativeTime as RelativeTime,
-        ResultFormat as ResultFormat,
-        ResultType as ResultType,
-        TagType as TagType,
-        TimeGrain as TimeGrain,
-    )
-    from analytics_core.models.explore import (
-        AdvancedDataTypeResult as AdvancedDataTypeResult,
-        DashboardPermalink as DashboardPermalink,
-        ExploreContext as ExploreContext,
-        ExplorePermalink as ExplorePermalink,
-        ExplorePermalinkState as ExplorePermalinkState,
-        ExploreSlice as ExploreSlice,
-        FormDataPost as FormDataPost,
-        FormDataPut as FormDataPut,
-        Permalink as Permalink,
-    )
-    from analytics_core.models.lists import (
-        DistinctItem as DistinctItem,
-        DistinctResponse as DistinctResponse,
-        FilterItem as FilterItem,
-        ListOperator as ListOperator,
-        RelatedChart as RelatedChart,
-        RelatedCharts as RelatedCharts,
-        RelatedDashboard as RelatedDashboard,
-        RelatedDashboards as RelatedDashboards,
-        RelatedItem as RelatedItem,
-        RelatedObjects as RelatedObjects,
-        RelatedResponse as RelatedResponse,
-    )
-    from analytics_core.models.log import (
-        LogGet as LogGet,
-        LogListItem as LogListItem,
-        LogPost as LogPost,
-        LogPut as LogPut,
-        RecentActivity as RecentActivity,
-        RecentActivityList as RecentActivityList,
-        UserOfLog as UserOfLog,
-    )
-    from analytics_core.models.parsing import (
-        parse as parse,
-        parse_query_context as parse_query_context,
-    )
-    from analytics_core.models.people import (
-        GrantGet as GrantGet,
-        RoleGet as RoleGet,
-        RolePost as RolePost,
-        RolePut as RolePut,
-        UserGet as UserGet,
-        UserPost as UserPost,
-        UserPut as UserPut,
-    )
-    from analytics_core.models.query import (
-        AdhocColumn as AdhocColumn,
-        AdhocMetric as AdhocMetric,
-        AdhocMetricColumn as AdhocMetricColumn,
-        AnnotationOpacity as AnnotationOpacity,
-        AnnotationSource as AnnotationSource,
-        AnnotationStyle as AnnotationStyle,
-        AnnotationType as AnnotationType,
-        ChartAnnotationLayer as ChartAnnotationLayer,
-        ChartDataDatasource as ChartDataDatasource,
-        ChartDataExtras as ChartDataExtras,
-        ChartDataFilter as ChartDataFilter,
-        ChartDataQueryContext as ChartDataQueryContext,
-        ChartDataQueryObject as ChartDataQueryObject,
-        PostProcessingOperation as PostProcessingOperation,
-    )
-    from analytics_core.models.references import (
-        DashboardReference as DashboardReference,
-        DashboardReferenceWithMetadata as DashboardReferenceWithMetadata,
-        DatasetReference as DatasetReference,
-        OnlyId as OnlyId,
-        OnlyIdPayload as OnlyIdPayload,
-        RoleReference as RoleReference,
-        TagReference as TagReference,
-        UserDetails as UserDetails,
-        UserFirstName as UserFirstName,
-        UserNames as UserNames,
-        UserReference as UserReference,
-    )
-    from analytics_core.models.report import (
-        ChartOfReport as ChartOfReport,
-        ComparisonOperator as ComparisonOperator,
-        DatabaseOfReport as DatabaseOfReport,
-        RecipientConfig as RecipientConfig,
-        RecipientOfListItem as RecipientOfListItem,
-        RecipientOfReport as RecipientOfReport,
-        RecipientType as RecipientType,
-        ReportCreationMethod as ReportCreationMethod,
-        ReportExecutionLogGet as ReportExecutionLogGet,
-        ReportExecutionLogListItem as ReportExecutionLogListItem,
-        ReportFormat as ReportFormat,
-        ReportRecipient as ReportRecipient,
-        ReportScheduleGet as ReportScheduleGet,
-        ReportScheduleListItem as ReportScheduleListItem,
-        ReportSchedulePost as ReportSchedulePost,
-        ReportSchedulePut as ReportSchedulePut,
-        ReportType as ReportType,
-        ValidatorConfig as ValidatorConfig,
-    )
-    from analytics_core.models.results import (
-        ChartDataAsyncResponse as ChartDataAsyncResponse,
-        ChartDataResponse as ChartDataResponse,
-        ChartDataResult as ChartDataResult,
-        ErrorBody as ErrorBody,
-        ErrorBodyWithErrors as ErrorBodyWithErrors,
-        ErrorEntry as ErrorEntry,
-        JobItem as JobItem,
-        JobPage as JobPage,
-    )
-    from analytics_core.models.row_level_security import (
-        RowRuleFilterType as RowRuleFilterType,
-        RowRuleGet as RowRuleGet,
-        RowRuleListItem as RowRuleListItem,
-        RowRulePost as RowRulePost,
-        RowRulePut as RowRulePut,
-        TableReference as TableReference,
-    )
-    from analytics_core.models.shapes import (
-        SHAPES as SHAPES,
-    )
-    from analytics_core.models.sql_editor import (
-        DatabaseOfQuery as DatabaseOfQuery,
-        EstimateQueryCost as EstimateQueryCost,
-        ExecutePayload as ExecutePayload,
-        QueryExecutionResponse as QueryExecutionResponse,
-        QueryGet as QueryGet,
-        QueryListItem as QueryListItem,
-        SqlQueryResult as SqlQueryResult,
-    )
+    from analytics_core.models.annotation import *
+    from analytics_core.models.cache import *
+    from analytics_core.models.chart import *
+    from analytics_core.models.dashboard import *
+    from analytics_core.models.database import *
+    from analytics_core.models.dataset import *
+    from analytics_core.models.embedded import *
+    from analytics_core.models.enums import *
+    from analytics_core.models.explore import *
+    from analytics_core.models.lists import *
+    from analytics_core.models.log import *
+    from analytics_core.models.parsing import parse as parse
+    from analytics_core.models.parsing import parse_query_context as parse_query_context
+    from analytics_core.models.people import *
+    from analytics_core.models.query import *
+    from analytics_core.models.references import *
+    from analytics_core.models.report import *
+    from analytics_core.models.results import *
+    from analytics_core.models.row_level_security import *
+    from analytics_core.models.shapes import SHAPES as SHAPES
+    from analytics_core.models.sql_editor import *
 
 _NAMES = {
     "annotation": (
@@ -265,8 +47,8 @@ _NAMES = {
     ),
     "dashboard": (
         "CssTemplateGet CssTemplateListItem CssTemplatePost CssTemplatePut DashboardCopy DashboardGet "
-        "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut TagGet "
-        "TagPost TagPut TagTarget TaggedRecord"
+        "DashboardListItem DashboardNativeFiltersUpdate DashboardPermalinkState DashboardPost DashboardPut "
+        "RecordIds TagGet TagNames TagPost TagPut TagTarget TaggedRecord"
     ),
     "database": (
         "DatabaseConnection DatabaseExtra DatabaseFunctionNames DatabaseGet DatabaseListItem DatabasePost "
@@ -280,7 +62,8 @@ _NAMES = {
     ),
     "embedded": (
         "AvailableDomains EmbeddedDashboardConfig EmbeddedDashboardGet EmbeddedDashboardUuid "
-        "EmbeddedDashboardUuidPayload GuestResource GuestResourceType GuestRowRule GuestTokenCreate GuestUser"
+        "EmbeddedDashboardUuidPayload GuestClaims GuestResource GuestResourceType GuestRowRule GuestTokenCreate "
+        "GuestUser"
     ),
     "enums": (
         "Aggregate ConfigurationMethod DatasourceType ExpressionType FilterOperator GenericType QueryStatus "
@@ -296,11 +79,12 @@ _NAMES = {
     ),
     "log": "LogGet LogListItem LogPost LogPut RecentActivity RecentActivityList UserOfLog",
     "parsing": "parse parse_query_context",
-    "people": "GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
+    "people": "FirstAdministrator GrantGet RoleGet RolePost RolePut UserGet UserPost UserPut",
     "query": (
         "AdhocColumn AdhocMetric AdhocMetricColumn AnnotationOpacity AnnotationSource AnnotationStyle "
         "AnnotationType ChartAnnotationLayer ChartDataDatasource ChartDataExtras ChartDataFilter "
-        "ChartDataQueryContext ChartDataQueryObject PostProcessingOperation"
+        "ChartDataQueryContext ChartDataQueryObject FilterValue OrderKey PostProcessingOperation QueryColumn "
+        "QueryMetric SavedMetric"
     ),
     "references": (
         "DashboardReference DashboardReferenceWithMetadata DatasetReference OnlyId OnlyIdPayload RoleReference "
@@ -322,7 +106,7 @@ _NAMES = {
         "DatabaseOfQuery EstimateQueryCost ExecutePayload QueryExecutionResponse QueryGet QueryListItem SqlQueryResult"
     ),
 }
-"""The public names of each module of this package, as above: a test holds both equal."""
+"""The public names of each module of this package."""
 
 _HOME = {name: module for module, names in _NAMES.items() for name in names.split()}
 

@@ -5,10 +5,6 @@ The layers inside a chart query are `models.query.AnnotationLayer`.
 
 from __future__ import annotations
 
-from typing import Annotated
-
-from pydantic import StringConstraints
-
 from analytics_core.models.base import (
     Answer,
     JsonInput,
@@ -21,11 +17,10 @@ from analytics_core.models.base import (
     Text250,
     Text500,
     Title250,
+    Title500,
     Whole,
 )
 from analytics_core.models.references import UserFirstName, UserNames
-
-Title500 = Annotated[Text500, StringConstraints(min_length=1)]
 
 
 class AnnotationLayerPost(StrictShape):

@@ -260,6 +260,9 @@ Moment = Annotated[datetime, BeforeValidator(_reject_numbers), AfterValidator(_c
 JsonObject = dict[str, Any]
 """An object with any keys."""
 
+KeyValue = tuple[str, Any] | Annotated[JsonObject, Field(min_length=1)]
+"""A pair of a web address' parameters: `["key", value]`, or an object that says the same."""
+
 Objects = tuple[JsonObject, ...]
 """Objects with any keys."""
 
@@ -272,12 +275,22 @@ TextLists = tuple[tuple[str, ...], ...]
 ReadOnly = Annotated[T | None, Field(json_schema_extra={"readOnly": True})]
 """Computed: answers show it, no payload takes it."""
 
+Text11 = Annotated[str, StringConstraints(max_length=11)]
+Text16 = Annotated[str, StringConstraints(max_length=16)]
+Text32 = Annotated[str, StringConstraints(max_length=32)]
+Text50 = Annotated[str, StringConstraints(max_length=50)]
 Text64 = Annotated[str, StringConstraints(max_length=64)]
+Text100 = Annotated[str, StringConstraints(max_length=100)]
 Text128 = Annotated[str, StringConstraints(max_length=128)]
+Text150 = Annotated[str, StringConstraints(max_length=150)]
+Text200 = Annotated[str, StringConstraints(max_length=200)]
 Text250 = Annotated[str, StringConstraints(max_length=250)]
-Text256 = Annotated[str, StringConstraints(max_length=256)]
 Text255 = Annotated[str, StringConstraints(max_length=255)]
+Text256 = Annotated[str, StringConstraints(max_length=256)]
 Text500 = Annotated[str, StringConstraints(max_length=500)]
+Text512 = Annotated[str, StringConstraints(max_length=512)]
+Text1000 = Annotated[str, StringConstraints(max_length=1_000)]
 Text1024 = Annotated[str, StringConstraints(max_length=1_024)]
 Title250 = Annotated[str, StringConstraints(min_length=1, max_length=250)]
 Title255 = Annotated[str, StringConstraints(min_length=1, max_length=255)]
+Title500 = Annotated[str, StringConstraints(min_length=1, max_length=500)]

@@ -5,9 +5,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
-
-from pydantic import StringConstraints
+from typing import Any
 
 from analytics_core.models.base import (
     Answer,
@@ -21,6 +19,7 @@ from analytics_core.models.base import (
     ReadOnly,
     StampedAnswer,
     StrictShape,
+    Text200,
     Text250,
     Title250,
     Whole,
@@ -34,8 +33,6 @@ from analytics_core.models.references import (
     UserNames,
     UserReference,
 )
-
-Text200 = Annotated[str, StringConstraints(max_length=200)]
 
 
 class ChartPost(StrictShape):

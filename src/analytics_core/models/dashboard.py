@@ -6,7 +6,7 @@ The contract shows tags in references only, so the shapes of tags are ours.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Annotated, Any
+from typing import Annotated
 
 from pydantic import Field, StringConstraints
 
@@ -17,6 +17,7 @@ from analytics_core.models.base import (
     JsonInput,
     JsonObject,
     JsonText,
+    KeyValue,
     Moment,
     Objects,
     Omittable,
@@ -34,13 +35,8 @@ from analytics_core.models.base import (
 from analytics_core.models.enums import TagType
 from analytics_core.models.references import RoleReference, TagReference, UserDetails, UserReference
 
-KeyValue = tuple[str, Any] | Annotated[JsonObject, Field(min_length=1)]
-"""A pair of a web address' parameters: `["key", value]`, or an object that says the same."""
-
-FilterId = Whole | Annotated[str, StringConstraints(min_length=1, max_length=255)]
+_FilterId = Whole | Annotated[str, StringConstraints(min_length=1, max_length=255)]
 """The id of a filter: the contract says integer; real clients make texts of their own."""
-
-Slug = Annotated[str, StringConstraints(max_length=255)]
 
 
 class DashboardPost(StrictShape):
@@ -64,7 +60,7 @@ class DashboardPut(StrictShape):
     """Changes of a dashboard (contract, `DashboardRestApi.put`)."""
 
     dashboard_title: Text500 | None = None
-    slug: Slug | None = None
+    slug: Text255 | None = None
     css: str | None = None
     json_metadata: JsonInput | None = None
     position_json: JsonInput | None = None
@@ -89,9 +85,9 @@ class DashboardCopy(StrictShape):
 class DashboardNativeFiltersUpdate(StrictShape):
     """Changes of a dashboard's filters (contract, `DashboardNativeFiltersConfigUpdateSchema`)."""
 
-    deleted: tuple[FilterId, ...]
+    deleted: tuple[_FilterId, ...]
     modified: Objects
-    reordered: tuple[FilterId, ...]
+    reordered: tuple[_FilterId, ...]
 
 
 class DashboardPermalinkState(StrictShape):

@@ -34,8 +34,8 @@ from analytics_core.models.base import (
 from analytics_core.models.enums import ConfigurationMethod
 from analytics_core.models.references import UserNames
 
-Uri = Annotated[HiddenText, Field(min_length=1, max_length=1_024)]
-UriOrEmpty = Annotated[HiddenText, Field(max_length=1_024)]
+_Uri = Annotated[HiddenText, Field(min_length=1, max_length=1_024)]
+_UriOrEmpty = Annotated[HiddenText, Field(max_length=1_024)]
 _URI_NAMES = AliasChoices("orm_uri", "sqlalchemy_uri")
 
 
@@ -77,21 +77,21 @@ class DatabasePost(_DatabaseOptions):
     """A database to create; `cache_timeout` is in seconds, 0 never expires (contract, `DatabaseRestApi.post`)."""
 
     database_name: Title250
-    orm_uri: Omittable[Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+    orm_uri: Omittable[_Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
 
 
 class DatabasePut(_DatabaseOptions):
     """Changes of a database; an `orm_uri` with the password masked keeps the stored one (`DatabaseRestApi.put`)."""
 
     database_name: Title250 | None = None
-    orm_uri: Omittable[UriOrEmpty] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+    orm_uri: Omittable[_UriOrEmpty] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
 
 
 class DatabaseTestConnection(StrictShape):
     """A connection to try (contract, `DatabaseTestConnectionSchema`)."""
 
     database_name: Title250 | None = None
-    orm_uri: Omittable[Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
+    orm_uri: Omittable[_Uri] = Field(default=None, validation_alias=_URI_NAMES, serialization_alias="orm_uri")
     engine: str | None = None
     driver: str | None = None
     configuration_method: ConfigurationMethod = ConfigurationMethod.ORM_FORM

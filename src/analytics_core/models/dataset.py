@@ -24,9 +24,11 @@ from analytics_core.models.base import (
     Omittable,
     ReadOnly,
     StrictShape,
+    Text32,
     Text128,
     Text250,
     Text255,
+    Text1000,
     Text1024,
     TextLists,
     Texts,
@@ -39,9 +41,6 @@ from analytics_core.models.enums import GenericType
 from analytics_core.models.references import UserNames, UserReference
 from analytics_core.models.strict_json import check_keys_once
 
-Text32 = Annotated[str, StringConstraints(max_length=32)]
-Predicate = Annotated[str, StringConstraints(max_length=1_000)]
-
 
 # ---------------------------------------------------------------------------------------------------------- payloads
 def _is_answer(value: Mapping[str, Any]) -> bool:
@@ -49,7 +48,7 @@ def _is_answer(value: Mapping[str, Any]) -> bool:
     return "id" in value and isinstance(value.get("database"), Mapping)
 
 
-def update_of_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
+def _update_of_answer(answer: Mapping[str, Any]) -> dict[str, Any]:
     """Return the update that changes nothing, of what `DatasetRestApi.get` gave; changes made in it count."""
     kept: dict[str, Any] = _without_read_only(answer, DatasetGet, DatasetPut)
     kept["database_id"] = answer["database"].get("id")
@@ -129,7 +128,7 @@ class DatasetPut(StrictShape):
     @model_validator(mode="before")
     @classmethod
     def _read_answer(cls, value: Any) -> Any:
-        return update_of_answer(value) if isinstance(value, Mapping) and _is_answer(value) else value
+        return _update_of_answer(value) if isinstance(value, Mapping) and _is_answer(value) else value
 
     table_name: Title250 | None = None
     database_id: Omittable[Whole] = None
@@ -141,7 +140,7 @@ class DatasetPut(StrictShape):
     always_filter_main_dttm: Bool | None = None
     offset: Whole | None = None
     cache_timeout: Whole | None = None
-    fetch_values_predicate: Predicate | None = None
+    fetch_values_predicate: Text1000 | None = None
     filter_select_enabled: Bool | None = None
     is_sqllab_view: Bool | None = None
     is_managed_externally: Bool | None = None

@@ -73,10 +73,10 @@ class GuestResource(StrictShape):
     id: str
 
 
-RuleValue = StrictStr | StrictInt | StrictFloat | tuple[StrictStr, ...]
+_RuleValue = StrictStr | StrictInt | StrictFloat | tuple[StrictStr, ...]
 """A value that a rule binds: a text, a number, or a list of texts."""
 
-AttributeValue = Text250 | tuple[Text250, ...]
+_AttributeValue = Text250 | tuple[Text250, ...]
 
 
 class GuestRowRule(StrictShape):
@@ -88,7 +88,7 @@ class GuestRowRule(StrictShape):
 
     clause: str
     dataset: Whole | None = None
-    values: Omittable[dict[Text250, RuleValue]] = None
+    values: Omittable[dict[Text250, _RuleValue]] = None
 
 
 class GuestUser(StrictShape):
@@ -100,7 +100,7 @@ class GuestUser(StrictShape):
     username: Omittable[Text64] = None
     first_name: Omittable[Text64] = None
     last_name: Omittable[Text64] = None
-    attributes: Omittable[dict[Text250, AttributeValue]] = None
+    attributes: Omittable[dict[Text250, _AttributeValue]] = None
 
 
 class GuestTokenCreate(StrictShape):

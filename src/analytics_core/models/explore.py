@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from pydantic import ConfigDict, Field
 
-from analytics_core.models.base import Answer, Bool, Ids, JsonInput, JsonObject, Omittable, StrictShape, Texts, Whole
+from analytics_core.models.base import (
+    Answer,
+    Bool,
+    Ids,
+    JsonInput,
+    JsonObject,
+    KeyValue,
+    Omittable,
+    StrictShape,
+    Texts,
+    Whole,
+)
 from analytics_core.models.chart import ChartEntity
-from analytics_core.models.dashboard import DashboardPermalinkState, KeyValue
+from analytics_core.models.dashboard import DashboardPermalinkState
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import DatasourceType
 

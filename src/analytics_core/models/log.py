@@ -15,11 +15,10 @@ from analytics_core.models.base import (
     Omittable,
     StrictShape,
     Text64,
+    Text512,
     Text1024,
     Whole,
 )
-
-Text512 = Annotated[str, StringConstraints(max_length=512)]
 
 
 class UserOfLog(Answer):

@@ -105,6 +105,9 @@ RECORD_MEANINGS: Mapping[str, str] = {
     "reordered": "The ids of the filters in their new order.",
     "slug": "The dashboard's part of the web address, unique.",
     "title": "The title.",
+    "ids": "The ids of the records.",
+    "names": "The names of the tags.",
+    "TagNames.target": "What carries the tags: a chart or a dashboard.",
     "urlParams": "Parameters of the web address, as pairs of key and value.",
     # ---- databases
     "allow_ctas": "Whether the SQL editor may CREATE TABLE AS.",
@@ -286,6 +289,13 @@ RECORD_MEANINGS: Mapping[str, str] = {
     "resources": "What the guest may see.",
     "rls": "SQL conditions on what the guest sees.",
     "GuestResource.id": "The uuid or the id of the dashboard.",
+    "all_rows": "The ids of the datasets that need no rule; true: none needs one.",
+    "aud": "What the token is for.",
+    "exp": "When the token ends, in seconds since 1970.",
+    "iat": "When the token was made, in seconds since 1970.",
+    "jti": "The id of the token.",
+    "rls_rules": "SQL conditions on what the guest sees.",
+    "sub": "The name of the guest.",
     # ---- the SQL editor
     "client_id": "The id that the client gave the query.",
     "ctas": "Whether the result was stored as a table.",

@@ -17,16 +17,16 @@ def _texts(value: Any) -> Any:
     raise ValueError("must be text, or an array of texts")
 
 
-Attributes = dict[str, Annotated[str | tuple[str, ...], BeforeValidator(_texts)]]
+_Attributes = dict[str, Annotated[str | tuple[str, ...], BeforeValidator(_texts)]]
 """By name; an attribute may have several values."""
 
-Login = Annotated[Text64, Field(min_length=1)]
+_Login = Annotated[Text64, Field(min_length=1)]
 
 
 class FirstAdministrator(StrictShape):
     """Who begins a store; all else is theirs to do."""
 
-    username: Login
+    username: _Login
     first_name: Text64 = ""
     last_name: Text64 = ""
     email: Text255 | None = None
@@ -35,25 +35,25 @@ class FirstAdministrator(StrictShape):
 class UserPost(StrictShape):
     """A user to create; `attributes` are texts, or lists of texts, that row rules may use."""
 
-    username: Login
+    username: _Login
     first_name: Text64 = ""
     last_name: Text64 = ""
     email: Text255 | None = None
     active: Bool = True
     roles: Ids = ()
-    attributes: Attributes = Field(default_factory=dict)
+    attributes: _Attributes = Field(default_factory=dict)
 
 
 class UserPut(StrictShape):
     """Changes of a user; `roles` and `attributes` replace the stored ones."""
 
-    username: Omittable[Login] = None
+    username: Omittable[_Login] = None
     first_name: Omittable[Text64] = None
     last_name: Omittable[Text64] = None
     email: Text255 | None = None
     active: Omittable[Bool] = None
     roles: Omittable[Ids] = None
-    attributes: Omittable[Attributes] = None
+    attributes: Omittable[_Attributes] = None
 
 
 class UserGet(Answer):
@@ -66,21 +66,21 @@ class UserGet(Answer):
     email: Text255 | None = None
     active: Bool
     roles: tuple[RoleReference, ...] = ()
-    attributes: Attributes = Field(default_factory=dict)
+    attributes: _Attributes = Field(default_factory=dict)
     changed_on: Moment | None = None
 
 
 class RolePost(StrictShape):
     """A role to create; `is_admin` roles may do everything."""
 
-    name: Login
+    name: _Login
     is_admin: Bool = False
 
 
 class RolePut(StrictShape):
     """Changes of a role."""
 
-    name: Omittable[Login] = None
+    name: Omittable[_Login] = None
     is_admin: Omittable[Bool] = None
 
 

@@ -22,17 +22,16 @@ from analytics_core.models.base import (
     Omittable,
     ReadOnly,
     StrictShape,
+    Text50,
+    Text100,
+    Text150,
     Text250,
     Text255,
+    Text1000,
     UuidText,
     Whole,
 )
 from analytics_core.models.references import DashboardReference, UserNames, UserReference
-
-Text50 = Annotated[str, StringConstraints(max_length=50)]
-Text100 = Annotated[str, StringConstraints(max_length=100)]
-Text150 = Annotated[str, StringConstraints(max_length=150)]
-Text1000 = Annotated[str, StringConstraints(max_length=1_000)]
 
 _FIELDS_OF_CRON = 5
 
@@ -55,13 +54,13 @@ def _check_timezone(text: str) -> str:
 
 _CRON_CHARACTERS = frozenset("0123456789*/,-?#ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
-Crontab = Annotated[Text1000, StringConstraints(min_length=1), AfterValidator(_check_crontab)]
+_Crontab = Annotated[Text1000, StringConstraints(min_length=1), AfterValidator(_check_crontab)]
 """A cron expression: minute, hour, day of the month, month, day of the week."""
 
-TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
+_TimezoneName = Annotated[Text100, AfterValidator(_check_timezone)]
 """An IANA time zone."""
 
-AtLeastOne = Annotated[Whole, Field(ge=1)]
+_AtLeastOne = Annotated[Whole, Field(ge=1)]
 
 
 class ReportType(StrEnum):
@@ -139,8 +138,8 @@ class _ReportSchedulePayload(StrictShape):
 
     name: Omittable[Annotated[Text150, StringConstraints(min_length=1)]] = None
     type: Omittable[ReportType] = None
-    crontab: Omittable[Crontab] = None
-    timezone: Omittable[TimezoneName] = None
+    crontab: Omittable[_Crontab] = None
+    timezone: Omittable[_TimezoneName] = None
     creation_method: Omittable[ReportCreationMethod] = None
     active: Omittable[Bool] = None
     chart: Whole | None = None
@@ -150,8 +149,8 @@ class _ReportSchedulePayload(StrictShape):
     context_markdown: str | None = None
     custom_width: Whole | None = None
     force_screenshot: Omittable[Bool] = None
-    grace_period: Omittable[AtLeastOne] = None
-    log_retention: Omittable[AtLeastOne] = None
+    grace_period: Omittable[_AtLeastOne] = None
+    log_retention: Omittable[_AtLeastOne] = None
     owners: Omittable[Ids] = None
     recipients: Omittable[tuple[ReportRecipient, ...]] = None
     report_format: Omittable[ReportFormat] = None

@@ -5,9 +5,9 @@ Attributes are in our spelling, payloads in the contract's: `query_limit` is `qu
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field
 
 from analytics_core.models.base import (
     Answer,
@@ -22,15 +22,14 @@ from analytics_core.models.base import (
     ReadOnly,
     SqlText,
     StrictShape,
+    Text11,
+    Text16,
     Text64,
     Text256,
     Whole,
 )
 from analytics_core.models.dataset import DatabaseNameOnly
 from analytics_core.models.references import UserDetails
-
-Text11 = Annotated[str, StringConstraints(max_length=11)]
-Text16 = Annotated[str, StringConstraints(max_length=16)]
 
 
 class ExecutePayload(StrictShape):
