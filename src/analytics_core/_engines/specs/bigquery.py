@@ -97,7 +97,7 @@ _GUARDS = Guards(
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("external_query appends changes external_object_transform ml ai keys obj"),
     allowed_functions=allowed_with("""
-    approx_quantiles approx_top_count approx_top_sum array_* bit_count bytes byte_length ceil code_points_to_bytes
+    approx_quantiles approx_top_count approx_top_sum array_* bit_count bytes byte_length code_points_to_bytes
     code_points_to_string contains_substr date_from_unix_date datetime_add datetime_diff datetime_sub datetime_trunc
     edit_distance ends_with farm_fingerprint format format_date format_datetime format_time format_timestamp from_base32
     from_hex generate_array generate_date_array generate_timestamp_array generate_uuid ieee_divide int64 float64 bool
@@ -106,11 +106,11 @@ _GUARDS = Guards(
     logical_or net normalize normalize_and_casefold offset ordinal parse_bignumeric parse_date parse_datetime parse_json
     parse_numeric parse_time parse_timestamp range range_bucket range_contains range_end range_overlaps range_start
     regexp_contains regexp_extract_all safe safe_add safe_cast safe_divide safe_multiply safe_negate safe_offset
-    safe_ordinal safe_subtract split st_* struct time_add time_diff time_sub time_trunc timestamp_add timestamp_diff
+    safe_ordinal safe_subtract split st_* time_add time_diff time_sub time_trunc timestamp_add timestamp_diff
     timestamp_micros timestamp_millis timestamp_seconds timestamp_sub timestamp_trunc to_base32 to_code_points to_hex
-    to_json to_json_string trim unix_date unix_micros unix_millis unix_seconds string_agg host reg_domain public_suffix
-    ip_from_string safe_ip_from_string ip_to_string ip_trunc ipv4_from_int64 ipv4_to_int64 bignumeric hll_count init
-    merge merge_partial hll_count_extract last_day
+    to_json to_json_string unix_date unix_micros unix_millis unix_seconds host reg_domain public_suffix ip_from_string
+    safe_ip_from_string ip_to_string ip_trunc ipv4_from_int64 ipv4_to_int64 bignumeric hll_count init merge
+    merge_partial hll_count_extract
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),

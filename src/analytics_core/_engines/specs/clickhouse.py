@@ -134,35 +134,30 @@ _GUARDS = Guards(
     uri_options=frozenset(_URI_OPTIONS),
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("""
-    file filecluster url urlcluster remote remotesecure cluster clusterallreplicas s3 s3cluster gcs hdfs hdfscluster
-    azureblobstorage azureblobstoragecluster deltalake deltalakecluster hudi hudicluster iceberg icebergs3
-    icebergcluster mysql postgresql mongodb redis sqlite jdbc odbc executable input dictionary merge mergetreeindex view
-    viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats sleep sleepeachrow joinget joingetornull
-    dictget dictgetordefault dictgetornull dictgetall dictgethierarchy dicthas dictisin dictgetchildren
-    dictgetdescendants dictgetstring dictgetuint64 dictgetint64 dictgetfloat64 dictgetdate dictgetdatetime dictgetuuid
-    catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol demangle showcertificate
-    getserverport getserversetting getmacro fqdn hostname tcpport serveruuid filesystemavailable filesystemcapacity
-    filesystemunreserved currentprofiles enabledprofiles defaultprofiles generateserialid hascolumnintable transactionid
-    transactionlatestsnapshot globalin notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset
-    notinignoreset globalinignoreset globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset
-    globalnotnullinignoreset currentuser user initialuser authenticateduser currentroles enabledroles defaultroles
-    currentdatabase getsetting getsettingordefault queryid initialqueryid connectionid displayname getoskernelversion
-    zookeepersessionuptime getclienthttpheader !urlhash !urlhierarchy !urlpathhierarchy dictget* sleep* file* s3* url*
-    remote* cluster* hdfs* azure* iceberg* !icebergbucket !icebergtruncate
+    gcs deltalake deltalakecluster hudi hudicluster mysql postgresql mongodb redis sqlite jdbc odbc executable input
+    dictionary merge mergetreeindex view viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats joinget
+    joingetornull dicthas dictisin catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol
+    demangle showcertificate getserverport getserversetting getmacro fqdn hostname tcpport serveruuid currentprofiles
+    enabledprofiles defaultprofiles generateserialid hascolumnintable transactionid transactionlatestsnapshot globalin
+    notin globalnotin nullin notnullin globalnullin globalnotnullin inignoreset notinignoreset globalinignoreset
+    globalnotinignoreset nullinignoreset notnullinignoreset globalnullinignoreset globalnotnullinignoreset currentuser
+    user initialuser authenticateduser currentroles enabledroles defaultroles currentdatabase getsetting
+    getsettingordefault queryid initialqueryid connectionid displayname getoskernelversion zookeepersessionuptime
+    getclienthttpheader !urlhash !urlhierarchy !urlpathhierarchy dictget* sleep* file* s3* url* remote* cluster* hdfs*
+    azure* iceberg* !icebergbucket !icebergtruncate
 """),
     allowed_functions=allowed_with("""
     add* any* argmax argmin array* avg* bit* ceil* date* dec* e empty notempty ends* extract* first* floor* format*
-    from* greatest group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is* json*
-    kurt* least* leadinframe laginframe length* like ilike notlike notilike locate lower* map* match max* min* modulo*
-    moduloorzero multi* negate now* parse* position* positive* quantile* quantiles* replace* reverse* round* rounddown
-    roundage roundduration simplelinearregression skew* snowflake* split* starts* stddev* string* substr* subtract* sum*
-    time* to* top* transform trim* trunc* tuple* uniq* upper* url* cut* domain* path protocol topleveldomain var*
-    visitparam* week* year* yesterday today fixedstring lowcardinality nullable decimal* datetime64 enum8 enum16
-    simpleaggregatefunction bar plus minus multiply divide equals notequals less greater lessorequals greaterorequals
-    and or not xor in assumenotnull coalesce nullif materialize identity char* concat* levenshteindistance editdistance
-    jarowinklersimilarity ngram* geodistance greatcircledistance pointinpolygon h3* geohash* exponentialmovingaverage
-    deltasum boundingratio retention sequencematch sequencecount windowfunnel halfmd5 murmurhash* rand32 rand64
-    generateuuidv4 leftpad rightpad base64* crc32 monthname runningdifference neighbor
+    from* group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is* json* kurt* least*
+    leadinframe laginframe length* like ilike notlike notilike lower* map* match max* min* modulo* multi* negate now*
+    parse* position* positive* quantile* quantiles* replace* reverse* round* simplelinearregression skew* snowflake*
+    split* starts* stddev* string* substr* subtract* sum* time* to* top* transform trim* trunc* tuple* uniq* upper* url*
+    cut* domain* path protocol var* visitparam* week* year* yesterday fixedstring lowcardinality decimal* enum8 enum16
+    simpleaggregatefunction bar plus divide equals notequals less greater lessorequals greaterorequals and or not xor in
+    assumenotnull materialize identity char* concat* levenshteindistance editdistance jarowinklersimilarity ngram*
+    geodistance greatcircledistance pointinpolygon h3* geohash* exponentialmovingaverage deltasum boundingratio
+    retention sequencematch sequencecount windowfunnel halfmd5 murmurhash* rand32 rand64 generateuuidv4 leftpad rightpad
+    base64* crc32 runningdifference neighbor
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),

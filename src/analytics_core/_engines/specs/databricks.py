@@ -72,18 +72,17 @@ _GUARDS = Guards(
     from_avro_registry
 """),
     allowed_functions=allowed_with("""
-    acosh aggregate any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround bool_and cardinality ceil
-    char collect_list collect_set concat contains conv crc32 date_from_unix_date element_at elt encode endswith
-    equal_null exists expm1 factorial filter find_in_set flatten forall format_number format_string from_json
-    from_utc_timestamp get get_json_object getbit hash hypot isnan isnotnull json_object_keys json_tuple kurtosis
-    levenshtein log1p make_dt_interval make_interval make_timestamp make_ym_interval map_* mean nanvl negative
-    named_struct nullifzero parse_json parse_url pmod positive printf regexp regexp_extract_all regr_count rint rlike
-    schema_of_json sec sentences sequence shiftleft shiftright shiftrightunsigned shuffle signum size slice some
-    sort_array split startswith str_to_map substring_index timestamp_micros timestamp_millis timestamp_seconds to_csv
-    to_json to_unix_timestamp to_utc_timestamp to_varchar transform transform_keys transform_values trunc try_add
+    aggregate any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround collect_list collect_set
+    contains conv crc32 date_from_unix_date element_at elt encode endswith equal_null exists expm1 factorial filter
+    find_in_set flatten forall format_number format_string from_json from_utc_timestamp get get_json_object getbit hash
+    hypot isnan isnotnull json_object_keys json_tuple levenshtein log1p make_dt_interval make_interval make_ym_interval
+    map_* mean nanvl negative named_struct nullifzero parse_json parse_url pmod positive printf regexp
+    regexp_extract_all rint rlike schema_of_json sec sentences sequence shiftleft shiftright shiftrightunsigned shuffle
+    signum size slice some sort_array split startswith str_to_map timestamp_micros timestamp_millis timestamp_seconds
+    to_csv to_json to_unix_timestamp to_utc_timestamp to_varchar transform transform_keys transform_values try_add
     try_avg try_divide try_element_at try_multiply try_subtract try_sum try_to_number try_to_timestamp typeof unbase64
     unix_date unix_micros unix_millis unix_seconds url_decode url_encode uuid xpath* xxhash64 zeroifnull zip_with h3_*
-    timestamp_ltz timestamp_ntz date long short byte
+    timestamp_ltz timestamp_ntz long short byte
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(

@@ -88,12 +88,12 @@ _GUARDS = Guards(
     ),
     allowed_functions=allowed_with("""
     approx_count_distinct_ds_hll approx_count_distinct_ds_theta approx_count_distinct_builtin approx_quantile_ds
-    approx_quantile_fixed_buckets array_* bitwise_* bloom_filter_test contains_string ds_* earliest earliest_by grouping
+    approx_quantile_fixed_buckets array_* bitwise_* bloom_filter_test contains_string ds_* earliest earliest_by
     hll_sketch_* human_readable_binary_byte_format human_readable_decimal_byte_format human_readable_decimal_format
     icontains_string ipv4_match ipv4_parse ipv4_stringify json_keys json_object json_paths latest latest_by
-    millis_to_timestamp mv_* parse_json parse_long regexp_extract safe_divide string_format string_to_array stddev
-    theta_sketch_* time_ceil time_extract time_floor time_format time_in_interval time_parse time_shift
-    timestamp_to_millis to_json_string try_parse_json strlen textcat strpos
+    millis_to_timestamp mv_* parse_json parse_long safe_divide string_format string_to_array theta_sketch_* time_ceil
+    time_extract time_floor time_format time_in_interval time_parse time_shift timestamp_to_millis to_json_string
+    try_parse_json strlen textcat
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),

@@ -162,18 +162,17 @@ _GUARDS = Guards(
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("""
     openrowset openquery opendatasource openxml xp_cmdshell xp_dirtree xp_fileexist xp_subdirs xp_regread xp_regwrite
-    fn_xe_file_target_read_file fn_get_audit_file fn_trace_gettable fn_trace_getinfo fn_dblog fn_dump_dblog fn_get_sql
-    fn_virtualfilestats dm_os_file_exists dm_os_enumerate_filesystem ai_generate_embeddings predict session_context
-    context_info object_definition has_perms_by_name fn_my_permissions fn_builtin_permissions serverproperty
-    connectionproperty sessionproperty databasepropertyex dm_* fn_get_audit_* has_dbaccess stats_date loginproperty
-    pwdencrypt pwdcompare
+    fn_xe_file_target_read_file fn_trace_gettable fn_trace_getinfo fn_dblog fn_dump_dblog fn_get_sql fn_virtualfilestats
+    ai_generate_embeddings predict session_context context_info object_definition has_perms_by_name fn_my_permissions
+    fn_builtin_permissions serverproperty connectionproperty sessionproperty databasepropertyex dm_* fn_get_audit_*
+    has_dbaccess stats_date loginproperty pwdencrypt pwdcompare
 """),
     allowed_functions=allowed_with("""
     atn2 binary_checksum bit_count checksum checksum_agg choose compress count_big date_bucket datediff_big
     datefromparts datetime2 datetime2fromparts datetimefromparts datetimeoffset datetimeoffsetfromparts datetrunc
     decompress difference eomonth format formatmessage get_bit hashbytes isdate isjson isnumeric json_array json_modify
-    json_object json_path_exists left_shift money newid nvarchar parse parsename patindex quotename reverse right_shift
-    rowversion set_bit smalldatetime smalldatetimefromparts smallmoney str string_escape stuff switchoffset sysdatetime
+    json_object json_path_exists left_shift money newid parse parsename patindex quotename right_shift rowversion
+    set_bit smalldatetime smalldatetimefromparts smallmoney str string_escape stuff switchoffset sysdatetime
     sysdatetimeoffset sysutcdatetime timefromparts todatetimeoffset try_parse uniqueidentifier varp stdevp xml
 """),
     row_makers=frozenset(),

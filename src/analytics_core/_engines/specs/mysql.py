@@ -367,23 +367,22 @@ _GUARDS = Guards(
     uri_options=frozenset(_URI_OPTIONS.split()),
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("""
-    load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock master_pos_wait
-    master_gtid_wait source_pos_wait wait_for_executed_gtid_set wait_until_sql_thread_after_gtids nextval setval lastval
-    last_insert_id found_rows row_count sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info spider_direct_sql
-    spider_bg_direct_sql spider_copy_tables spider_flush_table_mon_cache wsrep_* master_* binlog_gtid_pos gtid_* mysql
-    performance_schema http_get http_post sys
+    load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock source_pos_wait
+    wait_for_executed_gtid_set wait_until_sql_thread_after_gtids nextval setval lastval last_insert_id found_rows
+    row_count sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info spider_direct_sql spider_bg_direct_sql
+    spider_copy_tables spider_flush_table_mon_cache wsrep_* master_* binlog_gtid_pos gtid_* mysql performance_schema
+    http_get http_post sys
 """),
     allowed_functions=allowed_with("""
-    adddate addtime bin bin_to_uuid bit_count char_length conv convert_tz crc32 crc32c elt export_set field find_in_set
-    format from_days get_format insert interval makedate maketime make_set natural_sort_key oct ord period_add
-    period_diff quote sec_to_time sformat sign strcmp str_to_date subdate subtime time_format time_to_sec timediff
-    to_days to_seconds weight_string uuid uuid_to_bin is_uuid isnull hour regexp_substr greatest inet_aton inet_ntoa
-    inet6_aton inet6_ntoa is_ipv4 is_ipv4_compat is_ipv4_mapped is_ipv6 json_array json_array_append json_array_insert
-    json_arrayagg json_compact json_contains json_contains_path json_depth json_detailed json_equals json_exists
-    json_insert json_keys json_loose json_merge json_merge_patch json_merge_preserve json_normalize json_object
-    json_objectagg json_overlaps json_pretty json_quote json_remove json_replace json_search json_set json_unquote
-    any_value values st_area st_astext st_contains st_distance st_distance_sphere st_intersects st_length st_within st_x
-    st_y point
+    adddate addtime bin bin_to_uuid bit_count conv convert_tz crc32 crc32c elt export_set field find_in_set format
+    from_days get_format insert makedate maketime make_set natural_sort_key oct ord period_add period_diff quote
+    sec_to_time sformat strcmp str_to_date subdate subtime time_format time_to_sec timediff to_days to_seconds
+    weight_string uuid uuid_to_bin is_uuid inet_aton inet_ntoa inet6_aton inet6_ntoa is_ipv4 is_ipv4_compat
+    is_ipv4_mapped is_ipv6 json_array json_array_append json_array_insert json_arrayagg json_compact json_contains
+    json_contains_path json_depth json_detailed json_equals json_exists json_insert json_keys json_loose json_merge
+    json_merge_patch json_merge_preserve json_normalize json_object json_objectagg json_overlaps json_pretty json_quote
+    json_remove json_replace json_search json_set json_unquote values st_area st_astext st_contains st_distance
+    st_distance_sphere st_intersects st_length st_within st_x st_y point
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(

@@ -151,23 +151,18 @@ _GUARDS = Guards(
     uri_options=frozenset({"service_name", "encoding"}),
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("""
-    utl_http utl_file utl_tcp utl_smtp utl_mail utl_inaddr utl_url dbms_lock dbms_session dbms_scheduler dbms_job
-    dbms_pipe dbms_alert dbms_sql dbms_xmlgen dbms_xmlquery dbms_xmlstore dbms_xslprocessor dbms_xmlsave dbms_java
-    dbms_java_test dbms_lob dbms_advisor dbms_aq dbms_aqadm dbms_backup_restore dbms_cloud dbms_cloud_ai dbms_datapump
-    dbms_file_transfer dbms_flashback dbms_ldap dbms_network_acl_admin dbms_redefinition dbms_repair dbms_system
-    dbms_sys_sql dbms_utility dbms_vector dbms_streams dbms_metadata dbms_export_extension ctxsys ordsys dbms_*
-    !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype urifactory bfilename
-    sys_context userenv sleep
+    ctxsys ordsys dbms_* !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype
+    urifactory bfilename sys_context userenv sleep
 """),
     allowed_functions=allowed_with("""
-    approx_count approx_median approx_rank approx_sum asciistr bin_to_num bitand chartorowid compose corr_k corr_s cosh
-    current_date dbms_random value decompose dump empty_blob empty_clob from_tz greatest hextoraw json_array
-    json_arrayagg json_exists json_object json_objectagg lnnvl nanvl new_time nls_initcap nls_lower nls_upper nlssort
-    numtodsinterval numtoyminterval ora_hash ratio_to_report rawtohex regexp_count remainder rowidtochar sessiontimezone
-    dbtimezone standard_hash stats_* substrb substrc sys_extract_utc sys_guid to_binary_double to_binary_float to_clob
-    to_dsinterval to_multi_byte to_nchar to_single_byte to_timestamp_tz to_yminterval translate tz_offset unistr
-    utl_match edit_distance edit_distance_similarity jaro_winkler jaro_winkler_similarity utl_raw cast_to_varchar2 vsize
-    varchar2 nvarchar2 binary_double binary_float clob long
+    approx_count approx_median approx_rank approx_sum asciistr bin_to_num bitand chartorowid compose corr_k corr_s
+    dbms_random value decompose dump empty_blob empty_clob from_tz hextoraw json_array json_arrayagg json_exists
+    json_object json_objectagg lnnvl nanvl new_time nls_initcap nls_lower nls_upper nlssort numtodsinterval
+    numtoyminterval ora_hash ratio_to_report rawtohex remainder rowidtochar sessiontimezone dbtimezone standard_hash
+    stats_* substrb substrc sys_extract_utc sys_guid to_binary_double to_binary_float to_clob to_dsinterval
+    to_multi_byte to_nchar to_single_byte to_timestamp_tz to_yminterval tz_offset unistr utl_match edit_distance
+    edit_distance_similarity jaro_winkler jaro_winkler_similarity utl_raw cast_to_varchar2 vsize varchar2 nvarchar2
+    binary_double binary_float clob long
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),

@@ -279,78 +279,49 @@ ERRORS = (
         ),
     ),
 )
-_FILES = """
-    pg_read_file pg_read_binary_file pg_ls_dir pg_ls_logdir pg_ls_waldir pg_ls_tmpdir pg_ls_archive_statusdir
-    pg_ls_logicalmapdir pg_ls_logicalsnapdir pg_ls_replslotdir pg_stat_file pg_file_write pg_file_read pg_file_rename
-    pg_file_unlink pg_file_sync pg_logdir_ls pg_current_logfile pg_hba_file_rules pg_ident_file_mappings lo_import
-    lo_export lo_create lo_creat lo_open lo_unlink lo_put lo_get lo_from_bytea lo_truncate lo_truncate64 lo_lseek
-    lo_lseek64 lo_tell lo_tell64 lo_close loread lowrite pg_read_server_files aws_s3
-"""
-_SESSION = """
-    set_config pg_sleep pg_sleep_for pg_sleep_until pg_notify pg_listening_channels nextval setval lastval currval
-    pg_advisory_lock pg_advisory_lock_shared pg_advisory_unlock pg_advisory_unlock_all pg_advisory_unlock_shared
-    pg_advisory_xact_lock pg_advisory_xact_lock_shared pg_try_advisory_lock pg_try_advisory_lock_shared
-    pg_try_advisory_xact_lock pg_try_advisory_xact_lock_shared pg_export_snapshot pg_cancel_backend pg_terminate_backend
-    pg_reload_conf pg_rotate_logfile pg_promote pg_log_backend_memory_contexts pg_switch_wal pg_create_restore_point
-    pg_backup_start pg_backup_stop pg_start_backup pg_stop_backup pg_wal_replay_pause pg_wal_replay_resume pg_stat_reset
-    pg_stat_reset_shared pg_stat_reset_single_table_counters pg_stat_reset_single_function_counters pg_stat_reset_slru
-    pg_stat_reset_replication_slot pg_stat_statements_reset pg_create_physical_replication_slot
-    pg_create_logical_replication_slot pg_drop_replication_slot pg_replication_slot_advance pg_logical_slot_get_changes
-    pg_logical_slot_peek_changes pg_logical_slot_get_binary_changes pg_logical_slot_peek_binary_changes
-    pg_logical_emit_message pg_replication_origin_create pg_replication_origin_drop pg_replication_origin_session_setup
-    pg_import_system_collations pg_prewarm autoprewarm_start_worker pg_extension_config_dump txid_current
-    pg_current_xact_id currtid currtid2 brin_summarize_new_values brin_summarize_range brin_desummarize_range
-    gin_clean_pending_list
-"""
-_HIDDEN_SQL = """
-    query_to_xml query_to_xmlschema query_to_xml_and_xmlschema cursor_to_xml cursor_to_xmlschema table_to_xml
-    table_to_xmlschema table_to_xml_and_xmlschema schema_to_xml schema_to_xmlschema schema_to_xml_and_xmlschema
-    database_to_xml database_to_xmlschema database_to_xml_and_xmlschema xpath_table ts_stat ts_rewrite crosstab
+DENIED = """
+    loread lowrite aws_s3 set_config nextval setval lastval currval autoprewarm_start_worker currtid currtid2
+    query_to_xml cursor_to_xml table_to_xml schema_to_xml database_to_xml xpath_table ts_stat ts_rewrite crosstab
     crosstab2 crosstab3 crosstab4 crosstabn connectby dblink dblink_connect dblink_connect_u dblink_disconnect
     dblink_open dblink_fetch dblink_close dblink_exec dblink_send_query dblink_get_result dblink_get_connections
     dblink_is_busy dblink_cancel_query dblink_error_message dblink_get_notify dblink_get_pkey dblink_build_sql_insert
     dblink_build_sql_update dblink_build_sql_delete postgres_fdw_get_connections postgres_fdw_disconnect
-    postgres_fdw_disconnect_all http http_get http_post http_put http_delete http_patch http_head
+    postgres_fdw_disconnect_all http http_get http_post http_put http_delete http_patch http_head pg_* !pg_catalog
+    !pg_typeof !pg_column_size !pg_column_compression !pg_size_pretty !pg_size_bytes !pg_client_encoding
+    !pg_char_to_encoding !pg_encoding_to_char !pg_input_is_valid !pg_wal_lsn_diff !pg_backend_pid !pg_my_temp_schema
+    !pg_is_in_recovery !pg_postmaster_start_time !pg_conf_load_time has_*_privilege row_security_active current_setting
+    current_query getpgusername to_regclass to_regcollation to_regnamespace to_regoper to_regoperator to_regproc
+    to_regprocedure to_regrole to_regtype regclass regcollation regconfig regdictionary regnamespace regoper regoperator
+    regproc regprocedure regrole regtype obj_description col_description shobj_description inet_client_addr
+    inet_client_port inet_server_addr inet_server_port txid_* aclexplode acldefault makeaclitem aclinsert aclremove
+    aclcontains *_to_xml_and_xmlschema *_to_xmlschema binary_upgrade_* amvalidate lo_* gin_clean_* brin_* stv_* aclitem*
+    reg*in reg*out reg*recv reg*send _reg* _aclitem _pg_* array_in array_recv record_in record_recv domain_in
+    domain_recv enum_in enum_recv range_in range_recv multirange_in multirange_recv any*_in any*_recv format_type
+    oidvectortypes current_schemas get_current_ts_config ts_parse ts_token_type *_validator *_call_handler
 """
-_CATALOG = """
-    pg_* !pg_catalog !pg_typeof !pg_column_size !pg_column_compression !pg_size_pretty !pg_size_bytes
-    !pg_client_encoding !pg_char_to_encoding !pg_encoding_to_char !pg_input_is_valid !pg_wal_lsn_diff !pg_backend_pid
-    !pg_my_temp_schema !pg_is_in_recovery !pg_postmaster_start_time !pg_conf_load_time has_*_privilege
-    row_security_active current_setting current_query getpgusername to_regclass to_regcollation to_regnamespace
-    to_regoper to_regoperator to_regproc to_regprocedure to_regrole to_regtype regclass regcollation regconfig
-    regdictionary regnamespace regoper regoperator regproc regprocedure regrole regtype obj_description col_description
-    shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port txid_* aclexplode acldefault
-    makeaclitem aclinsert aclremove aclcontains *_to_xml_and_xmlschema *_to_xmlschema binary_upgrade_* amvalidate lo_*
-    gin_clean_* brin_* stv_* aclitem* reg*in reg*out reg*recv reg*send _reg* _aclitem _pg_* array_in array_recv
-    record_in record_recv domain_in domain_recv enum_in enum_recv range_in range_recv multirange_in multirange_recv
-    any*_in any*_recv format_type oidvectortypes current_schemas get_current_ts_config ts_parse ts_token_type
-    *_validator *_call_handler
-"""
-"""Answers of the catalog: names that it looks up at run time, definitions, sizes, settings, what others may and do."""
+"""Files, the session, hidden SQL, and the catalog: what it looks up at run time, what others may and do."""
 
-DENIED = (_FILES, _SESSION, _HIDDEN_SQL, _CATALOG)
 ALLOWED = """
-    pg_catalog acosd asind atand atan2d cosd cotd sind tand erf erfc exp factorial gcd lcm scale min_scale trim_scale
+    pg_catalog acosd asind atand atan2d cosd cotd sind tand erf erfc factorial gcd lcm scale min_scale trim_scale
     num_nonnulls num_nulls random_normal age clock_timestamp date_bin isfinite justify_days justify_hours
-    justify_interval make_interval make_timestamptz statement_timestamp timezone transaction_timestamp date_add
-    date_subtract bit_count encode format normalize quote_ident quote_literal quote_nullable regexp_match
-    regexp_split_to_array sha224 sha384 similarity word_similarity strict_word_similarity unistr to_hex to_ascii get_bit
-    get_byte parse_ident string_to_array levenshtein metaphone dmetaphone casefold crc32 crc32c array_append array_cat
-    array_dims array_lower array_ndims array_position array_positions array_prepend array_remove array_replace
-    array_to_json array_to_string array_upper trim_array json_agg json_build_array json_build_object json_extract_path
-    json_extract_path_text json_object json_object_agg json_strip_nulls json_typeof row_to_json to_json to_jsonb
-    json_array json_arrayagg json_objectagg json_exists json_scalar json_serialize json jsonb_agg jsonb_array_length
-    jsonb_build_array jsonb_build_object jsonb_exists jsonb_exists_all jsonb_exists_any jsonb_extract_path
-    jsonb_extract_path_text jsonb_object jsonb_object_agg jsonb_path_exists jsonb_path_match jsonb_path_query_array
-    jsonb_path_query_first jsonb_pretty jsonb_set jsonb_strip_nulls jsonb_typeof jsonb_insert jsonb_contains abbrev
-    broadcast family host hostmask inet_merge inet_same_family masklen netmask network isempty lower_inc lower_inf
-    upper_inc upper_inf range_merge int4range int8range numrange tsrange tstzrange daterange range_agg
-    range_intersect_agg plainto_tsquery phraseto_tsquery websearch_to_tsquery to_tsquery to_tsvector ts_rank ts_rank_cd
-    numnode querytree area center diameter height radius gen_random_uuid pg_typeof pg_column_size hashtext int2 int4
-    int8 float4 float8 bool date time tsquery tsvector citext hstore ltree geometry geography inet cidr macaddr macaddr8
-    box point circle line lseg path polygon uuid jsonb jsonpath bytea money xml st_area st_asgeojson st_astext
-    st_centroid st_contains st_distance st_dwithin st_intersects st_length st_makepoint st_point st_setsrid st_transform
-    st_within st_x st_y time_bucket
+    justify_interval make_interval make_timestamptz statement_timestamp timezone transaction_timestamp date_subtract
+    bit_count encode format normalize quote_ident quote_literal quote_nullable regexp_match regexp_split_to_array sha224
+    sha384 similarity word_similarity strict_word_similarity unistr to_hex to_ascii get_bit get_byte parse_ident
+    string_to_array levenshtein metaphone dmetaphone casefold crc32 crc32c array_append array_cat array_dims array_lower
+    array_ndims array_position array_positions array_prepend array_remove array_replace array_to_json array_to_string
+    array_upper trim_array json_agg json_build_array json_build_object json_extract_path json_extract_path_text
+    json_object json_object_agg json_strip_nulls json_typeof row_to_json to_json to_jsonb json_array json_arrayagg
+    json_objectagg json_exists json_scalar json_serialize json jsonb_agg jsonb_array_length jsonb_build_array
+    jsonb_build_object jsonb_exists jsonb_exists_all jsonb_exists_any jsonb_extract_path jsonb_extract_path_text
+    jsonb_object jsonb_object_agg jsonb_path_exists jsonb_path_match jsonb_path_query_array jsonb_path_query_first
+    jsonb_pretty jsonb_set jsonb_strip_nulls jsonb_typeof jsonb_insert jsonb_contains abbrev broadcast family host
+    hostmask inet_merge inet_same_family masklen netmask network isempty lower_inc lower_inf upper_inc upper_inf
+    range_merge int4range int8range numrange tsrange tstzrange daterange range_agg range_intersect_agg plainto_tsquery
+    phraseto_tsquery websearch_to_tsquery to_tsquery to_tsvector ts_rank ts_rank_cd numnode querytree area center
+    diameter height radius gen_random_uuid pg_typeof pg_column_size hashtext int2 int4 int8 float4 float8 bool tsquery
+    tsvector citext hstore ltree geometry geography inet cidr macaddr macaddr8 box point circle line lseg path polygon
+    uuid jsonb jsonpath bytea money xml st_area st_asgeojson st_astext st_centroid st_contains st_distance st_dwithin
+    st_intersects st_length st_makepoint st_point st_setsrid st_transform st_within st_x st_y time_bucket
 """
 REVEALING = """
     pg_stat* pg_authid pg_shadow pg_user_mapping pg_user_mappings pg_subscription pg_prepared_statements pg_cursors
@@ -365,7 +336,7 @@ _URI_OPTIONS = """
 GUARDS = Guards(
     uri_options=frozenset(_URI_OPTIONS.split()),
     database_files=DatabaseFiles.NONE,
-    denied_functions=name_set(*DENIED),
+    denied_functions=name_set(DENIED),
     allowed_functions=allowed_with(ALLOWED),
     row_makers=frozenset({"regexp_matches"}),
     revealing=RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),

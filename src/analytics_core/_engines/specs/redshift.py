@@ -73,7 +73,7 @@ _ERRORS = (
 _REVEALING = "stl_* stv_* svl_* svcs_* sys_* svv_query_* svv_transactions svv_diskusage"
 _GUARDS = replace(
     postgresql.GUARDS,
-    denied_functions=name_set(*postgresql.DENIED, "explain_model"),
+    denied_functions=name_set(postgresql.DENIED, "explain_model"),
     allowed_functions=allowed_with(
         postgresql.ALLOWED,
         """

@@ -86,34 +86,25 @@ _GUARDS = Guards(
     uri_options=frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("""
-    system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl system$wait
-    system$cancel_query system$cancel_all_queries system$abort_session system$abort_transaction system$send_email
-    system$send_snowflake_notification system$get_privatelink_config system$whitelist system$allowlist
-    system$authorize_privatelink system$global_account_set_parameter system$pipe_force_resume system$task_force_run
-    system$user_task_cancel_ongoing_executions system$link_account_objects_by_name system$get_service_logs
-    system$get_predecessor_return_value system$set_return_value system$stream_has_data
-    system$enable_behavior_change_bundle system$disable_behavior_change_bundle system$start_oauth_flow
-    system$finish_oauth_flow system$registry_list_images get_presigned_url build_stage_file_url build_scoped_file_url
-    get_stage_location result_scan infer_schema directory task_history external_functions_history query_history
-    login_history query_history_by_session query_history_by_user query_history_by_warehouse copy_history cortex
+    system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl get_presigned_url
+    build_stage_file_url build_scoped_file_url get_stage_location result_scan infer_schema directory cortex
     cortex_complete ai_complete ai_classify ai_extract ai_parse_document
 """),
     allowed_functions=allowed_with("""
     approx_top_k array_* arrays_overlap arrays_to_object as_* bitand bitand_agg bitnot bitor bitor_agg bitshiftleft
-    bitshiftright bitxor bitxor_agg booland booland_agg boolnot boolor boolor_agg boolxor boolxor_agg charindex
-    check_json collate conditional_change_event conditional_true_event contains convert_timezone date_from_parts
-    datefromparts dayofweekiso div0 div0null editdistance endswith equal_null factorial get get_ignore_case get_path
-    greatest_ignore_nulls grouping_id h3_* hash hash_agg haversine hex_decode_string hex_encode hll ilike insert is_*
-    jarowinkler_similarity json_extract_path_text least_ignore_nulls like like_all like_any max_by md5_hex
-    md5_number_lower64 min_by minhash minute nullifzero object_agg object_construct object_construct_keep_null
-    object_delete object_insert object_keys object_pick parse_ip parse_json parse_url parse_xml previous_day
-    ratio_to_report regexp regexp_substr_all rlike rtrimmed_length sha1_hex sha2_hex skew split st_* startswith
-    strip_null_value strtok strtok_to_array sysdate time_from_parts time_slice timeadd timediff timestamp_from_parts
-    timestamp_ltz_from_parts timestamp_ntz_from_parts timestamp_tz_from_parts timestamp_ntz timestamp_ltz timestamp_tz
-    to_array to_binary to_boolean to_decimal to_double to_geography to_geometry to_json to_numeric to_object to_time
-    to_timestamp_ltz to_timestamp_ntz to_timestamp_tz to_varchar to_variant to_xml try_hex_decode_string try_parse_json
-    try_to_* typeof uniform unicode uuid_string variant object weekiso xmlget yearofweek yearofweekiso zeroifnull zipf
-    seq1 seq2 seq4 seq8 day variance_pop variance_samp width_bucket
+    bitshiftright bitxor bitxor_agg booland booland_agg boolnot boolor boolor_agg boolxor boolxor_agg check_json collate
+    conditional_change_event conditional_true_event contains convert_timezone date_from_parts datefromparts dayofweekiso
+    div0 div0null editdistance endswith equal_null factorial get get_ignore_case get_path greatest_ignore_nulls
+    grouping_id h3_* hash hash_agg haversine hex_decode_string hex_encode hll ilike insert is_* jarowinkler_similarity
+    json_extract_path_text least_ignore_nulls like like_all like_any md5_hex md5_number_lower64 minhash nullifzero
+    object_agg object_construct object_construct_keep_null object_delete object_insert object_keys object_pick parse_ip
+    parse_json parse_url parse_xml previous_day ratio_to_report regexp regexp_substr_all rlike rtrimmed_length sha1_hex
+    sha2_hex skew split st_* startswith strip_null_value strtok strtok_to_array time_from_parts time_slice timeadd
+    timediff timestamp_from_parts timestamp_ltz_from_parts timestamp_ntz_from_parts timestamp_tz_from_parts
+    timestamp_ntz timestamp_ltz timestamp_tz to_array to_binary to_boolean to_decimal to_double to_geography to_geometry
+    to_json to_numeric to_object to_time to_timestamp_ltz to_timestamp_ntz to_timestamp_tz to_varchar to_variant to_xml
+    try_hex_decode_string try_parse_json try_to_* typeof uniform uuid_string variant object weekiso xmlget yearofweek
+    yearofweekiso zeroifnull zipf seq1 seq2 seq4 seq8 variance_pop variance_samp
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),

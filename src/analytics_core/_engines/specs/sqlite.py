@@ -156,10 +156,9 @@ _GUARDS = Guards(
     rtreedepth optimize fts3tokenize fts5vocab
 """),
     allowed_functions=allowed_with("""
-    glob like match julianday strftime time total typeof unixepoch timediff format printf quote likely unlikely
-    likelihood json json_array json_array_insert json_error_position json_group_array json_group_object json_insert
-    json_object json_patch json_quote json_remove json_replace json_set json_pretty jsonb jsonb_extract subtype
-    octet_length string_agg unistr concat exp ltrim
+    glob like match julianday strftime total typeof unixepoch timediff format printf quote likely unlikely likelihood
+    json json_array json_array_insert json_error_position json_group_array json_group_object json_insert json_object
+    json_patch json_quote json_remove json_replace json_set json_pretty jsonb jsonb_extract subtype unistr
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(

@@ -94,20 +94,19 @@ _GUARDS = Guards(
     database_files=DatabaseFiles.NONE,
     denied_functions=name_set("query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"),
     allowed_functions=allowed_with("""
-    all_match any_match approx_most_frequent array_* at_timezone bar beta_cdf bitwise_* bool_and checksum chr codepoint
-    combinations concat contains cosine_similarity count_if current_timezone date_parse day_of_month day_of_week
-    day_of_year dow doy e element_at ends_with features filter flatten format format_datetime format_number from_base
-    from_big_endian_64 from_hex from_iso8601_date from_iso8601_timestamp from_iso8601_timestamp_nanos
-    from_unixtime_nanos from_utf8 geometric_mean hamming_distance hash_counts histogram hmac_md5 hmac_sha1 hmac_sha256
-    hmac_sha512 human_readable_seconds index infinity is_finite is_infinite is_json_scalar is_nan json_array
-    json_array_contains json_array_get json_exists json_format json_object json_parse json_size last_day_of_month
-    levenshtein_distance line_* listagg ln map_* max_by merge millisecond min_by nan ngrams none_match normal_cdf
-    normalize numeric_histogram parse_data_size parse_datetime parse_duration pos regexp_extract_all regexp_position
-    regexp_split reduce rgb sequence shuffle slice split split_to_map split_to_multimap spooky_hash_v2_64 st_* strpos
-    timezone_hour timezone_minute to_base to_big_endian_64 to_hex to_iso8601 to_milliseconds to_unixtime to_utf8
-    transform transform_keys transform_values try typeof url_decode url_encode url_extract_* uuid week_of_year
-    wilson_interval_lower wilson_interval_upper with_timezone word_stem xxhash64 year_of_week yow zip zip_with set_agg
-    murmur3 ipaddress hyperloglog tdigest qdigest row translate luhn_check
+    all_match any_match approx_most_frequent array_* at_timezone bar beta_cdf bitwise_* checksum codepoint combinations
+    contains cosine_similarity current_timezone date_parse day_of_month day_of_week day_of_year dow doy e element_at
+    ends_with features filter flatten format format_datetime format_number from_base from_big_endian_64 from_hex
+    from_iso8601_date from_iso8601_timestamp from_iso8601_timestamp_nanos from_unixtime_nanos from_utf8 geometric_mean
+    hamming_distance hash_counts histogram hmac_md5 hmac_sha1 hmac_sha256 hmac_sha512 human_readable_seconds index
+    infinity is_finite is_infinite is_json_scalar is_nan json_array json_array_contains json_array_get json_exists
+    json_format json_object json_parse json_size last_day_of_month levenshtein_distance line_* map_* merge millisecond
+    nan ngrams none_match normal_cdf normalize numeric_histogram parse_data_size parse_datetime parse_duration pos
+    regexp_extract_all regexp_position regexp_split reduce rgb sequence shuffle slice split split_to_map
+    split_to_multimap spooky_hash_v2_64 st_* timezone_hour timezone_minute to_base to_big_endian_64 to_hex to_iso8601
+    to_milliseconds to_unixtime to_utf8 transform transform_keys transform_values try typeof url_decode url_encode
+    url_extract_* uuid week_of_year wilson_interval_lower wilson_interval_upper with_timezone word_stem xxhash64
+    year_of_week yow zip zip_with set_agg murmur3 ipaddress hyperloglog tdigest qdigest luhn_check
 """),
     row_makers=frozenset(),
     revealing=RevealingRelations.of(relations="", schemas="system.runtime", harmless="", functions=""),
