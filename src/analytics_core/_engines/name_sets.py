@@ -43,9 +43,6 @@ class NameSet:
         return NameSet(self.names | other.names, (*self.families, *other.families), self.without | other.without)
 
 
-NO_NAMES: Final = NameSet()
-
-
 def name_set(*groups: str) -> NameSet:
     """Return the set of the words in the texts; a word with `*` is a family, one with `!` before it is in none."""
     words = [word.lower() for group in groups for word in group.split()]

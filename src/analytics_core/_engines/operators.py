@@ -214,17 +214,19 @@ def matching(write: ToNode, pattern: str, bind: Bind, *, also_wild: str = "") ->
 
 
 def like_where_case_counts(
-    *, has_ilike: bool, also_wild: str = "", lower: str = "LOWER"
+    *, has_ilike: bool, also_wild: str = "", pattern_key: ToNode = unchanged
 ) -> Callable[[exp.Expr, str, bool, Bind], exp.Expr]:
-    """Return LIKE of an engine whose LIKE minds case; case is folded by its ILIKE, or by `lower` on both sides."""
+    """Return LIKE of an engine whose LIKE minds case, of patterns behind `pattern_key` at least.
+
+    Case is folded by its ILIKE, or by LOWER on both sides.
+    """
 
     def like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
         def match(value: exp.Expr) -> exp.Expr:
-            if not fold_case:
-                return exp.Like(this=nodes.operand(left), expression=value)
-            if has_ilike:
-                return exp.ILike(this=nodes.operand(left), expression=value)
-            return exp.Like(this=nodes.call(lower, left), expression=nodes.call(lower, value))
+            if fold_case and has_ilike:
+                return exp.ILike(this=nodes.operand(left), expression=pattern_key(value))
+            sides = (nodes.call("LOWER", left), nodes.call("LOWER", value)) if fold_case else (left, value)
+            return exp.Like(this=nodes.operand(sides[0]), expression=pattern_key(sides[1]))
 
         return matching(match, pattern, bind, also_wild=also_wild)
 

@@ -89,30 +89,6 @@ def nulls_are_last(_descending: bool) -> bool:
     return False
 
 
-def _node_as_it_is(node: exp.Expr) -> exp.Expr:
-    return node
-
-
-def _cannot_be_told(_column: exp.Expr, _type_text: str) -> exp.Expr | None:
-    return None
-
-
-def _range_not_told(_type_text: str) -> NumberRange | None:
-    return None
-
-
-def _number_as_it_is(number: int | Decimal) -> BindScalar:
-    return number
-
-
-def _collation_not_known(_name: str | None) -> Collation:
-    return Collation.UNKNOWN
-
-
-def _the_node_itself(node: exp.Expr, _kind: ValueKind, _length: int | None) -> tuple[exp.Expr, ...]:
-    return (node,)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeBound:
     """A moment ready to be compared with a column: the left side as it must be written, and the value to bind.
@@ -242,15 +218,15 @@ class EngineSpec:
     literal: Callable[[BindValue], str]
     value_kind: Callable[[str], ValueKind]
     null_safe_equal: Callable[[exp.Expr, exp.Expr], exp.Expr]
-    all_digits: Callable[[exp.Expr], exp.Expr] = _node_as_it_is
-    number_range: Callable[[str], NumberRange | None] = _range_not_told
-    number: Callable[[int | Decimal], BindScalar] = _number_as_it_is
+    all_digits: Callable[[exp.Expr], exp.Expr] = lambda node: node
+    number_range: Callable[[str], NumberRange | None] = lambda _type_text: None
+    number: Callable[[int | Decimal], BindScalar] = lambda number: number
     hashed_equal: Callable[[exp.Expr, exp.Expr, ValueKind], exp.Expr] | None = None
-    collation: Callable[[str | None], Collation] = _collation_not_known
+    collation: Callable[[str | None], Collation] = lambda _name: Collation.UNKNOWN
     searches_by_own_collation: bool = False
     splits_nulls: bool = False
     unsortable_kinds: frozenset[ValueKind] = frozenset({ValueKind.OTHER})
-    tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = _the_node_itself
+    tie_keys: Callable[[exp.Expr, ValueKind, int | None], tuple[exp.Expr, ...]] = lambda node, _kind, _length: (node,)
     nulls_first_by_default: Callable[[bool], bool] = nulls_are_small
     joins_as_written: bool = False
     allows_joins: bool = True
@@ -259,7 +235,7 @@ class EngineSpec:
     allows_cost_estimate: bool = False
     closes_group_keys: bool = False
     folds_names: bool = False
-    as_declared: Callable[[exp.Expr, str], exp.Expr | None] = _cannot_be_told
+    as_declared: Callable[[exp.Expr, str], exp.Expr | None] = lambda _column, _type_text: None
     compares_moments_as_text: bool = False
     sorted_moment: Callable[[exp.Expr, TimeFormat], exp.Expr] | None = None
     partitions: PartitionReader | None = None

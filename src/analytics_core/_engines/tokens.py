@@ -65,64 +65,17 @@ def _single_quoted(text: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-TO_TIMESTAMP = FormatLanguage(
-    tokens=MappingProxyType(
-        {
-            "Y": "YYYY",
-            "m": "MM",
-            "d": "DD",
-            "H": "HH24",
-            "M": "MI",
-            "S": "SS",
-            "f": "US",
-            "b": "Mon",
-            "B": "Month",
-            "I": "HH12",
-            "p": "AM",
-        }
-    ),
-    plain=_double_quoted,
-)
+def _tokens(words: str) -> Mapping[str, str]:
+    return MappingProxyType(dict(zip("YmdHMSfbBIp", words.split(), strict=True)))
+
+
+TO_TIMESTAMP = FormatLanguage(tokens=_tokens("YYYY MM DD HH24 MI SS US Mon Month HH12 AM"), plain=_double_quoted)
 """`TO_TIMESTAMP` of most engines that have it; some write single tokens in another way."""
 
-STR_TO_DATE = FormatLanguage(
-    tokens=MappingProxyType(
-        {
-            "Y": "%Y",
-            "m": "%m",
-            "d": "%d",
-            "H": "%H",
-            "M": "%i",
-            "S": "%s",
-            "f": "%f",
-            "b": "%b",
-            "B": "%M",
-            "I": "%h",
-            "p": "%p",
-        }
-    ),
-    plain=doubled_percent,
-)
+STR_TO_DATE = FormatLanguage(tokens=_tokens("%Y %m %d %H %i %s %f %b %M %h %p"), plain=doubled_percent)
 """`STR_TO_DATE`, and `DATE_PARSE` of its kind."""
 
-JAVA = FormatLanguage(
-    tokens=MappingProxyType(
-        {
-            "Y": "yyyy",
-            "m": "MM",
-            "d": "dd",
-            "H": "HH",
-            "M": "mm",
-            "S": "ss",
-            "f": "SSSSSS",
-            "b": "MMM",
-            "B": "MMMM",
-            "I": "hh",
-            "p": "a",
-        }
-    ),
-    plain=_single_quoted,
-)
+JAVA = FormatLanguage(tokens=_tokens("yyyy MM dd HH mm ss SSSSSS MMM MMMM hh a"), plain=_single_quoted)
 """The patterns of `java.time`."""
 
 

@@ -98,14 +98,6 @@ def _text_key(node: exp.Expr) -> exp.Expr:
     return _by_code_point(_as_text(node))
 
 
-def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
-    def match(value: exp.Expr) -> exp.Expr:
-        sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
-        return exp.Like(this=nodes.operand(sides[0]), expression=_by_code_point(sides[1]))
-
-    return operators.matching(match, pattern, bind, also_wild="[")
-
-
 def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind: Bind) -> exp.Expr:
     """Put the collation on the left: each member is compared with it apart."""
     side = _text_key(left) if isinstance(values[0], str) and kind is ValueKind.TEXT else nodes.operand(left)
@@ -215,7 +207,7 @@ ENGINES = (
         max_identifier_bytes=128,
         text_equal=_by_code_point,
         text_order=_by_code_point,
-        like=_like,
+        like=operators.like_where_case_counts(has_ilike=False, also_wild="[", pattern_key=_by_code_point),
         as_text=_as_text,
         sum_=_sum,
         is_true=operators.is_true_of_bit,

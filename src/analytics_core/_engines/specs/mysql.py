@@ -39,7 +39,6 @@ from analytics_core.models.enums import TimeGrain
 MARIADB_COLLATION = "utf8mb4_nopad_bin"
 """Compares by code point, trailing blanks included."""
 
-_PATTERN_COLLATION = "utf8mb4_bin"
 _DAY = 86_400
 
 
@@ -134,33 +133,18 @@ def _days_moved(moment: exp.Expr, days: exp.Expr) -> exp.Expr:
     return call("TIMESTAMP", plus(_day(moment), interval(exp.Paren(this=days), "DAY")))
 
 
+def _counted_from(place: int, function: str) -> Callable[[exp.Expr], exp.Expr]:
+    """Return the move to the day at a place of its week or month, as the function counts them."""
+    return lambda moment: _days_moved(moment, minus(number(place), call(function, moment.copy())))
+
+
 def _week_starting_monday(moment: exp.Expr) -> exp.Expr:
     return _days_moved(moment, exp.Neg(this=call("WEEKDAY", moment.copy())))
-
-
-def _week_starting_sunday(moment: exp.Expr) -> exp.Expr:
-    return _days_moved(moment, minus(number(1), call("DAYOFWEEK", moment.copy())))
-
-
-def _week_ending_saturday(moment: exp.Expr) -> exp.Expr:
-    return _days_moved(moment, minus(number(7), call("DAYOFWEEK", moment.copy())))
-
-
-def _week_ending_sunday(moment: exp.Expr) -> exp.Expr:
-    return _days_moved(moment, minus(number(6), call("WEEKDAY", moment.copy())))
-
-
-def _month(moment: exp.Expr) -> exp.Expr:
-    return _days_moved(moment, minus(number(1), call("DAYOFMONTH", moment.copy())))
 
 
 def _quarter(moment: exp.Expr) -> exp.Expr:
     quarters = exp.Paren(this=minus(call("QUARTER", moment.copy()), number(1)))
     return call("TIMESTAMP", plus(_first_of_year(moment), interval(quarters, "QUARTER")))
-
-
-def _year(moment: exp.Expr) -> exp.Expr:
-    return call("TIMESTAMP", _first_of_year(moment))
 
 
 def _first_of_year(moment: exp.Expr) -> exp.Expr:
@@ -172,12 +156,12 @@ _CALENDAR: Mapping[TimeGrain, Callable[[exp.Expr], exp.Expr]] = MappingProxyType
         TimeGrain.DAY: lambda moment: call("TIMESTAMP", _day(moment)),
         TimeGrain.WEEK: _week_starting_monday,
         TimeGrain.WEEK_STARTING_MONDAY: _week_starting_monday,
-        TimeGrain.WEEK_STARTING_SUNDAY: _week_starting_sunday,
-        TimeGrain.WEEK_ENDING_SATURDAY: _week_ending_saturday,
-        TimeGrain.WEEK_ENDING_SUNDAY: _week_ending_sunday,
-        TimeGrain.MONTH: _month,
+        TimeGrain.WEEK_STARTING_SUNDAY: _counted_from(1, "DAYOFWEEK"),
+        TimeGrain.WEEK_ENDING_SATURDAY: _counted_from(7, "DAYOFWEEK"),
+        TimeGrain.WEEK_ENDING_SUNDAY: _counted_from(6, "WEEKDAY"),
+        TimeGrain.MONTH: _counted_from(1, "DAYOFMONTH"),
         TimeGrain.QUARTER: _quarter,
-        TimeGrain.YEAR: _year,
+        TimeGrain.YEAR: lambda moment: call("TIMESTAMP", _first_of_year(moment)),
     }
 )
 
@@ -215,12 +199,10 @@ def _reject_unfolded(pattern: str) -> None:
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     if fold_case:
         _reject_unfolded(pattern)
+    return _plain_like(left, pattern, fold_case, bind)
 
-    def match(value: exp.Expr) -> exp.Expr:
-        sides = (call("LOWER", left), call("LOWER", value)) if fold_case else (left, value)
-        return exp.Like(this=nodes.operand(sides[0]), expression=nodes.collate(sides[1], _PATTERN_COLLATION))
 
-    return operators.matching(match, pattern, bind)
+_plain_like = operators.like_where_case_counts(has_ilike=False, pattern_key=partial(nodes.collate, name="utf8mb4_bin"))
 
 
 def _tie_keys(node: exp.Expr, kind: ValueKind, length: int | None) -> tuple[exp.Expr, ...]:

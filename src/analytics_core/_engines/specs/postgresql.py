@@ -12,7 +12,14 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
+from analytics_core._engines.bounds import (
+    Moment,
+    MomentComparison,
+    epoch_count,
+    moments_by,
+    written_format,
+    written_text,
+)
 from analytics_core._engines.grains import (
     EPOCH,
     amount_and_unit,
@@ -38,11 +45,22 @@ from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
-def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    parsed = written_format(time_format)
-    text = written_text(column, time_format, Type.TEXT)
-    function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
-    return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, TO_TIMESTAMP))), Type.TIMESTAMP)
+def moments(text_type: exp.DType) -> Moment:
+    """Return `EngineSpec.moment`, where numbers are read as dates by way of a text of this type."""
+
+    def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+        parsed = written_format(time_format)
+        text = written_text(column, time_format, text_type)
+        function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
+        return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, TO_TIMESTAMP))), Type.TIMESTAMP)
+
+    return moments_by(
+        date=operators.cast_to(Type.TIMESTAMP),
+        timestamptz=nodes.utc,
+        iso_text=lambda column: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
+        text=written_moment,
+        epoch=_epoch_moment,
+    )
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -150,13 +168,6 @@ _PARTITIONS: Final = PartitionReader(
 NOT_DETERMINISTIC = " (not deterministic)"
 """Stands behind the name of a collation that takes texts for equal which are not the same."""
 
-_moment = moments_by(
-    date=operators.cast_to(Type.TIMESTAMP),
-    timestamptz=nodes.utc,
-    iso_text=lambda column: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
-    text=_written_moment,
-    epoch=_epoch_moment,
-)
 _bucket = buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds)
 _LITERALS = LiteralStyle(
     dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
@@ -356,7 +367,7 @@ ENGINES = (
             extra_name="postgres",
             guards=GUARDS,
             error_patterns=ERRORS,
-            comparison=MomentComparison(moment=_moment),
+            comparison=MomentComparison(moment=moments(Type.TEXT)),
             bucket=_bucket,
             shift=hours_by_interval,
             text_key=_by_code_point,

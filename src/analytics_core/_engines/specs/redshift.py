@@ -8,9 +8,8 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
+from analytics_core._engines.bounds import MomentComparison
 from analytics_core._engines.grains import (
-    EPOCH,
     buckets_by_truncation,
     cut_by_remainder,
     date_trunc,
@@ -21,24 +20,10 @@ from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelati
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import allowed_with, name_set
-from analytics_core._engines.nodes import Type, call, interval, text, times
+from analytics_core._engines.nodes import Type, interval, text, times
 from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.specs import postgresql
-from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
-
-
-def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    parsed = written_format(time_format)
-    source = written_text(column, time_format, Type.VARCHAR)
-    function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
-    return nodes.cast(call(function, source, text(write_tokens(parsed, TO_TIMESTAMP))), Type.TIMESTAMP)
-
-
-def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    unit = "SECOND" if time_format.encoding is TimeEncoding.EPOCH_S else "MILLISECOND"
-    since = times(epoch_count(column, time_format), interval(text("1"), unit))
-    return exp.Paren(this=exp.Add(this=nodes.timestamp(EPOCH), expression=since))
+from analytics_core._engines.types import ValueKind
 
 
 def _seconds_since_epoch(second: exp.Expr) -> exp.Expr:
@@ -49,13 +34,6 @@ def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
     return exp.Sub(this=second, expression=times(past, interval(text("1"), "SECOND")))
 
 
-_moment = moments_by(
-    date=operators.cast_to(Type.TIMESTAMP),
-    timestamptz=nodes.utc,
-    iso_text=lambda column: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
-    text=_written_moment,
-    epoch=_epoch_moment,
-)
 _bucket = buckets_by_truncation(
     truncate=date_trunc,
     add_days=days_by_interval,
@@ -107,7 +85,7 @@ ENGINES = (
             extra_name="redshift",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment),
+            comparison=MomentComparison(moment=postgresql.moments(Type.VARCHAR)),
             bucket=_bucket,
             shift=hours_by_interval,
         ),
