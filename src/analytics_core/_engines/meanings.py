@@ -102,10 +102,14 @@ REFUSED_PORT = ErrorMeaning(_E.CONNECTION_PORT_CLOSED_ERROR, "the port refuses c
 
 
 def coded(*rows: tuple[str, str, ErrorMeaning]) -> tuple[ErrorPattern, ...]:
-    """Return patterns that their codes choose (two letters: a class of them); a text of theirs gives the names."""
+    """Return patterns that their codes choose (two letters: a class of them); a text of theirs gives the names.
+
+    A `|` at the end of a pattern makes a second one of it, for all other texts of these codes.
+    """
     return tuple(
-        ErrorPattern(codes=tuple(codes.split()), pattern=pattern, **meaning._asdict())
+        ErrorPattern(codes=tuple(codes.split()), pattern=text, **meaning._asdict())
         for codes, pattern, meaning in rows
+        for text in ((pattern[:-1], "") if pattern.endswith("|") else (pattern,))
     )
 
 
