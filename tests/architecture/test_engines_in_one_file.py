@@ -16,8 +16,7 @@ from analytics_core._engines.spec import EngineSpec
 
 LONGEST_SPEC = 150
 SPECIAL_CASES = {
-    "sqlite": "without dates or decimals of its own: moments are texts, in two files",
-    "sqlite_time": "of SQLite",
+    "sqlite": "without dates or decimals of its own: moments are texts",
     "duckdb": "has its own session, and an error of its own for each step",
     "postgresql": "has its own session; its codes of errors, and a catalog of functions",
     "mysql": "has its own session; calendar, collations and repairs of its own",

@@ -6,34 +6,283 @@ Measured on 3.40 and 3.54 (SQL_TRAPS.md, sections 2 to 5). Moments become `YYYY-
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from datetime import datetime, time, timedelta
 from decimal import Decimal
 from types import MappingProxyType
+from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal, written_format
+from analytics_core._engines.formats import TextFormat, fixed_width_format
+from analytics_core._engines.grains import SECONDS
 from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.operators import glob
-from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax
-from analytics_core._engines.specs.sqlite_time import (
-    sqlite_bucket,
-    sqlite_moment,
-    sqlite_shift,
-    sqlite_sorted_moment,
-    sqlite_time_bound,
-    sqlite_time_equal,
-)
-from analytics_core._engines.types import Collation, ValueKind
+from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax, TimeBound
+from analytics_core._engines.tokens import iso_text
+from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
+from analytics_core.models.enums import TimeGrain
 
 UNICODE_LOWER = "AC_LOWER"
 """A function of one argument that the connector registers: Python's `str.lower`, deterministic."""
 
 
+# ------------------------------------------------------------------------------------------------------------ moments
+_More = ParamSpec("_More")
+_Answer = TypeVar("_Answer")
+
+
+def _by_encoding(
+    native: Callable[Concatenate[exp.Expr, TimeFormat, _More], _Answer],
+    written: Callable[Concatenate[exp.Expr, TimeFormat, _More], _Answer],
+    epoch: Callable[Concatenate[exp.Expr, TimeFormat, _More], _Answer],
+) -> Callable[Concatenate[exp.Expr, TimeFormat, _More], _Answer]:
+    """Return the function of these three: moments, dates and ISO texts are texts alike, others are read by position."""
+
+    def chosen(column: exp.Expr, time_format: TimeFormat, /, *arguments: _More.args, **named: _More.kwargs) -> _Answer:
+        others = {TimeEncoding.TEXT: written, TimeEncoding.EPOCH_S: epoch, TimeEncoding.EPOCH_MS: epoch}
+        return others.get(time_format.encoding, native)(column, time_format, *arguments, **named)
+
+    return chosen
+
+
+_WHOLE_ISO = ("%Y-%m-%d", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S")
+"""The formats that SQLite reads itself, without a fraction."""
+
+_PLAIN_ISO = (*_WHOLE_ISO, "%Y-%m-%d %H:%M:%S.%f", "%Y-%m-%dT%H:%M:%S.%f")
+"""The formats of ISO texts without a zone: where the dataset says one of a column, its texts sort as their moments."""
+
+
+def _text_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return whole seconds in UTC; the fraction is cut first: strftime rounds it, before 1970 into the next year."""
+    if time_format.strftime in _WHOLE_ISO:
+        return column
+    second = _part(column, 1, 19)
+    if time_format.strftime in _PLAIN_ISO:
+        return second
+    if time_format.encoding is TimeEncoding.ISO_TEXT:  # a `T` sorts after the blank of those that had an offset
+        second = nodes.call("REPLACE", second, nodes.text("T"), nodes.text(" "))
+    return nodes.when((_has_offset(column), _second_in_utc(column)), otherwise=second)
+
+
+def _sorted_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Any text may hold an offset, unless the dataset says a format without."""
+    if time_format.is_native or time_format.encoding is TimeEncoding.ISO_TEXT:
+        return column if time_format.strftime in _PLAIN_ISO else _text_in_utc(column, blank=True)
+    return column if time_format.sorts_as_time else _moment(column, time_format)
+
+
+def _text_in_utc(column: exp.Expr, *, blank: bool) -> exp.Expr:
+    """Return the text of a moment in UTC with its fraction; `blank`: with a blank for a `T`, and without `Z`."""
+    fraction = _part(column.copy(), 20, nodes.minus(nodes.call("LENGTH", column.copy()), nodes.number(25)))
+    zoned = nodes.joined(_second_in_utc(column), fraction)
+    if not blank:
+        return nodes.when((_has_offset(column), zoned), otherwise=column)
+    plain = nodes.call("REPLACE", column.copy(), nodes.text("T"), nodes.text(" "))
+    return nodes.when((_has_offset(column), zoned), otherwise=nodes.call("RTRIM", plain, nodes.text("Zz")))
+
+
+def _has_offset(column: exp.Expr) -> exp.Expr:
+    """Tell texts that end with a UTC offset; most are too short for one, which is cheaper to see."""
+    long = exp.GT(this=nodes.call("LENGTH", column.copy()), expression=nodes.number(24))
+    return exp.And(
+        this=long, expression=exp.Glob(this=column.copy(), expression=nodes.text("*[-+][0-9][0-9]:[0-9][0-9]"))
+    )
+
+
+def _second_in_utc(column: exp.Expr) -> exp.Expr:
+    return nodes.call("DATETIME", nodes.joined(_part(column.copy(), 1, 19), _part(column.copy(), -6, 6)))
+
+
+def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
+    if time_format.strftime in _WHOLE_ISO:
+        return column
+    return iso_text(column, _parsed(time_format), _part)
+
+
+def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Take the milliseconds off downwards; SQLite divides towards zero."""
+    count = _whole(column, time_format)
+    if time_format.encoding is TimeEncoding.EPOCH_S:
+        return _from_epoch(count)
+    seconds = exp.Paren(this=nodes.minus(count.copy(), _floor_remainder(count, 1000)))
+    return _from_epoch(exp.Div(this=seconds, expression=nodes.number(1000), typed=True))
+
+
+def _whole(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
+    """Cut fractions downwards; SQLite's cast cuts towards zero."""
+    if time_format.value_kind not in (ValueKind.FLOAT, ValueKind.DECIMAL):
+        return column
+    cut = nodes.cast(column.copy(), nodes.Type.INT)
+    is_above = exp.Paren(this=exp.LT(this=nodes.operand(column.copy()), expression=cut.copy()))
+    return exp.Paren(this=nodes.minus(cut, is_above))
+
+
+def _part(node: exp.Expr, start: int, length: int | exp.Expr) -> exp.Expr:
+    """Places count from 1, negative ones from the end."""
+    size = nodes.number(length) if isinstance(length, int) else length
+    return nodes.call("SUBSTR", node, nodes.number(start), size)
+
+
+def _floor_remainder(node: exp.Expr, divisor: int) -> exp.Expr:
+    """Return the remainder of a division that rounds down; SQLite's own has the sign of the dividend."""
+    positive = exp.Paren(this=nodes.plus(nodes.remainder(node, nodes.number(divisor)), nodes.number(divisor)))
+    return nodes.remainder(positive, nodes.number(divisor))
+
+
+def _from_epoch(seconds: exp.Expr) -> exp.Expr:
+    return nodes.call("DATETIME", seconds, nodes.text("unixepoch"))
+
+
+# ------------------------------------------------------------------------------------------------------------ buckets
+def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
+    if grain in _PATTERNS:
+        return nodes.call("STRFTIME", nodes.text(_PATTERNS[grain]), moment)
+    if grain in SECONDS:
+        return _seconds_bucket(moment, SECONDS[grain])
+    if grain is TimeGrain.QUARTER:
+        return _quarter(moment)
+    return nodes.call("DATETIME", moment, *(nodes.text(modifier) for modifier in _MODIFIERS[grain]))
+
+
+def _seconds_bucket(moment: exp.Expr, size: int) -> exp.Expr:
+    seconds = nodes.cast(nodes.call("STRFTIME", nodes.text("%s"), moment), nodes.Type.INT)
+    return _from_epoch(nodes.minus(seconds.copy(), _floor_remainder(seconds, size)))
+
+
+def _quarter(moment: exp.Expr) -> exp.Expr:
+    month = nodes.call("STRFTIME", nodes.text("%m"), moment.copy())
+    past = nodes.remainder(exp.Paren(this=nodes.minus(month, nodes.number(1))), nodes.number(3))
+    back = nodes.joined(nodes.text("-"), exp.Paren(this=past), nodes.text(" months"))
+    return nodes.call("DATETIME", moment, nodes.text("start of month"), back)
+
+
+_PATTERNS: Mapping[TimeGrain, str] = MappingProxyType(
+    {TimeGrain.MINUTE: "%Y-%m-%d %H:%M:00", TimeGrain.HOUR: "%Y-%m-%d %H:00:00", TimeGrain.SECOND: "%Y-%m-%d %H:%M:%S"}
+)
+_MODIFIERS: Mapping[TimeGrain, tuple[str, ...]] = MappingProxyType(
+    {
+        TimeGrain.DAY: ("start of day",),
+        TimeGrain.WEEK: ("start of day", "-6 days", "weekday 1"),
+        TimeGrain.WEEK_STARTING_MONDAY: ("start of day", "-6 days", "weekday 1"),
+        TimeGrain.WEEK_STARTING_SUNDAY: ("start of day", "-6 days", "weekday 0"),
+        TimeGrain.WEEK_ENDING_SATURDAY: ("start of day", "weekday 6"),
+        TimeGrain.WEEK_ENDING_SUNDAY: ("start of day", "weekday 0"),
+        TimeGrain.MONTH: ("start of month",),
+        TimeGrain.YEAR: ("start of year",),
+    }
+)
+
+
+def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
+    return nodes.call("DATETIME", moment, nodes.text(f"{hours:+d} hours")) if hours else moment
+
+
+def _parsed(time_format: TimeFormat) -> TextFormat:
+    return written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
+
+
+_WHOLE_TEXT = "0000-00-00 00:00:00.000000"
+_AFTER_EVERY_DATE = ":"  # the character after '9'
+
+
+def _text_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    """Bind the shortest text: right for days, minutes, seconds and fractions alike, and at midnight for a `T`."""
+    if _is_label(column):
+        return TimeBound(left=column, value=_shortest(moment))
+    if time_format.strftime in _PLAIN_ISO:
+        return TimeBound(left=column, value=_shortest(moment).replace(" ", _separator(time_format)))
+    is_midnight = moment.time() == time.min
+    return TimeBound(left=_text_in_utc(column, blank=not is_midnight), value=_shortest(moment), near=_near(moment))
+
+
+def _separator(time_format: TimeFormat) -> str:
+    return "T" if "T" in (time_format.strftime or "") else " "
+
+
+def _is_label(column: exp.Expr) -> bool:
+    """Tell a bucket, whose text has seconds and no zone."""
+    return isinstance(column, exp.Anonymous) and column.name in ("DATETIME", "STRFTIME")
+
+
+def _near(moment: datetime) -> tuple[str, str] | None:
+    """Return the days before and after which any text is decided, whatever its zone; None where there are none.
+
+    An offset is less than a day: no text of the day after a midnight means a moment before it.
+    """
+    day = timedelta(days=1)
+    try:
+        first, last = moment.date() - day, (moment + day - timedelta(microseconds=1)).date() + day
+    except OverflowError:
+        return None
+    return first.isoformat(), last.isoformat()
+
+
+def _shortest(moment: datetime) -> str:
+    if moment.time() == time.min:
+        return moment.date().isoformat()
+    if moment.second or moment.microsecond:
+        text = moment.isoformat(sep=" ")
+        return text.rstrip("0") if moment.microsecond else text
+    return moment.isoformat(sep=" ", timespec="minutes")
+
+
+def _text_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    """Fill the text up to microseconds, so that a date alone equals its midnight, and cut what is finer."""
+    if _is_label(column):
+        return TimeBound(left=column, value=moment.isoformat(sep=" "))
+    if time_format.strftime in _PLAIN_ISO:
+        parsed = _parsed(time_format)
+        return TimeBound(left=column, value=parsed.write(moment) if parsed.floor(moment) == moment else None)
+    known = _text_in_utc(column, blank=True)
+    missing = nodes.call(
+        "SUBSTR", nodes.text(_WHOLE_TEXT), nodes.plus(nodes.call("LENGTH", known.copy()), nodes.number(1))
+    )
+    whole = _part(nodes.joined(known, missing), 1, len(_WHOLE_TEXT))
+    return TimeBound(left=whole, value=moment.isoformat(sep=" ", timespec="microseconds"), near=_near(moment))
+
+
+def _written_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    parsed = _parsed(time_format)
+    return text_bound(column, time_format, parsed, moment) or TimeBound(
+        left=_written_moment(column, time_format), value=_ceiled(parsed, moment)
+    )
+
+
+def _written_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
+    parsed = _parsed(time_format)
+    found = text_equal(column, time_format, parsed, moment)
+    if found:
+        return found
+    value = _shown(parsed, moment) if parsed.floor(moment) == moment else None
+    return TimeBound(left=_written_moment(column, time_format), value=value)
+
+
+def _ceiled(parsed: TextFormat, moment: datetime) -> str:
+    """Round up to the text's resolution: moments of a text column are whole seconds or whole days."""
+    step = timedelta(seconds=1) if parsed.has_clock() else timedelta(days=1)
+    floor = moment.replace(microsecond=0) if parsed.has_clock() else datetime.combine(moment.date(), time.min)
+    try:
+        return _shown(parsed, floor if floor == moment else floor + step)
+    except OverflowError:
+        return _AFTER_EVERY_DATE
+
+
+def _shown(parsed: TextFormat, moment: datetime) -> str:
+    return moment.isoformat(sep=" ") if parsed.has_clock() else moment.date().isoformat()
+
+
+_moment = _by_encoding(_text_moment, _written_moment, _epoch_moment)
+
+
+# ---------------------------------------------------------------------------------------------------------- operators
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """GLOB minds case, LIKE folds ASCII letters; for others Python folds both sides."""
     if not fold_case:
@@ -188,11 +437,11 @@ ENGINES = (
         ),
         drivers=("pysqlite",),
         paramstyle=ParamStyle.QMARK,
-        moment=sqlite_moment,
-        bucket=sqlite_bucket,
-        shift=sqlite_shift,
-        time_bound=sqlite_time_bound,
-        time_equal=sqlite_time_equal,
+        moment=_moment,
+        bucket=_bucket,
+        shift=_shift,
+        time_bound=_by_encoding(_text_bound, _written_bound, epoch_bound),
+        time_equal=_by_encoding(_text_equal, _written_equal, epoch_equal),
         text_key=_by_code_point,
         text_equal=_by_code_point,
         text_order=_by_code_point,
@@ -213,6 +462,6 @@ ENGINES = (
         null_safe_equal=operators.null_safe_equal,
         number=_number,
         compares_moments_as_text=True,
-        sorted_moment=sqlite_sorted_moment,
+        sorted_moment=_sorted_moment,
     ),
 )
