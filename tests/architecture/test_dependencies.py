@@ -10,7 +10,7 @@ from itertools import chain
 from packaging.requirements import Requirement
 from tests.architecture.source import PROJECT
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 
 SOURCE = PROJECT / "src" / "analytics_core"
 METADATA = tomllib.loads((PROJECT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -21,7 +21,7 @@ BUNDLES_AND_TOOLS = {"all", "docs", "fast", "lint", "notebook", "test"}
 
 def named_by_errors() -> set[str]:
     """Return the extras that a MissingExtraError may name: those of engines, of stores, and of calls."""
-    registry = default_registry()
+    registry = installed_engines(())
     engines = {registry.get(name).extra_name for name in registry.names()} - {None}
     trees = [ast.parse(path.read_text(encoding="utf-8")) for path in SOURCE.rglob("*.py")]
     nodes = list(chain.from_iterable(map(ast.walk, trees)))

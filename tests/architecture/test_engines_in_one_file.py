@@ -11,7 +11,7 @@ import pytest
 from tests.architecture.source import SourceFile, source_files
 
 from analytics_core._engines.guards import Guards, RevealingRelations, TableNames
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
 
 LONGEST_SPEC = 150
@@ -34,7 +34,7 @@ NO_ENGINES_THERE = {
 }
 A_STORE_OR_DATABASE_BY_URL = re.compile(r"\bsqlite://")
 
-_REGISTRY = default_registry()
+_REGISTRY = installed_engines(())
 _SPECS = [_REGISTRY.get(name) for name in _REGISTRY.names()]
 NAMES = sorted({name for spec in _SPECS for name in (spec.name, spec.dialect, *spec.aliases)}, key=len, reverse=True)
 NAMED = re.compile("|".join(NAMES), re.IGNORECASE)

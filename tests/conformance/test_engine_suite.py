@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
 from analytics_core.testing.conformance.engine import EngineConformance
 
-_REGISTRY = default_registry()
+_REGISTRY = installed_engines(())
 
 
 @pytest.mark.parametrize("name", _REGISTRY.names(), scope="class")

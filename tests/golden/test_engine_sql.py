@@ -11,13 +11,13 @@ from sqlglot import exp
 from tests.support.golden import check_golden
 
 from analytics_core._engines.nodes import grain_function
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import BindValue, EngineSpec, TimeBound
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import TimeGrain
 
-NAMES = default_registry().names()
+NAMES = installed_engines(()).names()
 FORMATS = (
     TimeFormat(encoding=TimeEncoding.TIMESTAMP),
     TimeFormat(encoding=TimeEncoding.TIMESTAMPTZ, value_kind=ValueKind.TIMESTAMPTZ),
@@ -52,7 +52,7 @@ LITERALS = (
 
 @pytest.mark.parametrize("name", NAMES)
 def test_sql_of_an_engine_is_that_of_its_golden_file(name: str) -> None:
-    spec = default_registry().get(name)
+    spec = installed_engines(()).get(name)
     sections = (
         ("grains", grains(spec)),
         ("moments, bounds at 10:20:30.4 and equality with midnight of 2024-01-31", moments(spec)),

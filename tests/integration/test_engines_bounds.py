@@ -11,7 +11,7 @@ from sqlglot import exp
 from tests.support.engine_bench import BENCHES, Bench, Values, column, open_time_bench
 from tests.support.time_reference import COLUMNS, EncodedColumn, awkward_moments
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 
 MOMENTS = [None, *awkward_moments(random_count=25)]
 BOUNDS = [
@@ -92,7 +92,7 @@ def test_equality_is_impossible_where_the_column_is_too_coarse(bench: Bench) -> 
 
 def test_sqlite_binds_the_shortest_text_so_that_rows_of_every_precision_are_found() -> None:
     texts = [
-        default_registry().get("sqlite").time_bound(column("ts"), COLUMNS[0].time, moment).value
+        installed_engines(()).get("sqlite").time_bound(column("ts"), COLUMNS[0].time, moment).value
         for moment in (
             datetime(2024, 1, 31),
             datetime(2024, 1, 31, 10),

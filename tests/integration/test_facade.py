@@ -36,7 +36,7 @@ from analytics_core import AnalyticsCore, Settings, errors
 from analytics_core._adapters.caches import MemoryCache
 from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._engines.registry import EngineRegistry, default_registry
+from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._records.datasource import Database
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
@@ -476,7 +476,7 @@ def test_what_a_host_hands_over_is_used_also_when_it_is_false() -> None:
         "jobs": EmptyRunner(),
         "policy": EmptyPolicy(),
         "users": EmptyDirectory(),
-        "engines": EmptyEngines([default_registry().get("sqlite"), default_registry().get("postgresql")]),
+        "engines": EmptyEngines([installed_engines(()).get("sqlite"), installed_engines(()).get("postgresql")]),
     }
     box = EmptyBox(Secret(KEY))
     with AnalyticsCore(Settings(secret_key=KEY), acting_as="ann", secret_box=box, **ports) as core:

@@ -17,7 +17,7 @@ import pytest
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, errors, resolve_time_range
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core.testing.sample_data import make_shop
 
 PROJECT = Path(__file__).resolve().parents[2]
@@ -25,7 +25,9 @@ MODULES_OF_EXTRAS = (
     *("clickhouse_connect", "databricks", "duckdb", "duckdb_sqlalchemy", "holidays", "oracledb", "polars", "psycopg"),
     *("psycopg2", "pydruid", "pyhive", "pymysql", "pyodbc", "snowflake", "sqlalchemy_bigquery", "sqlglotc", "trino"),
 )
-ENGINES = [spec for spec in map(default_registry().get, default_registry().names()) if spec.extra_name is not None]
+ENGINES = [
+    spec for spec in map(installed_engines(()).get, installed_engines(()).names()) if spec.extra_name is not None
+]
 
 
 def line(extra: str) -> str:

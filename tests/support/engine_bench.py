@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlglot import exp
 from tests.support.time_reference import COLUMNS
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import BindValue, EngineSpec, ParamStyle
 
 BENCHES = (
@@ -112,7 +112,9 @@ def open_bench(name: str, request: pytest.FixtureRequest) -> Iterator[Bench]:
     try:
         with database.connect() as connection:
             _prepare(connection)
-            yield Bench(name=name, spec=default_registry().get(name.split("-", maxsplit=1)[0]), connection=connection)
+            yield Bench(
+                name=name, spec=installed_engines(()).get(name.split("-", maxsplit=1)[0]), connection=connection
+            )
     finally:
         database.dispose()
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._compile.plan import Statement
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import ValueKind
 from analytics_core._execution.admission import Admission
 from analytics_core._execution.cancel import CancelToken
@@ -27,7 +27,7 @@ from analytics_core._settings import Settings
 
 KEY = "a-key-for-tests-0123456789"
 LIMITS = FetchLimits(max_rows=100_000, max_bytes=100_000_000, timeout_s=20.0)
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 
 SQLITE_ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n"
 DUCKDB_ENDLESS = "SELECT count(*) FROM range(1000000) a, range(10000000) b WHERE a.range + b.range < 0"

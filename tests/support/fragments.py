@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from analytics_core._compile.fragments import FragmentNames, FragmentParser, FragmentSlot
 from analytics_core._compile.plan import FragmentExpr
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
 
 ENGINES = ("sqlite", "duckdb", "postgresql", "mysql")
@@ -15,7 +15,7 @@ NAMES = FragmentNames(
 
 def engine(name: str) -> EngineSpec:
     """The spec of an engine."""
-    return default_registry().get(name)
+    return installed_engines(()).get(name)
 
 
 def parse(

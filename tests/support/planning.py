@@ -12,7 +12,7 @@ from analytics_core._compile.plan import Output, Predicate, QueryPlan, SqlSource
 from analytics_core._compile.planner import PlanRequest, plan_query
 from analytics_core._compile.planning_context import DatasetView, PlanLimits, PlanningContext, make_view
 from analytics_core._compile.render import compile_plan
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
@@ -20,7 +20,7 @@ from analytics_core.models.parsing import parse_query_context
 from analytics_core.models.query import ChartDataQueryObject
 
 NOW = datetime(2024, 7, 15, 10, 30, 45, tzinfo=UTC)
-ENGINES = default_registry()
+ENGINES = installed_engines(())
 PARSER = FragmentParser()
 
 COLUMNS = (

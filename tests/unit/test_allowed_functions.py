@@ -8,7 +8,7 @@ from tests.support.honest_fragments import EACH, EVERYWHERE
 
 from analytics_core import Settings
 from analytics_core._compile.fragments import FragmentParser, FragmentSlot
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core.errors import AnalyticsError, FragmentError, SettingsError
 
 HONEST = [
@@ -182,7 +182,7 @@ def parse(on: str, text: str, *, only_listed: bool, parser: FragmentParser | Non
 
 def test_there_are_enough_of_them() -> None:
     assert len(set(HONEST)) >= 280
-    assert {name for name, _ in HONEST} | {"presto", "spark"} == set(default_registry().names())
+    assert {name for name, _ in HONEST} | {"presto", "spark"} == set(installed_engines(()).names())
 
 
 @pytest.mark.parametrize(("on", "text"), HONEST)

@@ -12,11 +12,11 @@ from tests.support.engine_bench import column
 
 from analytics_core._engines.formats import parse_format
 from analytics_core._engines.operators import escaped_like, glob
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import UnsupportedByEngineError
 
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 SORTING = ["%Y", "%Y-%m", "%Y%m%d", "%Y-%m-%d %H", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S.%f"]
 
 

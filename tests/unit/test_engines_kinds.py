@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from sqlglot import exp
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import ValueKind
 
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 EVERYWHERE = {
     "INTEGER": ValueKind.INTEGER,
     "int": ValueKind.INTEGER,

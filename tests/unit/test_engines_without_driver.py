@@ -11,7 +11,7 @@ import sqlglot
 from tests.support.engine_bench import column, open_bench
 from tests.support.time_reference import awkward_moments, reference_bucket
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._engines.types import TimeEncoding, TimeFormat
 from analytics_core.models.enums import TimeGrain
 
@@ -38,7 +38,7 @@ def duckdb() -> Iterator[sa.Connection]:
 
 @pytest.mark.parametrize("name", READ_BY_SQLGLOT)
 def test_buckets_translated_to_duckdb_are_the_reference_buckets(duckdb: sa.Connection, name: str) -> None:
-    spec = default_registry().get(name)
+    spec = installed_engines(()).get(name)
     plain = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
     buckets = [spec.bucket(spec.moment(column("ts"), plain), grain).sql(spec.dialect) for grain in TimeGrain]
     translated = [sqlglot.transpile(bucket, read=spec.dialect, write="duckdb")[0] for bucket in buckets]
@@ -49,7 +49,7 @@ def test_buckets_translated_to_duckdb_are_the_reference_buckets(duckdb: sa.Conne
 
 @pytest.mark.server
 def test_buckets_of_redshift_run_on_postgresql(request: pytest.FixtureRequest) -> None:
-    spec = default_registry().get("redshift")
+    spec = installed_engines(()).get("redshift")
     with open_bench("postgresql", request) as bench:
         bench.create("v", {"id": "INTEGER", "ts": "TIMESTAMP"}, list(enumerate(MOMENTS)))
         rows = bench.select("v", [spec.bucket(column("ts"), grain) for grain in TimeGrain], order=column("id"))

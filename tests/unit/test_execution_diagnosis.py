@@ -8,7 +8,7 @@ import pytest
 import sqlalchemy as sa
 from tests.support.execution import admission, database
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._execution.connections import Connections
 from analytics_core._execution.diagnosis import SentStatement, diagnose, error_code
 from analytics_core._execution.driver_limits import LOGGING_NAME, without_driver_logs
@@ -16,7 +16,7 @@ from analytics_core._records.datasource import Access, Database, Identity
 from analytics_core.errors import DatabaseError, ErrorType, StatementTimeoutError
 
 E = ErrorType
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 SPEC = REGISTRY.get("sqlite")
 
 # engine, message of its driver, error type, what the message must name
@@ -262,7 +262,7 @@ def test_a_name_that_was_not_sent_is_withheld(engine: str, text: str, error_type
 )
 def test_texts_and_labels_of_a_statement_are_no_names(sql: str) -> None:
     """They may hold anything, such as somebody's guess at the value of a row."""
-    spec = default_registry().get("postgresql")
+    spec = installed_engines(()).get("postgresql")
     failure = CodedError(f'schema "{CANARY}" does not exist', "3F000")
     error = diagnose(failure, spec, sent=SentStatement(sql=sql))
     assert error.error_type is E.SCHEMA_DOES_NOT_EXIST_ERROR

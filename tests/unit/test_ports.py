@@ -20,7 +20,7 @@ from analytics_core._adapters.job_runners import InlineJobRunner
 from analytics_core._adapters.observers import LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
 from analytics_core._adapters.store_backed import StoreLock
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._records.people import User
 from analytics_core._records.secret import Secret
 from analytics_core._security.policy import Policy
@@ -96,14 +96,14 @@ def a_store(_folder: Path) -> Any:
 
 def a_connector(folder: Path) -> Any:
     choices = Settings(secret_key=KEY, data_roots=(folder,))
-    return SqlAlchemyConnector(settings=choices, specs=default_registry().get)
+    return SqlAlchemyConnector(settings=choices, specs=installed_engines(()).get)
 
 
 HOSTS: dict[str, Callable[[Path], Any]] = {
     "cache": lambda _: MemoryCache(max_bytes=100_000, clock=SystemClock()),
     "clock": lambda _: SystemClock(),
     "connector": a_connector,
-    "engines": lambda _: default_registry(),
+    "engines": lambda _: installed_engines(()),
     "jobs": lambda _: InlineJobRunner(),
     "lock": lambda folder: StoreLock(a_store(folder)),
     "observer": lambda _: LogObserver(),

@@ -12,7 +12,7 @@ import pytest
 from tests.support.small_core import SmallCore, small_core
 
 from analytics_core import AnalyticsCore, Settings
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core.errors import (
     AlreadyExistsError,
     ConnectionUriError,
@@ -278,7 +278,7 @@ def test_trying_does_not_store_anything(shop: SmallCore) -> None:
 
 
 def test_a_database_of_an_engine_that_is_gone_can_be_seen_and_removed(tmp_path: Path) -> None:
-    known = default_registry()
+    known = installed_engines(())
     aside = replace(known.get("postgresql"), name="pond", aliases=())
     settings, url = Settings(secret_key="a-key-for-tests-0123456789"), f"sqlite:///{tmp_path / 'meta.db'}"
     with AnalyticsCore(settings, metadata_url=url, engines=known.with_spec(aside)) as core:

@@ -17,7 +17,7 @@ from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.lowering.query import RELATION_ALIAS
 from analytics_core._compile.render import render_source
 from analytics_core._compile.templates import TemplateRenderer
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._gate.guard import check_select
 from analytics_core._gate.relations import reject_revealing_table
 from analytics_core._gate.row_security import RowSecurity
@@ -27,7 +27,7 @@ from analytics_core._security.actor import Actor
 from analytics_core._security.row_rules import RuleSet, TableName, make_rule_set
 from analytics_core.errors import AnalyticsError, StatementRefusedError
 
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 EVERY_ENGINE = REGISTRY.names()
 SALES = Dataset(
     id=1,

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 
 import pytest
 
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core._gate.guard import check_select, check_statement
 from analytics_core.errors import ErrorType, StatementRefusedError, VirtualDatasetError
 
-REGISTRY = default_registry()
+REGISTRY = installed_engines(())
 EVERY_ENGINE = REGISTRY.names()
 
 KINDS: Mapping[str, tuple[str, ...]] = {

@@ -11,10 +11,10 @@ import pytest
 import sqlglot
 
 from analytics_core._compile.templates import RenderedSql, TemplateFilter, TemplateRenderer, TemplateValues
-from analytics_core._engines.registry import default_registry
+from analytics_core._engines.registry import installed_engines
 from analytics_core.errors import ErrorType, MissingTemplateValueError, TemplateError
 
-ENGINES = default_registry()
+ENGINES = installed_engines(())
 VALUES = TemplateValues(
     spec=ENGINES.get("postgresql"),
     user_id=7,

@@ -63,13 +63,8 @@ class EngineRegistry:
         return EngineRegistry([*self._specs.values(), spec])
 
 
-def default_registry() -> EngineRegistry:
-    """Return the registry of the engines that come with this package."""
-    return EngineRegistry(_own())
-
-
 def installed_engines(entries: Iterable[EntryPoint] | None = None) -> EngineRegistry:
-    """Return the registry of those engines and of those that installed packages add, which replace ours by name.
+    """Return the registry of our engines and of those that installed packages add, which replace ours by name.
 
     Args:
         entries: the entry points of the group; None: they are looked for, which takes long.
