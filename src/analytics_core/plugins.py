@@ -10,8 +10,16 @@ from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA
 from analytics_core._compile.advanced_types import AdvancedDataType, Span
 from analytics_core._engines import bounds, fences, grains, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations, TableNames
-from analytics_core._engines.name_sets import NameSet, allowed_with, name_set
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    NameSet,
+    RevealingRelations,
+    TableNames,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._engines.spec import EngineSpec, ErrorPattern, ParamStyle, Syntax

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from sqlglot import exp
 
-from analytics_core._engines.guards import RevealingRelations
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.guards import RevealingRelations, name_set
 from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._engines.specs.mysql import mysql_spec
 from analytics_core.errors import SettingsError, UnknownEngineError, UnknownNameError

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from tests.support.forecasting import random_walk
 
-from analytics_core._forecast.combination import combine, fit_members, quantile, variances
+from analytics_core._forecast.default_model import combine, fit_members, quantile, variances
 from analytics_core._forecast.recursive_models import (
     Autoregression,
     Smoothing,

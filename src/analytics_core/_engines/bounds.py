@@ -16,10 +16,9 @@ from enum import StrEnum
 from sqlglot import exp
 
 from analytics_core._engines import nodes
-from analytics_core._engines.formats import TextFormat, parse_format
 from analytics_core._engines.spec import BindValue, TimeBound
 from analytics_core._engines.tokens import FormatLanguage, write_tokens
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import TextFormat, TimeEncoding, TimeFormat, ValueKind, parse_format
 from analytics_core.errors import UnsupportedByEngineError
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - bounds are naive UTC

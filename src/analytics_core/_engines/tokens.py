@@ -9,7 +9,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from analytics_core._engines import nodes
-from analytics_core._engines.formats import TextFormat
+from analytics_core._engines.types import TextFormat
 from analytics_core.errors import UnsupportedByEngineError
 
 

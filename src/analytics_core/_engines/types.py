@@ -1,13 +1,194 @@
-"""What kind of value a column holds, and how a temporal column stores its moments."""
+"""What kind of value a column holds, and how a temporal column stores its moments.
+
+Moments that are texts or numbers are read by the contract's `python_date_format`, a `strftime` format.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from enum import Enum, StrEnum, auto
+from types import MappingProxyType
 
-from analytics_core._engines.formats import parse_format
 from analytics_core.errors import UnsupportedByEngineError
 from analytics_core.models.enums import GenericType
+
+WIDTHS: Mapping[str, int] = MappingProxyType({"Y": 4, "m": 2, "d": 2, "H": 2, "M": 2, "S": 2, "f": 6})
+"""The directives that are numbers of fixed width, largest unit first."""
+
+NAMED_DIRECTIVES = frozenset({"b", "B", "I", "p"})
+"""Further directives that engines with a parser of their own understand alike."""
+
+_STEPS: Mapping[str, timedelta] = MappingProxyType(
+    {
+        "d": timedelta(days=1),
+        "H": timedelta(hours=1),
+        "M": timedelta(minutes=1),
+        "S": timedelta(seconds=1),
+        "f": timedelta(microseconds=1),
+    }
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """A part of a format: a directive's letter, or text that stands for itself."""
+
+    value: str
+    is_directive: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """A format as its pieces, in order."""
+
+    source: str
+    pieces: tuple[Piece, ...]
+
+    @property
+    def directives(self) -> tuple[str, ...]:
+        """The letters of the directives, in order."""
+        return tuple(piece.value for piece in self.pieces if piece.is_directive)
+
+    @property
+    def is_fixed_width(self) -> bool:
+        """Whether every directive is a number of fixed width."""
+        return all(letter in WIDTHS for letter in self.directives)
+
+    @property
+    def sorts_as_time(self) -> bool:
+        """Whether its texts sort as the moments they mean: fixed width, from the year downwards, none left out."""
+        return self.is_fixed_width and self.directives == tuple(WIDTHS)[: len(self.directives)]
+
+    @property
+    def is_digits(self) -> bool:
+        """Whether its texts are digits only."""
+        return self.is_fixed_width and all(piece.is_directive for piece in self.pieces)
+
+    def missing_parts(self) -> tuple[str, ...]:
+        """Return which of month (`m`) and day (`d`) the format does not name; they count as the first."""
+        named = set(self.directives)
+        return tuple(letter for letter, spelled in (("m", {"m", "b", "B"}), ("d", {"d"})) if not named & spelled)
+
+    def has_clock(self) -> bool:
+        """Return whether the format names hours, minutes or seconds."""
+        return bool(set("HIMSf") & set(self.directives))
+
+    def positions(self) -> dict[str, tuple[int, int]]:
+        """Return letter -> (first place, counted from 1; width) of a format of fixed width."""
+        found, place = {}, 1
+        for piece in self.pieces:
+            width = WIDTHS[piece.value] if piece.is_directive else len(piece.value)
+            if piece.is_directive:
+                found[piece.value] = (place, width)
+            place += width
+        return found
+
+    def write(self, moment: datetime) -> str:
+        """Return a moment as a text of this fixed-width format; finer units are cut off."""
+        values = _fields(moment)
+        return "".join(
+            f"{values[piece.value]:0{WIDTHS[piece.value]}d}" if piece.is_directive else piece.value
+            for piece in self.pieces
+        )
+
+    def floor(self, moment: datetime) -> datetime:
+        """Return the last moment that a text of this format can mean and that is not after `moment`."""
+        known = self.directives
+        return moment.replace(
+            month=moment.month if "m" in known else 1,
+            day=moment.day if "d" in known else 1,
+            hour=moment.hour if "H" in known or "I" in known else 0,
+            minute=moment.minute if "M" in known else 0,
+            second=moment.second if "S" in known else 0,
+            microsecond=moment.microsecond if "f" in known else 0,
+        )
+
+    def ceil(self, moment: datetime) -> datetime | None:
+        """Return the first moment of this resolution that is not before `moment`; None after the year 9999."""
+        floor = self.floor(moment)
+        if floor == moment:
+            return moment
+        try:
+            return self._next(floor)
+        except (OverflowError, ValueError):
+            return None
+
+    def _next(self, floor: datetime) -> datetime:
+        finest = self.directives[-1]
+        if finest == "Y":
+            return floor.replace(year=floor.year + 1)
+        if finest == "m":
+            return floor.replace(year=floor.year + floor.month // 12, month=floor.month % 12 + 1)
+        return floor + _STEPS[finest]
+
+
+def _fields(moment: datetime) -> dict[str, int]:
+    return {
+        "Y": moment.year,
+        "m": moment.month,
+        "d": moment.day,
+        "H": moment.hour,
+        "M": moment.minute,
+        "S": moment.second,
+        "f": moment.microsecond,
+    }
+
+
+def parse_format(source: str) -> TextFormat:
+    """Return the pieces of a `strftime` format.
+
+    Raises:
+        UnsupportedByEngineError: a directive that no engine reads alike, one that is written twice, or no year.
+    """
+    pieces = tuple(_pieces(source))
+    parsed = TextFormat(source=source, pieces=pieces)
+    letters = parsed.directives
+    for letter in letters:
+        if letter not in WIDTHS and letter not in NAMED_DIRECTIVES:
+            raise UnsupportedByEngineError(
+                f"the date format {source!r} has %{letter}, which engines do not read alike; "
+                f"these work: {_listed((*WIDTHS, *sorted(NAMED_DIRECTIVES)))}"
+            )
+    if "Y" not in letters or len(set(letters)) != len(letters):
+        raise UnsupportedByEngineError(f"the date format {source!r} must name the year (%Y) and nothing twice")
+    return parsed
+
+
+def fixed_width_format(source: str, *, engine: str) -> TextFormat:
+    """Return a format whose texts can be read by position.
+
+    Raises:
+        UnsupportedByEngineError: the format holds names of months or the like.
+    """
+    parsed = parse_format(source)
+    if not parsed.is_fixed_width or ("f" in parsed.directives and not parsed.sorts_as_time):
+        raise UnsupportedByEngineError(
+            f"{engine} reads dates from text by position only, so {source!r} does not work there; "
+            f"these do: {_listed(tuple(WIDTHS)[:-1])}, and %f after all of them"
+        )
+    return parsed
+
+
+def _pieces(source: str) -> list[Piece]:
+    pieces: list[Piece] = []
+    place = 0
+    while place < len(source):
+        if source[place] == "%" and place + 1 < len(source) and source[place + 1] != "%":
+            pieces.append(Piece(source[place + 1], is_directive=True))
+            place += 2
+            continue
+        literal = source[place]
+        place += 2 if source.startswith("%%", place) else 1
+        if pieces and not pieces[-1].is_directive:
+            literal = pieces.pop().value + literal
+        pieces.append(Piece(literal, is_directive=False))
+    return pieces
+
+
+def _listed(letters: tuple[str, ...]) -> str:
+    return ", ".join(f"%{letter}" for letter in letters)
 
 
 class ValueKind(StrEnum):

@@ -7,9 +7,9 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from analytics_core._forecast.default_model import Projection, project
 from analytics_core._forecast.named import project_named
 from analytics_core._forecast.periods import Period, choose_periods, longest_lag
-from analytics_core._forecast.projection import Projection, project
 from analytics_core._forecast.time_axis import (
     LocalSteps,
     RegularSeries,

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from analytics_core._forecast.default_model import MOST_POINTS, Projection, project
 from analytics_core._forecast.periods import STRONG_EVIDENCE, Period
-from analytics_core._forecast.projection import MOST_POINTS, Projection, project
 from analytics_core._forecast.time_axis import fill_gaps
 from analytics_core._forecast.types import Floats
 

@@ -26,7 +26,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, is_numeric, numbers, require_columns
+from analytics_core._frames.columns import Array, is_numeric, numbers, require_columns
 from analytics_core._frames.grouping import key_codes
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import AggregateOperator as Op

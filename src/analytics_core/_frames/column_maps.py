@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import (
+from analytics_core._frames.columns import (
     Array,
     is_numeric,
     labels,

@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from analytics_core._frames.column_checks import Array
+from analytics_core._frames.columns import Array
 
 ALPHABET: Final = "0123456789bcdefghjkmnpqrstuvwxyz"
 LENGTH: Final = 12

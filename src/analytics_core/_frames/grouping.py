@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array
+from analytics_core._frames.columns import Array
 
 _MANY_TEXTS: Final = 5_000
 """From how many texts on it pays to look whether they are of one length."""

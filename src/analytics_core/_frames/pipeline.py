@@ -125,7 +125,7 @@ def _shown_with_parts(table: pd.DataFrame, before: Sequence[str]) -> dict[str, t
 
     A label that holds a name of `before` with the separator in it was not joined there: it has one part.
     """
-    from analytics_core._frames.labels import SEPARATOR, label_index, split_label
+    from analytics_core._frames.columns import SEPARATOR, label_index, split_label
     from analytics_core._frames.operations.flatten import shown_labels
 
     labels = [str(label) for label in table.columns]
@@ -198,7 +198,7 @@ def run_step(step: Step, table: pd.DataFrame) -> FrameWithNotes:
 
 
 def _columns_of(table: pd.DataFrame) -> str:
-    from analytics_core._frames.column_checks import labels, listed
+    from analytics_core._frames.columns import labels, listed
 
     return listed(labels(table))
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from analytics_core._frames.column_checks import Array
+from analytics_core._frames.columns import Array
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import WindowType
 

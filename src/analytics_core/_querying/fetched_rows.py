@@ -17,9 +17,8 @@ from typing import Any, Final
 
 from analytics_core._compile.plan import BucketExpr, ColumnExpr, InOthersExpr, QueryPlan, StoredMoment
 from analytics_core._compile.series_limit import OTHERS
-from analytics_core._engines.formats import parse_format
 from analytics_core._engines.meanings import BAD_TIME, BAD_VALUE
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, parse_format
 from analytics_core._execution.conversion import moment_of_text
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.pipeline import ProcessedFrame

@@ -11,7 +11,7 @@ from typing import Final
 
 from sqlglot import Token, TokenType, exp
 
-from analytics_core._engines.name_sets import name_set
+from analytics_core._engines.guards import name_set
 from analytics_core._engines.spec import EngineSpec, Refuse, Repair, Syntax
 
 _PARTS: Final[tuple[type[exp.Expr], ...]] = (

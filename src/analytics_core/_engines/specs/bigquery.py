@@ -16,10 +16,16 @@ from analytics_core._engines.bounds import (
     written_text,
 )
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
 from analytics_core._engines.operators import backslashed_like
 from analytics_core._engines.spec import Bind, Syntax

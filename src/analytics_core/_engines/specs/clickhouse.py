@@ -14,17 +14,22 @@ from sqlglot import exp
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format, written_text
-from analytics_core._engines.formats import fixed_width_format
 from analytics_core._engines.grains import SECONDS, UNITS, WEEK_SHIFTS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engines.operators import backslashed_like
 from analytics_core._engines.spec import Bind, BindValue, Syntax, nulls_are_last
 from analytics_core._engines.tokens import iso_text
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
 _SECOND = 1_000_000

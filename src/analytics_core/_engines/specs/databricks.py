@@ -13,10 +13,16 @@ from analytics_core._engines import fences, meanings, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, parsed_by, timestamp_of_epoch
 from analytics_core._engines.grains import buckets_by_truncation, date_trunc, days_by_interval, hours_by_interval
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, minus, number
 from analytics_core._engines.spec import ParamStyle, Syntax
 from analytics_core._engines.tokens import JAVA

@@ -15,8 +15,14 @@ from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import WEEK_SHIFTS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
-from analytics_core._engines.name_sets import allowed_with, name_set
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.nodes import Type, call, number, text, times
 from analytics_core._engines.spec import BindValue
 from analytics_core._engines.tokens import JAVA

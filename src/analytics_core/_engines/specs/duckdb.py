@@ -19,10 +19,16 @@ from analytics_core._engines.grains import (
     days_by_interval,
     hours_by_interval,
 )
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import range_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.spec import BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind

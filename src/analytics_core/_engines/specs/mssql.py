@@ -15,16 +15,21 @@ from sqlglot import exp
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
-from analytics_core._engines.formats import fixed_width_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
 from analytics_core._engines.spec import Bind, BindValue, ParamStyle
 from analytics_core._engines.tokens import iso_text
-from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 
 _MONDAY = "0001-01-01"
 _datetime, _date = operators.cast_to(Type.TIMESTAMP), operators.cast_to(Type.DATE)

@@ -19,9 +19,15 @@ from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, SECONDS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader, range_reader
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
 from analytics_core._engines.partitions import (
     Partition,

@@ -16,10 +16,16 @@ from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import call, minus, number, plus, text, times, verbatim
 from analytics_core._engines.spec import Bind, BindValue, ParamStyle, Syntax, nulls_are_large
 from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens

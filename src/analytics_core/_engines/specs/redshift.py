@@ -16,10 +16,9 @@ from analytics_core._engines.grains import (
     days_by_interval,
     hours_by_interval,
 )
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelations
+from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelations, allowed_with, name_set
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, interval, text, times
 from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.specs import postgresql

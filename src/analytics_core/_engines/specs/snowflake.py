@@ -13,9 +13,15 @@ from analytics_core._engines import fences, meanings, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.tokens import TO_TIMESTAMP

@@ -17,16 +17,21 @@ from sqlglot import exp
 
 from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal, written_format
-from analytics_core._engines.formats import TextFormat, fixed_width_format
 from analytics_core._engines.grains import SECONDS
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.kinds import kind_reader
 from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.name_sets import allowed_with, name_set
 from analytics_core._engines.operators import glob
 from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax, TimeBound
 from analytics_core._engines.tokens import iso_text
-from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import Collation, TextFormat, TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
 UNICODE_LOWER = "AC_LOWER"

@@ -10,8 +10,14 @@ from analytics_core._engines import fences, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
 from analytics_core._engines.bounds import Moment, MomentComparison, epoch_count, moments_by, parsed_by
 from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, DatabaseFiles, Guards, RevealingRelations
-from analytics_core._engines.name_sets import allowed_with, name_set
+from analytics_core._engines.guards import (
+    STANDARD_TABLE_NAMES,
+    DatabaseFiles,
+    Guards,
+    RevealingRelations,
+    allowed_with,
+    name_set,
+)
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import EngineSpec, ParamStyle, Syntax, nulls_are_last
 from analytics_core._engines.tokens import STR_TO_DATE

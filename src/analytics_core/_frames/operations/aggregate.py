@@ -7,7 +7,7 @@ from typing import Any
 import pandas as pd
 
 from analytics_core._frames.aggregators import aggregated, require_sources
-from analytics_core._frames.column_checks import require_columns, require_flat
+from analytics_core._frames.columns import require_columns, require_flat
 from analytics_core._frames.grouping import group_rows
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError

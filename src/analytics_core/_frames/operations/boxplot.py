@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, is_numeric, labels, numbers, reject_column
 from analytics_core._frames.column_maps import only_column
+from analytics_core._frames.columns import Array, is_numeric, labels, numbers, reject_column
 from analytics_core._frames.grouping import Groups, group_rows
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError

@@ -7,7 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, labels, numbers, require_numeric, require_unique_columns
+from analytics_core._frames.columns import Array, labels, numbers, require_numeric, require_unique_columns
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import CompareOptions, CompareType

@@ -8,7 +8,7 @@ from collections.abc import Hashable, Mapping, Sequence
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import (
+from analytics_core._frames.columns import (
     Array,
     is_numeric,
     labels,

@@ -8,8 +8,8 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array
 from analytics_core._frames.column_maps import map_columns, with_results
+from analytics_core._frames.columns import Array
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import CumOptions, CumulativeOperator
 

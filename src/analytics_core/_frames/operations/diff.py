@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array
 from analytics_core._frames.column_maps import map_columns, with_results
+from analytics_core._frames.columns import Array
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import DiffOptions
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from analytics_core._frames.labels import escaped, with_labels
+from analytics_core._frames.columns import escaped, with_labels
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import SeparatorOptions
 

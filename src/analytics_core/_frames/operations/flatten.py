@@ -8,8 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.column_checks import listed
-from analytics_core._frames.labels import SEPARATOR, escaped, label_index, level_place, unescaped
+from analytics_core._frames.columns import SEPARATOR, escaped, label_index, level_place, listed, unescaped
 from analytics_core._frames.registry import Operation
 from analytics_core._frames.values import text_value
 from analytics_core.errors import PostProcessingError

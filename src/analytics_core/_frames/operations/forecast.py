@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._forecast import ForecastResult, Seasonality, WallClock, forecast_series
-from analytics_core._frames.column_checks import (
+from analytics_core._frames.columns import (
     Array,
     is_numeric,
     labels,

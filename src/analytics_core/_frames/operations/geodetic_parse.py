@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array
 from analytics_core._frames.column_maps import append_columns, reject_rows, require_different, text_column
+from analytics_core._frames.columns import Array
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import GeodeticParseOptions
 

@@ -9,7 +9,7 @@ from math import isfinite
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, numbers, require_columns, require_flat, require_numeric
+from analytics_core._frames.columns import Array, numbers, require_columns, require_flat, require_numeric
 from analytics_core._frames.grouping import group_rows
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import LimitError, PostProcessingError

@@ -14,9 +14,8 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.aggregators import EXACT, aggregated, require_sources
-from analytics_core._frames.column_checks import Array, require_columns, require_flat
+from analytics_core._frames.columns import Array, label_index, require_columns, require_flat
 from analytics_core._frames.grouping import Groups, group_rows
-from analytics_core._frames.labels import label_index
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import PivotOptions

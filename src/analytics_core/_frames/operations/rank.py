@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array, numbers, require_columns, require_flat, require_numeric
 from analytics_core._frames.column_maps import append_columns
+from analytics_core._frames.columns import Array, numbers, require_columns, require_flat, require_numeric
 from analytics_core._frames.grouping import group_rows, stable_order
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import RankOptions

@@ -7,8 +7,7 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.column_checks import listed
-from analytics_core._frames.labels import label_index, level_place
+from analytics_core._frames.columns import label_index, level_place, listed
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError, nearest
 from analytics_core.models.postprocessing import RenameOptions

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 from pandas.tseries.frequencies import to_offset
 
-from analytics_core._frames.column_checks import Array, is_numeric, labels, listed, numbers, reject_column
+from analytics_core._frames.columns import Array, is_numeric, labels, listed, numbers, reject_column
 from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core.errors import LimitError, PostProcessingError
 from analytics_core.models.postprocessing import ResampleMethod, ResampleOptions

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames import sliding
-from analytics_core._frames.column_checks import Array, listed
 from analytics_core._frames.column_maps import map_columns, numeric_column, only_place, with_results
+from analytics_core._frames.columns import Array, listed
 from analytics_core._frames.registry import Operation
 from analytics_core._frames.sliding import parameter_names, window_weights
 from analytics_core.errors import LimitError, PostProcessingError

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 
 import pandas as pd
 
-from analytics_core._frames.column_checks import labels, listed, require_columns
-from analytics_core._frames.labels import label_index
+from analytics_core._frames.columns import label_index, labels, listed, require_columns
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SelectOptions

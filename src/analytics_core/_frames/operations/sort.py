@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from analytics_core._frames.column_checks import Array
 from analytics_core._frames.column_maps import only_column
+from analytics_core._frames.columns import Array
 from analytics_core._frames.grouping import key_codes, stable_order
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
