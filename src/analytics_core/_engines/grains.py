@@ -104,9 +104,9 @@ def shift_by(function: str, unit: exp.Expr) -> Callable[[exp.Expr, int], exp.Exp
 
 def cut_by_remainder(
     *,
-    truncate: Truncate,
     seconds_since_epoch: Callable[[exp.Expr], exp.Expr],
     subtract_seconds: Callable[[exp.Expr, exp.Expr], exp.Expr],
+    truncate: Truncate = date_trunc,
     modulo: Callable[[exp.Expr, exp.Expr], exp.Expr] = nodes.mod,
 ) -> CutSeconds:
     """Return a `cut_seconds` for engines without one: take off what the whole seconds leave over.
@@ -124,13 +124,15 @@ def cut_by_remainder(
     return cut_seconds
 
 
-def buckets_by_truncation(*, truncate: Truncate, add_days: AddDays, cut_seconds: CutSeconds) -> Bucket:
+def buckets_by_truncation(
+    *, cut_seconds: CutSeconds, truncate: Truncate = date_trunc, add_days: AddDays = days_by_interval
+) -> Bucket:
     """Return the `bucket` of an engine that truncates to units and to Mondays.
 
     Args:
+        cut_seconds: node and a length in seconds that is no unit -> node, counted from `EPOCH`.
         truncate: node and unit (those of `UNITS`, and `week` for Monday) -> node.
         add_days: node and whole days, never 0 -> node.
-        cut_seconds: node and a length in seconds that is no unit -> node, counted from `EPOCH`.
     """
 
     def moved(node: exp.Expr, days: int) -> exp.Expr:

@@ -6,33 +6,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import (
-    MomentComparison,
-    moments_by,
-    timestamp_of_epoch,
-    written_format,
-    written_text,
-)
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, interval, number, text, verbatim
-from analytics_core._engines.operators import backslashed_like
 from analytics_core._engines.spec import Bind, Syntax
-from analytics_core._engines.tokens import FormatLanguage, doubled_percent, write_tokens
 from analytics_core._engines.types import TimeFormat, ValueKind
 
-_TOKENS = FormatLanguage(tokens={letter: f"%{letter}" for letter in "YmdHMSbBIp"}, plain=doubled_percent)
+_TOKENS = tokens.FormatLanguage(tokens={letter: f"%{letter}" for letter in "YmdHMSbBIp"}, plain=tokens.doubled_percent)
 """It reads no fractions apart from their seconds."""
 
 
@@ -41,8 +21,8 @@ def _in_utc(instant: exp.Expr) -> exp.Expr:
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    source = written_text(column, time_format, Type.TEXT)
-    return call("PARSE_DATETIME", text(write_tokens(written_format(time_format), _TOKENS)), source)
+    source = bounds.written_text(column, time_format, Type.TEXT)
+    return call("PARSE_DATETIME", text(tokens.write_tokens(bounds.written_format(time_format), _TOKENS)), source)
 
 
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
@@ -56,26 +36,26 @@ def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """LIKE takes a backslash and no ESCAPE clause; there is no ILIKE."""
-    value = bind(backslashed_like(pattern))
+    value = bind(operators.backslashed_like(pattern))
     if fold_case:
         return exp.Like(this=call("LOWER", left), expression=call("LOWER", value))
     return exp.Like(this=nodes.operand(left), expression=value)
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=operators.calling("DATETIME"),
     timestamptz=_in_utc,
     iso_text=lambda column: _in_utc(call("TIMESTAMP", column)),
     text=_written_moment,
-    epoch=lambda column, time_format: _in_utc(timestamp_of_epoch(column, time_format)),
+    epoch=lambda column, time_format: _in_utc(bounds.timestamp_of_epoch(column, time_format)),
 )
-_bucket = buckets_by_truncation(
+_bucket = grains.buckets_by_truncation(
     truncate=_truncate,
     add_days=lambda moment, days: call("DATETIME_ADD", moment, interval(number(days), "DAY")),
-    cut_seconds=cut_by_remainder(
+    cut_seconds=grains.cut_by_remainder(
         truncate=_truncate,
         seconds_since_epoch=lambda second: call(
-            "DATETIME_DIFF", second, verbatim(f"DATETIME '{EPOCH}'"), verbatim("SECOND")
+            "DATETIME_DIFF", second, verbatim(f"DATETIME '{grains.EPOCH}'"), verbatim("SECOND")
         ),
         subtract_seconds=lambda second, past: call("DATETIME_SUB", second, interval(past, "SECOND")),
     ),
@@ -98,11 +78,11 @@ _ERRORS = (
     *meanings.patterns((r"invalid_grant|could not automatically determine credentials", meanings.BAD_LOGIN)),
 )
 _REVEALING = "jobs jobs_* sessions sessions_* streaming_timeline* partitions table_storage* __tables__"
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"location", "maximum_bytes_billed", "priority"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("external_query appends changes external_object_transform ml ai keys obj"),
-    allowed_functions=allowed_with("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("external_query appends changes external_object_transform ml ai keys obj"),
+    allowed_functions=guards.allowed_with("""
     approx_quantiles approx_top_count approx_top_sum array_* bit_count bytes byte_length code_points_to_bytes
     code_points_to_string contains_substr date_from_unix_date datetime_add datetime_diff datetime_sub datetime_trunc
     edit_distance ends_with farm_fingerprint format format_date format_datetime format_time format_timestamp from_base32
@@ -119,13 +99,15 @@ _GUARDS = Guards(
     merge_partial hll_count_extract
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
-    table_names=replace(STANDARD_TABLE_NAMES, parted=True),
+    revealing=guards.RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, parted=True),
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
-_LITERALS = LiteralStyle(dialect="bigquery", timestamp="DATETIME {}", binary="b'{}'", byte_prefix="\\x", members="[{}]")
+_LITERALS = literals.LiteralStyle(
+    dialect="bigquery", timestamp="DATETIME {}", binary="b'{}'", byte_prefix="\\x", members="[{}]"
+)
 
 ENGINES = (
     replace(
@@ -137,7 +119,7 @@ ENGINES = (
             extra_name="bigquery",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment),
+            comparison=bounds.MomentComparison(moment=_moment),
             bucket=_bucket,
             shift=_shift,
         ),
@@ -147,7 +129,7 @@ ENGINES = (
         like=_like,
         as_text=operators.cast_to(Type.TEXT),
         literal=_LITERALS.write,
-        value_kind=kind_reader({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER}),
+        value_kind=kinds.kind_reader({"TIMESTAMP": ValueKind.TIMESTAMPTZ, "RANGE": ValueKind.OTHER}),
         allows_cost_estimate=True,
         closes_group_keys=True,
     ),

@@ -11,24 +11,10 @@ from datetime import datetime
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format, written_text
-from analytics_core._engines.grains import SECONDS, UNITS, WEEK_SHIFTS
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
-from analytics_core._engines.operators import backslashed_like
 from analytics_core._engines.spec import Bind, BindValue, Syntax, nulls_are_last
-from analytics_core._engines.tokens import iso_text
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -45,9 +31,9 @@ def _iso_moment(column: exp.Expr) -> exp.Expr:
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    parsed = written_format(time_format, parse=lambda source: fixed_width_format(source, engine="ClickHouse"))
-    source = written_text(column, time_format, Type.TEXT)
-    return call("toDateTime64OrNull", iso_text(source, parsed, _part), number(6), text("UTC"))
+    parsed = bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="ClickHouse"))
+    source = bounds.written_text(column, time_format, Type.TEXT)
+    return call("toDateTime64OrNull", tokens.iso_text(source, parsed, _part), number(6), text("UTC"))
 
 
 def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
@@ -65,13 +51,13 @@ def _from_micros(micros: exp.Expr) -> exp.Expr:
 
 
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
-    if grain in SECONDS:
+    if grain in grains.SECONDS:
         micros = call("toUnixTimestamp64Micro", moment)
-        past = call("positiveModulo", micros.copy(), number(SECONDS[grain] * _SECOND))
+        past = call("positiveModulo", micros.copy(), number(grains.SECONDS[grain] * _SECOND))
         return _from_micros(minus(micros, past))
-    if grain in WEEK_SHIFTS:
-        return _in_utc(_week(moment, *WEEK_SHIFTS[grain]))
-    return _in_utc(_calendar_day(moment, UNITS[grain]))
+    if grain in grains.WEEK_SHIFTS:
+        return _in_utc(_week(moment, *grains.WEEK_SHIFTS[grain]))
+    return _in_utc(_calendar_day(moment, grains.UNITS[grain]))
 
 
 def _week(moment: exp.Expr, before: int, after: int) -> exp.Expr:
@@ -100,10 +86,10 @@ def _as_text_value(moment: datetime) -> BindValue:
 
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     comparison = exp.ILike if fold_case else exp.Like
-    return comparison(this=nodes.operand(left), expression=bind(backslashed_like(pattern)))
+    return comparison(this=nodes.operand(left), expression=bind(operators.backslashed_like(pattern)))
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     timestamp=_in_utc,
     date=_in_utc,
     timestamptz=_in_utc,
@@ -135,10 +121,10 @@ _ERRORS = (
 )
 _URI_OPTIONS = {"secure", "verify", "compression", "connect_timeout", "send_receive_timeout", "protocol"}
 _HARMLESS = "numbers numbers_mt one zeros zeros_mt tables columns databases functions"
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset(_URI_OPTIONS),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     gcs deltalake deltalakecluster hudi hudicluster mysql postgresql mongodb redis sqlite jdbc odbc executable input
     dictionary merge mergetreeindex view viewifpermitted loop fuzzquery ytsaurus arrowflight kafka rabbitmq nats joinget
     joingetornull dicthas dictisin catboostevaluate modelevaluate addresstoline addresstolinewithinlines addresstosymbol
@@ -151,7 +137,7 @@ _GUARDS = Guards(
     getclienthttpheader !urlhash !urlhierarchy !urlpathhierarchy dictget* sleep* file* s3* url* remote* cluster* hdfs*
     azure* iceberg* !icebergbucket !icebergtruncate
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     add* any* argmax argmin array* avg* bit* ceil* date* dec* e empty notempty ends* extract* first* floor* format*
     from* group* has* hash* if* cityhash64 farmhash64 siphash64 xxhash64 intdiv intdivorzero ip* is* json* kurt* least*
     leadinframe laginframe length* like ilike notlike notilike lower* map* match max* min* modulo* multi* negate now*
@@ -165,13 +151,13 @@ _GUARDS = Guards(
     base64* crc32 runningdifference neighbor
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
-    table_names=replace(STANDARD_TABLE_NAMES, after_in=True),
+    revealing=guards.RevealingRelations.of(relations="", schemas="system", harmless=_HARMLESS, functions=""),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, after_in=True),
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
-_LITERALS = LiteralStyle(
+_LITERALS = literals.LiteralStyle(
     dialect="clickhouse",
     day="toDate32({})",
     timestamp="toDateTime64({}, 6, 'UTC')",
@@ -189,7 +175,9 @@ ENGINES = (
             extra_name="clickhouse",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.DECODED, write=_as_text_value),
+            comparison=bounds.MomentComparison(
+                moment=_moment, zoned=bounds.ZonedComparison.DECODED, write=_as_text_value
+            ),
             bucket=_bucket,
             shift=lambda moment, hours: call("addHours", moment, number(hours)) if hours else moment,
         ),
@@ -200,7 +188,7 @@ ENGINES = (
         as_text=operators.calling("toString"),
         is_true=operators.equals_truth,
         literal=_LITERALS.write,
-        value_kind=kind_reader(dict.fromkeys(("DATETIME", "DATETIME64", "DATETIME32"), ValueKind.TIMESTAMPTZ)),
+        value_kind=kinds.kind_reader(dict.fromkeys(("DATETIME", "DATETIME64", "DATETIME32"), ValueKind.TIMESTAMPTZ)),
         nulls_first_by_default=nulls_are_last,
     ),
 )

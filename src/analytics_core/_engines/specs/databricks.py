@@ -9,37 +9,24 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, parsed_by, timestamp_of_epoch
-from analytics_core._engines.grains import buckets_by_truncation, date_trunc, days_by_interval, hours_by_interval
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, minus, number
 from analytics_core._engines.spec import ParamStyle, Syntax
-from analytics_core._engines.tokens import JAVA
 from analytics_core._engines.types import ValueKind
 
 _as_timestamp = operators.cast_to(Type.TIMESTAMP)
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=_as_timestamp,
     timestamptz=operators.unchanged,
     iso_text=_as_timestamp,
-    text=parsed_by("TO_TIMESTAMP", JAVA, Type.TEXT),
-    epoch=timestamp_of_epoch,
+    text=bounds.parsed_by("TO_TIMESTAMP", tokens.JAVA, Type.TEXT),
+    epoch=bounds.timestamp_of_epoch,
 )
 
 
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
-    since = call("UNIX_SECONDS", date_trunc(moment, "second"))
+    since = call("UNIX_SECONDS", grains.date_trunc(moment, "second"))
     return call("TIMESTAMP_SECONDS", minus(since, call("PMOD", since.copy(), number(seconds))))
 
 
@@ -68,16 +55,16 @@ _ERRORS = (
         (r"timed out", meanings.TIMEOUT),
     ),
 )
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"http_path", "catalog", "schema", "access_token"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     reflect try_reflect java_method read_files read_kafka read_kinesis read_pubsub read_pulsar read_statestore
     cloud_files_state http_request remote_query secret try_secret list_secrets ai_query ai_gen ai_classify ai_extract
     ai_parse_document ai_forecast ai_summarize ai_translate vector_search event_log list_files input_file_name
     from_avro_registry
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     aggregate any array_* arrays_overlap arrays_zip base64 bin bit_count bit_get bround collect_list collect_set
     contains conv crc32 date_from_unix_date element_at elt encode endswith equal_null exists expm1 factorial filter
     find_in_set flatten forall format_number format_string from_json from_utc_timestamp get get_json_object getbit hash
@@ -91,10 +78,10 @@ _GUARDS = Guards(
     timestamp_ltz timestamp_ntz long short byte
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations="", schemas="system.* !system.information_schema", harmless="", functions=""
     ),
-    table_names=replace(STANDARD_TABLE_NAMES, is_file=_is_file),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, is_file=_is_file),
     fence=fences.limited(2**31 - 1),  # LIMIT takes a 32-bit number there
     by_case=False,
     casts_columns=True,
@@ -108,16 +95,16 @@ _DATABRICKS = replace(
         extra_name="databricks",
         guards=_GUARDS,
         error_patterns=_ERRORS,
-        comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.NAIVE),
-        bucket=buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds),
-        shift=hours_by_interval,
+        comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.NAIVE),
+        bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
+        shift=grains.hours_by_interval,
     ),
     syntax=Syntax(reads_fields=True),
     registered_as={"databricks": "databricks", "thrift": "hive", "http": "hive+http", "https": "hive+https"},
     paramstyle=ParamStyle.NAMED,
     max_identifier_bytes=255,
     as_text=operators.cast_to(Type.TEXT),
-    value_kind=kind_reader({"VOID": ValueKind.UNKNOWN}),
+    value_kind=kinds.kind_reader({"VOID": ValueKind.UNKNOWN}),
 )
 _SPARK = replace(
     _DATABRICKS,
@@ -128,11 +115,13 @@ _SPARK = replace(
     drivers=("thrift", "http", "https"),
     extra_name="spark",
     paramstyle=ParamStyle.PYFORMAT,
-    literal=LiteralStyle(dialect="spark").write,
+    literal=literals.LiteralStyle(dialect="spark").write,
     guards=replace(
         _GUARDS,
         uri_options=frozenset(),
-        revealing=RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),  # of Hive's metastore
+        revealing=guards.RevealingRelations.of(
+            relations="", schemas="sys", harmless="", functions=""
+        ),  # of Hive's metastore
     ),
 )
 

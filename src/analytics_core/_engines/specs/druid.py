@@ -11,21 +11,10 @@ from datetime import date, datetime, timedelta
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, parsed_by
-from analytics_core._engines.grains import WEEK_SHIFTS
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
 from analytics_core._engines.nodes import Type, call, number, text, times
 from analytics_core._engines.spec import BindValue
-from analytics_core._engines.tokens import JAVA
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 from analytics_core.models.enums import TimeGrain
 
@@ -35,7 +24,7 @@ def _iso_moment(column: exp.Expr) -> exp.Expr:
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    count = epoch_count(column, time_format)
+    count = bounds.epoch_count(column, time_format)
     millis = times(count, number(1000)) if time_format.encoding is TimeEncoding.EPOCH_S else count
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         millis = nodes.cast(call("FLOOR", millis), Type.BIGINT)
@@ -44,9 +33,9 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
     """Cut by the grain's period, which Druid counts from 1970; weeks begin on Mondays."""
-    if grain not in WEEK_SHIFTS:
+    if grain not in grains.WEEK_SHIFTS:
         return _floor(moment, grain.value)
-    before, after = WEEK_SHIFTS[grain]
+    before, after = grains.WEEK_SHIFTS[grain]
     return _moved(_floor(_moved(moment, "P1D", before), "P1W"), "P1D", after)
 
 
@@ -68,11 +57,11 @@ def _as_text_value(moment: datetime) -> BindValue:
     return moment.isoformat(sep=" ", timespec="milliseconds")
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=operators.cast_to(Type.TIMESTAMP),
     timestamptz=operators.unchanged,
     iso_text=_iso_moment,
-    text=parsed_by("TIME_PARSE", JAVA, Type.VARCHAR, "UTC"),
+    text=bounds.parsed_by("TIME_PARSE", tokens.JAVA, Type.VARCHAR, "UTC"),
     epoch=_epoch_moment,
 )
 _ERRORS = meanings.patterns(
@@ -86,13 +75,13 @@ _ERRORS = meanings.patterns(
     (r"Query timeout|QueryTimeoutException", meanings.TIMEOUT),
     (r"Connection refused", meanings.REFUSED_PORT),
 )
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"header", "timeout"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set(
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set(
         "extern http s3 hdfs localfiles inline azure azurestorage googlecloud table_append external"
     ),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     approx_count_distinct_ds_hll approx_count_distinct_ds_theta approx_count_distinct_builtin approx_quantile_ds
     approx_quantile_fixed_buckets array_* bitwise_* bloom_filter_test contains_string ds_* earliest earliest_by
     hll_sketch_* human_readable_binary_byte_format human_readable_decimal_byte_format human_readable_decimal_format
@@ -102,8 +91,8 @@ _GUARDS = Guards(
     try_parse_json strlen textcat
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),
-    table_names=STANDARD_TABLE_NAMES,
+    revealing=guards.RevealingRelations.of(relations="", schemas="sys", harmless="", functions=""),
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
@@ -119,8 +108,8 @@ ENGINES = (
             extra_name="druid",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(
-                moment=_moment, zoned=ZonedComparison.NAIVE, write=_as_text_value, write_day=date.isoformat
+            comparison=bounds.MomentComparison(
+                moment=_moment, zoned=bounds.ZonedComparison.NAIVE, write=_as_text_value, write_day=date.isoformat
             ),
             bucket=_bucket,
             shift=lambda moment, hours: _moved(moment, "PT1H", hours),

@@ -8,35 +8,16 @@ from decimal import Decimal
 from sqlglot import exp
 from sqlglot.errors import SqlglotError
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, moments_by, written_format, written_text
-from analytics_core._engines.grains import (
-    EPOCH,
-    amount_and_unit,
-    buckets_by_truncation,
-    date_trunc,
-    days_by_interval,
-    hours_by_interval,
-)
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import range_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type
 from analytics_core._engines.spec import BindScalar, ParamStyle, Refuse, Syntax, nulls_are_last
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    written = written_format(time_format).source
-    text = written_text(column, time_format, Type.TEXT)
+    written = bounds.written_format(time_format).source
+    text = bounds.written_text(column, time_format, Type.TEXT)
     return nodes.call("TRY_STRPTIME", text, nodes.text(written))
 
 
@@ -67,9 +48,9 @@ def _as_declared(column: exp.Expr, type_text: str) -> exp.Expr | None:
 
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
     """Give the origin always: without it TIME_BUCKET begins in the year 2000."""
-    amount, unit = amount_and_unit(seconds)
+    amount, unit = grains.amount_and_unit(seconds)
     width = nodes.interval(nodes.text(str(amount)), unit)
-    return nodes.call("TIME_BUCKET", width, moment, nodes.timestamp(EPOCH))
+    return nodes.call("TIME_BUCKET", width, moment, nodes.timestamp(grains.EPOCH))
 
 
 def _number(number: int | Decimal) -> BindScalar:
@@ -95,15 +76,14 @@ def _is_file(name: str) -> bool:
     return "/" in name or "\\" in name or "*" in name or name.lower().endswith(_FILE_ENDINGS)
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=operators.cast_to(Type.TIMESTAMP),
     timestamptz=nodes.utc,
     iso_text=lambda column: nodes.utc(nodes.try_cast(column, Type.TIMESTAMPTZ)),
     text=_written_moment,
     epoch=_epoch_moment,
 )
-_bucket = buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds)
-_LITERALS = LiteralStyle(
+_LITERALS = literals.LiteralStyle(
     dialect="duckdb", timestamp_tz="TIMESTAMPTZ {}", binary="'{}'::BLOB", byte_prefix="\\x", members="[{}]"
 )
 _SIGNED = {"TINYINT": 8, "SMALLINT": 16, "INTEGER": 32, "BIGINT": 64, "HUGEINT": 128}
@@ -172,10 +152,10 @@ _ERRORS = meanings.patterns(
     (r"^\w[\w ]* error: division by zero!?$", meanings.ZERO),
     (r"^interrupt error", meanings.KILLED),
 )
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"threads", "memory_limit", "max_memory"}),
-    database_files=DatabaseFiles.PATH,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.PATH,
+    denied_functions=guards.name_set("""
     read_csv read_csv_auto sniff_csv read_json read_json_auto read_json_objects read_json_objects_auto read_ndjson
     read_ndjson_auto read_ndjson_objects read_parquet parquet_scan parquet_metadata parquet_schema parquet_file_metadata
     parquet_kv_metadata parquet_bloom_probe parquet_full_metadata read_text read_blob read_xlsx read_avro read_duckdb
@@ -193,7 +173,7 @@ _GUARDS = Guards(
     *_scan current_query current_query_id current_connection_id current_transaction_id txid_current obj_description
     col_description shobj_description inet_client_addr inet_client_port inet_server_addr inet_server_port
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     add age aggregate alias apply approx_top_k arg_max_nulls_last arg_min_nulls_last editdist3 from_json rank_dense
     reduce reservoir_quantile substring_grapheme arg_max arg_max_null arg_min arg_min_null argmax argmin array_*
     !array_resize bar base64 bin bit_count bit_position bitstring bitstring_agg century combine constant_or_null
@@ -219,13 +199,13 @@ _GUARDS = Guards(
     st_asgeojson st_astext st_contains st_distance st_intersects st_point st_within st_x st_y
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations="duckdb_logs duckdb_settings duckdb_secrets duckdb_variables pg_stats",
         schemas="",
         harmless="",
         functions="stats",  # the smallest and largest value of a column, row rules or not
     ),
-    table_names=replace(STANDARD_TABLE_NAMES, calls=True, loose=True, is_file=_is_file),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, calls=True, loose=True, is_file=_is_file),
     fence=fences.materialised,
     by_case=False,
     casts_columns=True,
@@ -241,9 +221,9 @@ ENGINES = (
             extra_name="duckdb",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment, tries_casts=True),
-            bucket=_bucket,
-            shift=hours_by_interval,
+            comparison=bounds.MomentComparison(moment=_moment, tries_casts=True),
+            bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
+            shift=grains.hours_by_interval,
         ),
         syntax=Syntax(repairs=(_date_add,), reads_fields=True),
         paramstyle=ParamStyle.NUMERIC_DOLLAR,
@@ -252,7 +232,7 @@ ENGINES = (
         as_text=operators.cast_to(Type.TEXT),
         in_list=operators.in_array(),
         literal=_LITERALS.write,
-        number_range=range_reader({**_SIGNED, **_UNSIGNED}),
+        number_range=kinds.range_reader({**_SIGNED, **_UNSIGNED}),
         number=_number,
         unsortable_kinds=frozenset(),
         nulls_first_by_default=nulls_are_last,

@@ -12,23 +12,10 @@ from functools import partial
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, written_format, written_text
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, shift_by
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, minus, number, remainder, text, times, verbatim
 from analytics_core._engines.spec import Bind, BindValue, ParamStyle
-from analytics_core._engines.tokens import iso_text
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 
 _MONDAY = "0001-01-01"
@@ -41,8 +28,8 @@ def _in_utc(instant: exp.Expr) -> exp.Expr:
 
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    parsed = written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQL Server"))
-    return _datetime(iso_text(written_text(column, time_format, Type.VARCHAR), parsed, _part))
+    parsed = bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQL Server"))
+    return _datetime(tokens.iso_text(bounds.written_text(column, time_format, Type.VARCHAR), parsed, _part))
 
 
 def _part(node: exp.Expr, start: int, length: int) -> exp.Expr:
@@ -53,12 +40,12 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add days and their rest apart: DATEADD takes 32-bit numbers. Both have the sign of the whole."""
     is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
     unit, per_day = ("SECOND", 86_400) if is_seconds else ("MILLISECOND", 86_400_000)
-    count = epoch_count(column, time_format)
+    count = bounds.epoch_count(column, time_format)
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         millis = times(column, number(1000)) if is_seconds else column
         unit, per_day, count = "MILLISECOND", 86_400_000, nodes.cast(call("FLOOR", millis), Type.BIGINT)
     days = exp.Div(this=nodes.operand(count.copy()), expression=number(per_day), typed=True)
-    day = _added("DAY", days, _datetime(text(EPOCH)))
+    day = _added("DAY", days, _datetime(text(grains.EPOCH)))
     return _added(unit, remainder(count, number(per_day)), day)
 
 
@@ -115,19 +102,21 @@ def _sum(node: exp.Expr, kind: ValueKind) -> exp.Expr:
     return exp.Sum(this=nodes.cast(node, Type.BIGINT) if is_whole else node)
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=_datetime,
     timestamptz=_in_utc,
     iso_text=lambda column: _in_utc(nodes.cast(column, Type.TIMESTAMPTZ)),
     text=_written_moment,
     epoch=_epoch_moment,
 )
-_bucket = buckets_by_truncation(
+_bucket = grains.buckets_by_truncation(
     truncate=_truncate,
     add_days=lambda moment, days: _added("DAY", number(days), moment),
-    cut_seconds=cut_by_remainder(
+    cut_seconds=grains.cut_by_remainder(
         truncate=_truncate,
-        seconds_since_epoch=lambda second: call("DATEDIFF_BIG", verbatim("SECOND"), _datetime(text(EPOCH)), second),
+        seconds_since_epoch=lambda second: call(
+            "DATEDIFF_BIG", verbatim("SECOND"), _datetime(text(grains.EPOCH)), second
+        ),
         subtract_seconds=lambda second, past: _added("SECOND", exp.Neg(this=exp.Paren(this=past)), second),
         modulo=remainder,
     ),
@@ -154,17 +143,17 @@ _ERRORS = (
     ),
 )
 _HARMLESS = "tables columns schemas objects views types databases indexes index_columns all_columns"
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"Encrypt", "TrustServerCertificate", "encrypt", "charset", "timeout", "login_timeout"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     openrowset openquery opendatasource openxml xp_cmdshell xp_dirtree xp_fileexist xp_subdirs xp_regread xp_regwrite
     fn_xe_file_target_read_file fn_trace_gettable fn_trace_getinfo fn_dblog fn_dump_dblog fn_get_sql fn_virtualfilestats
     ai_generate_embeddings predict session_context context_info object_definition has_perms_by_name fn_my_permissions
     fn_builtin_permissions serverproperty connectionproperty sessionproperty databasepropertyex dm_* fn_get_audit_*
     has_dbaccess stats_date loginproperty pwdencrypt pwdcompare
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     atn2 binary_checksum bit_count checksum checksum_agg choose compress count_big date_bucket datediff_big
     datefromparts datetime2 datetime2fromparts datetimefromparts datetimeoffset datetimeoffsetfromparts datetrunc
     decompress difference eomonth format formatmessage get_bit hashbytes isdate isjson isnumeric json_array json_modify
@@ -173,15 +162,15 @@ _GUARDS = Guards(
     sysdatetimeoffset sysutcdatetime timefromparts todatetimeoffset try_parse uniqueidentifier varp stdevp xml
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations="sysprocesses syslogins syscacheobjects syscomments", schemas="sys", harmless=_HARMLESS, functions=""
     ),
-    table_names=STANDARD_TABLE_NAMES,
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
-_LITERALS = LiteralStyle(
+_LITERALS = literals.LiteralStyle(
     dialect="tsql",
     text="N{}",
     day="CAST({} AS DATE)",
@@ -203,9 +192,9 @@ ENGINES = (
             extra_name="mssql",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment),
+            comparison=bounds.MomentComparison(moment=_moment),
             bucket=_bucket,
-            shift=shift_by("DATEADD", verbatim("HOUR")),
+            shift=grains.shift_by("DATEADD", verbatim("HOUR")),
             text_key=_text_key,
         ),
         paramstyle=ParamStyle.QMARK,
@@ -218,7 +207,7 @@ ENGINES = (
         is_true=operators.is_true_of_bit,
         in_list=_in_list,
         literal=_LITERALS.write,
-        value_kind=kind_reader({"BIT": ValueKind.BOOLEAN, "TIMESTAMP": ValueKind.BYTES}),
+        value_kind=kinds.kind_reader({"BIT": ValueKind.BOOLEAN, "TIMESTAMP": ValueKind.BYTES}),
         null_safe_equal=operators.null_safe_equal_spelled,
         allows_cte_in_subquery=False,
     ),

@@ -15,29 +15,21 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import (
+    bounds,
+    fences,
+    grains,
+    guards,
+    kinds,
+    meanings,
+    nodes,
+    operators,
+    partitions,
+    tokens,
+)
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, ZonedComparison, epoch_count, moments_by, written_format
-from analytics_core._engines.grains import EPOCH, SECONDS
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader, range_reader
 from analytics_core._engines.nodes import Type, call, interval, minus, number, plus, text, times, whole_quotient
-from analytics_core._engines.partitions import (
-    Partition,
-    PartitionReader,
-    PartitionRow,
-    first_literal,
-    largest_literal,
-)
 from analytics_core._engines.spec import Bind, EngineSpec, Refuse, Syntax
-from analytics_core._engines.tokens import STR_TO_DATE, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 from analytics_core.errors import FilterValueError
 from analytics_core.models.enums import TimeGrain
@@ -75,8 +67,8 @@ def _as_datetime(node: exp.Expr) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add the month and the day where the text has none: STR_TO_DATE would leave them 0."""
-    parsed = written_format(time_format)
-    written, added = write_tokens(parsed, STR_TO_DATE), ""
+    parsed = bounds.written_format(time_format)
+    written, added = tokens.write_tokens(parsed, tokens.STR_TO_DATE), ""
     for letter in parsed.missing_parts():
         written, added = f"{written} %{letter}", f"{added} 01"
     source = nodes.joined(column, text(added)) if added else column
@@ -84,17 +76,17 @@ def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-    count = epoch_count(column, time_format)
+    count = bounds.epoch_count(column, time_format)
     if time_format.encoding is TimeEncoding.EPOCH_S:
         return exp.Paren(this=plus(_epoch(), interval(nodes.operand(count), "SECOND")))
     return exp.Paren(this=plus(_epoch(), interval(times(count, number(1000)), "MICROSECOND")))
 
 
 def _epoch() -> exp.Expr:
-    return call("TIMESTAMP", text(EPOCH))
+    return call("TIMESTAMP", text(grains.EPOCH))
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=operators.unchanged,
     timestamptz=operators.unchanged,
     iso_text=_iso_moment,
@@ -105,7 +97,7 @@ _moment = moments_by(
 
 # ------------------------------------------------------------------------------------------------------------ buckets
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
-    seconds = SECONDS.get(grain)
+    seconds = grains.SECONDS.get(grain)
     if seconds is None:
         return _CALENDAR[grain](moment)
     return _seconds_of_day(moment, seconds) if _DAY % seconds == 0 else _seconds_of_all_time(moment, seconds)
@@ -127,7 +119,7 @@ def _seconds_of_day(moment: exp.Expr, seconds: int) -> exp.Expr:
 
 def _seconds_of_all_time(moment: exp.Expr, seconds: int) -> exp.Expr:
     since = plus(
-        call("TIMESTAMPDIFF", exp.Var(this="SECOND"), text(EPOCH), _day(moment)),
+        call("TIMESTAMPDIFF", exp.Var(this="SECOND"), text(grains.EPOCH), _day(moment)),
         whole_quotient(_clock_seconds(moment), number(1)),
     )
     size = number(seconds)
@@ -277,22 +269,22 @@ def _timestamp_add(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
 
 
 # ------------------------------------------------------------------------------------------------------------- guards
-def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partition, ...]:
+def _partitions(table: exp.Table, rows: Iterable[partitions.PartitionRow]) -> tuple[partitions.Partition, ...]:
     """Return the partitions of (name, method, description), in order; a range begins where the one before ends."""
-    found: list[Partition] = []
+    found: list[partitions.Partition] = []
     begins: str | None = None
     for name, method, description in rows:
         kind = (method or "").partition(" ")[0].upper()
-        value = begins if kind == "RANGE" else largest_literal(description or "") if kind == "LIST" else None
+        value = begins if kind == "RANGE" else partitions.largest_literal(description or "") if kind == "LIST" else None
         if value is not None:
             selected = table.copy()
             selected.set("partition", exp.Partition(expressions=[nodes.quoted(name or "")]))
-            found.append(Partition(table=selected, value=value))
-        begins = first_literal(description or "")
+            found.append(partitions.Partition(table=selected, value=value))
+        begins = partitions.first_literal(description or "")
     return tuple(found)
 
 
-_PARTITIONS: Final = PartitionReader(
+_PARTITIONS: Final = partitions.PartitionReader(
     sql=(
         "SELECT partition_name AS a, partition_method AS b, partition_description AS c "
         "FROM information_schema.partitions WHERE table_name = {table} "
@@ -351,17 +343,17 @@ _REVEALING = """
     column_stats column_statistics processlist events_* general_log slow_log innodb_* global_priv optimizer_trace
     profiling query_cache_info client_statistics index_statistics table_statistics user_statistics user_privileges
 """
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset(_URI_OPTIONS.split()),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     load_file sleep benchmark get_lock release_lock release_all_locks is_free_lock is_used_lock source_pos_wait
     wait_for_executed_gtid_set wait_until_sql_thread_after_gtids nextval setval lastval last_insert_id found_rows
     row_count sys_exec sys_eval sys_get sys_set lib_mysqludf_sys_info spider_direct_sql spider_bg_direct_sql
     spider_copy_tables spider_flush_table_mon_cache wsrep_* master_* binlog_gtid_pos gtid_* mysql performance_schema
     http_get http_post sys
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     adddate addtime bin bin_to_uuid bit_count conv convert_tz crc32 crc32c elt export_set field find_in_set format
     from_days get_format insert makedate maketime make_set natural_sort_key oct ord period_add period_diff quote
     sec_to_time sformat strcmp str_to_date subdate subtime time_format time_to_sec timediff to_days to_seconds
@@ -373,10 +365,10 @@ _GUARDS = Guards(
     st_distance_sphere st_intersects st_length st_within st_x st_y point
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations=_REVEALING, schemas="mysql performance_schema sys", harmless="", functions=""
     ),
-    table_names=STANDARD_TABLE_NAMES,
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited(2**64 - 1),
     by_case=False,
     casts_columns=False,
@@ -401,7 +393,7 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         extra_name="mysql",
         guards=_GUARDS,
         error_patterns=_ERRORS,
-        comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.NAIVE),
+        comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.NAIVE),
         bucket=_bucket,
         shift=_shift,
         text_key=text_key,
@@ -420,8 +412,8 @@ def mysql_spec(*, collation: str = MARIADB_COLLATION) -> EngineSpec:
         as_text=_as_utf8,
         extreme=operators.extreme_by(text_key, all_digits=_as_double),
         in_list=operators.in_list_of(text_value),
-        value_kind=kind_reader(MappingProxyType(_KINDS)),
-        number_range=range_reader(_BITS, bit_fields=True),
+        value_kind=kinds.kind_reader(MappingProxyType(_KINDS)),
+        number_range=kinds.range_reader(_BITS, bit_fields=True),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
         collation=_collation_by(collation),

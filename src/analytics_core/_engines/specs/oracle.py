@@ -12,26 +12,13 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, ZonedComparison, moments_by, written_format
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import call, minus, number, plus, text, times, verbatim
 from analytics_core._engines.spec import Bind, BindValue, ParamStyle, Syntax, nulls_are_large
-from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
-_TOKENS = TO_TIMESTAMP.but(f="FF6")
+_TOKENS = tokens.TO_TIMESTAMP.but(f="FF6")
 _LONGEST_LIST = 1000
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
 _OFFSET_AT_END = "[+-][0-9]{2}:[0-9]{2}$"
@@ -58,8 +45,8 @@ def _where_not_null(column: exp.Expr, value: exp.Expr) -> exp.Expr:
 
 def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Add the month and the day where the text has none: Oracle would take the present month."""
-    parsed = written_format(time_format)
-    source, written = call("TO_CHAR", column), write_tokens(parsed, _TOKENS)
+    parsed = bounds.written_format(time_format)
+    source, written = call("TO_CHAR", column), tokens.write_tokens(parsed, _TOKENS)
     for letter in parsed.missing_parts():
         source, written = nodes.joined(source, text(" 01")), f"{written} {_TOKENS.tokens[letter]}"
     arguments = [source, text(written)]
@@ -73,7 +60,7 @@ def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     seconds = count
     if time_format.encoding is TimeEncoding.EPOCH_MS:
         seconds = exp.Div(this=nodes.operand(count), expression=number(1000), typed=False)
-    return exp.Paren(this=plus(verbatim(f"TIMESTAMP '{EPOCH}'"), _interval(seconds, "SECOND")))
+    return exp.Paren(this=plus(verbatim(f"TIMESTAMP '{grains.EPOCH}'"), _interval(seconds, "SECOND")))
 
 
 def _interval(count: exp.Expr, unit: str) -> exp.Expr:
@@ -118,14 +105,14 @@ def _in_list(left: exp.Expr, values: Sequence[BindValue], kind: ValueKind, bind:
 
 _by_code_point = partial(nodes.collate, name="BINARY")
 _in_chunk = operators.in_list_of(_by_code_point)
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=operators.unchanged,
     timestamptz=operators.calling("SYS_EXTRACT_UTC"),
     iso_text=_iso_moment,
     text=_written_moment,
     epoch=_epoch_moment,
 )
-_bucket = buckets_by_truncation(
+_bucket = grains.buckets_by_truncation(
     truncate=_truncate,
     add_days=lambda moment, days: plus(moment, _interval(number(days), "DAY")),
     cut_seconds=_cut_seconds,
@@ -153,14 +140,14 @@ _REVEALING = """
     v$* gv$* v_$* gv_$* x$* dba_* *_tab_histograms *_part_histograms *_subpart_histograms *_col_statistics
     *_tab_columns *_tab_cols user$ link$ wri$* wrh$* *_sqlset_* *_audit_trail unified_audit_trail
 """
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"service_name", "encoding"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     ctxsys ordsys dbms_* !dbms_random utl_* !utl_raw !utl_i18n !utl_match owa_* httpuritype dburitype xdburitype uritype
     urifactory bfilename sys_context userenv sleep
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     approx_count approx_median approx_rank approx_sum asciistr bin_to_num bitand chartorowid compose corr_k corr_s
     dbms_random value decompose dump empty_blob empty_clob from_tz hextoraw json_array json_arrayagg json_exists
     json_object json_objectagg lnnvl nanvl new_time nls_initcap nls_lower nls_upper nlssort numtodsinterval
@@ -171,8 +158,8 @@ _GUARDS = Guards(
     binary_double binary_float clob long
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
-    table_names=STANDARD_TABLE_NAMES,
+    revealing=guards.RevealingRelations.of(relations=_REVEALING, schemas="", harmless="", functions=""),
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
@@ -188,7 +175,7 @@ ENGINES = (
             extra_name="oracle",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment, zoned=ZonedComparison.DECODED),
+            comparison=bounds.MomentComparison(moment=_moment, zoned=bounds.ZonedComparison.DECODED),
             bucket=_bucket,
             shift=_shift,
             text_key=_by_code_point,
@@ -201,8 +188,8 @@ ENGINES = (
         average=lambda node: exp.Avg(this=call("TO_BINARY_DOUBLE", node)),
         is_true=_is_true,
         in_list=_in_list,
-        literal=LiteralStyle(dialect="oracle", binary="HEXTORAW('{}')", true="1", false="0").write,
-        value_kind=kind_reader(
+        literal=literals.LiteralStyle(dialect="oracle", binary="HEXTORAW('{}')", true="1", false="0").write,
+        value_kind=kinds.kind_reader(
             {"DATE": ValueKind.TIMESTAMP, **dict.fromkeys(("LONG", "ROWID", "UROWID"), ValueKind.TEXT)}
         ),
         null_safe_equal=operators.null_safe_equal_spelled,

@@ -10,57 +10,37 @@ from typing import Final
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import (
+    bounds,
+    fences,
+    grains,
+    guards,
+    kinds,
+    literals,
+    meanings,
+    nodes,
+    operators,
+    partitions,
+    tokens,
+)
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import (
-    Moment,
-    MomentComparison,
-    epoch_count,
-    moments_by,
-    written_format,
-    written_text,
-)
-from analytics_core._engines.grains import (
-    EPOCH,
-    amount_and_unit,
-    buckets_by_truncation,
-    date_trunc,
-    days_by_interval,
-    hours_by_interval,
-)
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader, range_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, interval
-from analytics_core._engines.partitions import (
-    Partition,
-    PartitionReader,
-    PartitionRow,
-    first_literal,
-    largest_literal,
-)
 from analytics_core._engines.spec import Bind, Refuse, Syntax, nulls_are_large
-from analytics_core._engines.tokens import TO_TIMESTAMP, write_tokens
 from analytics_core._engines.types import Collation, TimeEncoding, TimeFormat, ValueKind
 
 
-def moments(text_type: exp.DType) -> Moment:
+def moments(text_type: exp.DType) -> bounds.Moment:
     """Return `EngineSpec.moment`, where numbers are read as dates by way of a text of this type."""
 
     def written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
-        parsed = written_format(time_format)
-        text = written_text(column, time_format, text_type)
+        parsed = bounds.written_format(time_format)
+        text = bounds.written_text(column, time_format, text_type)
         function = "TO_TIMESTAMP" if parsed.has_clock() else "TO_DATE"
-        return nodes.cast(nodes.call(function, text, nodes.text(write_tokens(parsed, TO_TIMESTAMP))), Type.TIMESTAMP)
+        return nodes.cast(
+            nodes.call(function, text, nodes.text(tokens.write_tokens(parsed, tokens.TO_TIMESTAMP))), Type.TIMESTAMP
+        )
 
-    return moments_by(
+    return bounds.moments_by(
         date=operators.cast_to(Type.TIMESTAMP),
         timestamptz=nodes.utc,
         iso_text=lambda column: nodes.utc(nodes.cast(column, Type.TIMESTAMPTZ)),
@@ -71,13 +51,13 @@ def moments(text_type: exp.DType) -> Moment:
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     unit = "SECOND" if time_format.encoding is TimeEncoding.EPOCH_S else "MILLISECOND"
-    since = nodes.times(epoch_count(column, time_format), interval(nodes.text("1"), unit))
-    return exp.Paren(this=exp.Add(this=nodes.timestamp(EPOCH), expression=since))
+    since = nodes.times(bounds.epoch_count(column, time_format), interval(nodes.text("1"), unit))
+    return exp.Paren(this=exp.Add(this=nodes.timestamp(grains.EPOCH), expression=since))
 
 
 def _cut_seconds(moment: exp.Expr, seconds: int) -> exp.Expr:
-    amount, unit = amount_and_unit(seconds)
-    return nodes.call("DATE_BIN", interval(nodes.text(str(amount)), unit), moment, nodes.timestamp(EPOCH))
+    amount, unit = grains.amount_and_unit(seconds)
+    return nodes.call("DATE_BIN", interval(nodes.text(str(amount)), unit), moment, nodes.timestamp(grains.EPOCH))
 
 
 def _by_code_point(node: exp.Expr) -> exp.Expr:
@@ -139,29 +119,29 @@ def _date_part(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
     return exp.Cast(this=node.copy(), to=exp.DataType(this=exp.DataType.Type.DOUBLE))
 
 
-def _partitions(table: exp.Table, rows: Iterable[PartitionRow]) -> tuple[Partition, ...]:
+def _partitions(table: exp.Table, rows: Iterable[partitions.PartitionRow]) -> tuple[partitions.Partition, ...]:
     """Return the partitions of (schema, name, bounds); one of a range is found by where it begins."""
     found = []
-    for schema, name, bounds in rows:
+    for schema, name, values in rows:
         relation = exp.Table(
             this=nodes.quoted(name or ""), db=nodes.quoted(schema or ""), catalog=table.args.get("catalog")
         )
-        if (value := _partition_value(bounds or "")) is not None:
-            found.append(Partition(table=relation, value=value))
+        if (value := _partition_value(values or "")) is not None:
+            found.append(partitions.Partition(table=relation, value=value))
     return tuple(found)
 
 
-def _partition_value(bounds: str) -> str | None:
-    begins = _RANGE.fullmatch(bounds)
+def _partition_value(values: str) -> str | None:
+    begins = _RANGE.fullmatch(values)
     if begins:
-        return first_literal(begins[1])
-    listed = _LIST.fullmatch(bounds)
-    return largest_literal(listed[1]) if listed else None
+        return partitions.first_literal(begins[1])
+    listed = _LIST.fullmatch(values)
+    return partitions.largest_literal(listed[1]) if listed else None
 
 
 _RANGE: Final = re.compile(r"FOR VALUES FROM \((.*)\) TO \((.*)\)", re.DOTALL)
 _LIST: Final = re.compile(r"FOR VALUES IN \((.*)\)", re.DOTALL)
-_PARTITIONS: Final = PartitionReader(
+_PARTITIONS: Final = partitions.PartitionReader(
     sql=(
         "SELECT n.nspname::text AS a, c.relname::text AS b, pg_catalog.pg_get_expr(c.relpartbound, c.oid) AS c "
         "FROM pg_catalog.pg_class t JOIN pg_catalog.pg_namespace s ON s.oid = t.relnamespace "
@@ -174,8 +154,7 @@ _PARTITIONS: Final = PartitionReader(
 NOT_DETERMINISTIC = " (not deterministic)"
 """Stands behind the name of a collation that takes texts for equal which are not the same."""
 
-_bucket = buckets_by_truncation(truncate=date_trunc, add_days=days_by_interval, cut_seconds=_cut_seconds)
-_LITERALS = LiteralStyle(
+_LITERALS = literals.LiteralStyle(
     dialect="postgres", timestamp_tz="TIMESTAMPTZ {}", binary="'\\x{}'::BYTEA", members="ARRAY[{}]"
 )
 
@@ -337,14 +316,14 @@ _URI_OPTIONS = """
     application_name client_encoding sslmode connect_timeout keepalives keepalives_idle keepalives_interval
     keepalives_count tcp_user_timeout target_session_attrs channel_binding gssencmode
 """
-GUARDS = Guards(
+GUARDS = guards.Guards(
     uri_options=frozenset(_URI_OPTIONS.split()),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set(DENIED),
-    allowed_functions=allowed_with(ALLOWED),
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set(DENIED),
+    allowed_functions=guards.allowed_with(ALLOWED),
     row_makers=frozenset({"regexp_matches"}),
-    revealing=RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
-    table_names=replace(STANDARD_TABLE_NAMES, longest=63),
+    revealing=guards.RevealingRelations.of(relations=REVEALING, schemas=REVEALING_SCHEMAS, harmless="", functions=""),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=63),
     fence=fences.joined_with_nothing,
     by_case=True,
     casts_columns=False,
@@ -360,9 +339,9 @@ ENGINES = (
             extra_name="postgres",
             guards=GUARDS,
             error_patterns=ERRORS,
-            comparison=MomentComparison(moment=moments(Type.TEXT)),
-            bucket=_bucket,
-            shift=hours_by_interval,
+            comparison=bounds.MomentComparison(moment=moments(Type.TEXT)),
+            bucket=grains.buckets_by_truncation(cut_seconds=_cut_seconds),
+            shift=grains.hours_by_interval,
             text_key=_by_code_point,
         ),
         syntax=Syntax(repairs_by_call=MappingProxyType({"date_part": _date_part})),
@@ -374,8 +353,8 @@ ENGINES = (
         average=_average,
         in_list=operators.in_array(),
         literal=_LITERALS.write,
-        value_kind=kind_reader({"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}),
-        number_range=range_reader({"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}),
+        value_kind=kinds.kind_reader({"MONEY": ValueKind.OTHER, "OID": ValueKind.INTEGER, "BYTEA": ValueKind.BYTES}),
+        number_range=kinds.range_reader({"SMALLINT": 16, "INTEGER": 32, "BIGINT": 64}),
         unsortable_kinds=frozenset(),
         hashed_equal=_hashed_equal,
         tie_keys=_tie_keys,

@@ -6,19 +6,8 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison
-from analytics_core._engines.grains import (
-    buckets_by_truncation,
-    cut_by_remainder,
-    date_trunc,
-    days_by_interval,
-    hours_by_interval,
-)
-from analytics_core._engines.guards import STANDARD_TABLE_NAMES, RevealingRelations, allowed_with, name_set
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, interval, text, times
 from analytics_core._engines.spec import nulls_are_large
 from analytics_core._engines.specs import postgresql
@@ -33,12 +22,8 @@ def _subtract_seconds(second: exp.Expr, past: exp.Expr) -> exp.Expr:
     return exp.Sub(this=second, expression=times(past, interval(text("1"), "SECOND")))
 
 
-_bucket = buckets_by_truncation(
-    truncate=date_trunc,
-    add_days=days_by_interval,
-    cut_seconds=cut_by_remainder(
-        truncate=date_trunc, seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds
-    ),
+_bucket = grains.buckets_by_truncation(
+    cut_seconds=grains.cut_by_remainder(seconds_since_epoch=_seconds_since_epoch, subtract_seconds=_subtract_seconds),
 )
 _ERRORS = (
     *meanings.patterns(
@@ -50,8 +35,8 @@ _ERRORS = (
 _REVEALING = "stl_* stv_* svl_* svcs_* sys_* svv_query_* svv_transactions svv_diskusage"
 _GUARDS = replace(
     postgresql.GUARDS,
-    denied_functions=name_set(postgresql.DENIED, "explain_model"),
-    allowed_functions=allowed_with(
+    denied_functions=guards.name_set(postgresql.DENIED, "explain_model"),
+    allowed_functions=guards.allowed_with(
         postgresql.ALLOWED,
         """
     bpcharcmp convert_timezone date_cmp date_cmp_timestamp date_part_year dexp dlog1 dlog10 func_sha1 interval_cmp
@@ -61,18 +46,18 @@ _GUARDS = replace(
 """,
     ),
     row_makers=frozenset({"generate_series"}),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations=f"{postgresql.REVEALING} {_REVEALING}",
         schemas=postgresql.REVEALING_SCHEMAS,
         harmless="",
         functions="",
     ),
-    table_names=replace(STANDARD_TABLE_NAMES, longest=127),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, longest=127),
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
-_LITERALS = LiteralStyle(dialect="redshift", timestamp_tz="TIMESTAMPTZ {}", binary="FROM_HEX('{}')")
+_LITERALS = literals.LiteralStyle(dialect="redshift", timestamp_tz="TIMESTAMPTZ {}", binary="FROM_HEX('{}')")
 
 ENGINES = (
     replace(
@@ -84,15 +69,15 @@ ENGINES = (
             extra_name="redshift",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=postgresql.moments(Type.VARCHAR)),
+            comparison=bounds.MomentComparison(moment=postgresql.moments(Type.VARCHAR)),
             bucket=_bucket,
-            shift=hours_by_interval,
+            shift=grains.hours_by_interval,
         ),
         usual_port=5439,
         max_identifier_bytes=127,
         like=operators.like_where_case_counts(has_ilike=True),
         literal=_LITERALS.write,
-        value_kind=kind_reader({"VARBYTE": ValueKind.BYTES, "OID": ValueKind.INTEGER}),
+        value_kind=kinds.kind_reader({"VARBYTE": ValueKind.BYTES, "OID": ValueKind.INTEGER}),
         null_safe_equal=operators.null_safe_equal_spelled,
         nulls_first_by_default=nulls_are_large,
     ),

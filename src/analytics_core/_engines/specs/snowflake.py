@@ -9,22 +9,10 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, operators
+from analytics_core._engines import bounds, fences, grains, guards, literals, meanings, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import MomentComparison, epoch_count, moments_by, parsed_by
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.literals import LiteralStyle
 from analytics_core._engines.nodes import Type, call, minus, number, text, times
 from analytics_core._engines.spec import nulls_are_large
-from analytics_core._engines.tokens import TO_TIMESTAMP
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 _naive = operators.cast_to(Type.TIMESTAMPNTZ)
@@ -36,32 +24,32 @@ def _in_utc(instant: exp.Expr) -> exp.Expr:
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-    unit, count = ("second" if is_seconds else "millisecond"), epoch_count(column, time_format)
+    unit, count = ("second" if is_seconds else "millisecond"), bounds.epoch_count(column, time_format)
     if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
         unit, count = "microsecond", call("FLOOR", times(column, number(1_000_000 if is_seconds else 1000)))
-    return call("DATEADD", text(unit), count, _naive(text(EPOCH)))
+    return call("DATEADD", text(unit), count, _naive(text(grains.EPOCH)))
 
 
 def _truncate(moment: exp.Expr, unit: str) -> exp.Expr:
     if unit == "week":
         back = minus(number(1), call("DAYOFWEEKISO", moment.copy()))
-        return call("DATEADD", text("day"), back, date_trunc(moment, "day"))
-    return date_trunc(moment, unit)
+        return call("DATEADD", text("day"), back, grains.date_trunc(moment, "day"))
+    return grains.date_trunc(moment, unit)
 
 
-_moment = moments_by(
+_moment = bounds.moments_by(
     date=_naive,
     timestamptz=_in_utc,
     iso_text=lambda column: _in_utc(call("TO_TIMESTAMP_TZ", column)),
-    text=parsed_by("TO_TIMESTAMP_NTZ", TO_TIMESTAMP.but(f="FF6", b="MON", B="MMMM"), Type.VARCHAR),
+    text=bounds.parsed_by("TO_TIMESTAMP_NTZ", tokens.TO_TIMESTAMP.but(f="FF6", b="MON", B="MMMM"), Type.VARCHAR),
     epoch=_epoch_moment,
 )
-_bucket = buckets_by_truncation(
+_bucket = grains.buckets_by_truncation(
     truncate=_truncate,
     add_days=lambda moment, days: call("DATEADD", text("day"), number(days), moment),
-    cut_seconds=cut_by_remainder(
+    cut_seconds=grains.cut_by_remainder(
         truncate=_truncate,
-        seconds_since_epoch=lambda second: call("DATEDIFF", text("second"), _naive(text(EPOCH)), second),
+        seconds_since_epoch=lambda second: call("DATEDIFF", text("second"), _naive(text(grains.EPOCH)), second),
         subtract_seconds=lambda second, past: call("DATEADD", text("second"), exp.Neg(this=past), second),
     ),
 )
@@ -88,15 +76,15 @@ _REVEALING = "query_history access_history login_history sessions_history copy_h
 _REVEALING_SCHEMAS = """
     account_usage organization_usage reader_account_usage data_sharing_usage snowflake.* !snowflake.information_schema
 """
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"warehouse", "role", "application", "login_timeout", "network_timeout"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set("""
     system$* *_history *_history_by_* last_query_id current_statement current_session get_ddl get_presigned_url
     build_stage_file_url build_scoped_file_url get_stage_location result_scan infer_schema directory cortex
     cortex_complete ai_complete ai_classify ai_extract ai_parse_document
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     approx_top_k array_* arrays_overlap arrays_to_object as_* bitand bitand_agg bitnot bitor bitor_agg bitshiftleft
     bitshiftright bitxor bitxor_agg booland booland_agg boolnot boolor boolor_agg boolxor boolxor_agg check_json collate
     conditional_change_event conditional_true_event contains convert_timezone date_from_parts datefromparts dayofweekiso
@@ -113,13 +101,13 @@ _GUARDS = Guards(
     yearofweekiso zeroifnull zipf seq1 seq2 seq4 seq8 variance_pop variance_samp
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),
-    table_names=STANDARD_TABLE_NAMES,
+    revealing=guards.RevealingRelations.of(relations=_REVEALING, schemas=_REVEALING_SCHEMAS, harmless="", functions=""),
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
-_LITERALS = LiteralStyle(dialect="snowflake", timestamp="{}::TIMESTAMP_NTZ", timestamp_tz="{}::TIMESTAMP_TZ")
+_LITERALS = literals.LiteralStyle(dialect="snowflake", timestamp="{}::TIMESTAMP_NTZ", timestamp_tz="{}::TIMESTAMP_TZ")
 
 ENGINES = (
     replace(
@@ -131,9 +119,9 @@ ENGINES = (
             extra_name="snowflake",
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=_moment),
+            comparison=bounds.MomentComparison(moment=_moment),
             bucket=_bucket,
-            shift=shift_by("DATEADD", text("hour")),
+            shift=grains.shift_by("DATEADD", text("hour")),
         ),
         registered_as={"snowflake": "snowflake"},
         max_identifier_bytes=255,

@@ -15,22 +15,8 @@ from typing import Concatenate, ParamSpec, TypeVar
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
-from analytics_core._engines.bounds import epoch_bound, epoch_equal, text_bound, text_equal, written_format
-from analytics_core._engines.grains import SECONDS
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
-from analytics_core._engines.kinds import kind_reader
-from analytics_core._engines.literals import LiteralStyle
-from analytics_core._engines.operators import glob
+from analytics_core._engines import bounds, fences, grains, guards, kinds, literals, meanings, nodes, operators, tokens
 from analytics_core._engines.spec import Bind, BindScalar, BindValue, EngineSpec, ParamStyle, Refuse, Syntax, TimeBound
-from analytics_core._engines.tokens import iso_text
 from analytics_core._engines.types import Collation, TextFormat, TimeEncoding, TimeFormat, ValueKind, fixed_width_format
 from analytics_core.models.enums import TimeGrain
 
@@ -109,7 +95,7 @@ def _written_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
     """Return ISO text from a text column of fixed width: the day alone when its format has no clock."""
     if time_format.strftime in _WHOLE_ISO:
         return column
-    return iso_text(column, _parsed(time_format), _part)
+    return tokens.iso_text(column, _parsed(time_format), _part)
 
 
 def _epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
@@ -150,8 +136,8 @@ def _from_epoch(seconds: exp.Expr) -> exp.Expr:
 def _bucket(moment: exp.Expr, grain: TimeGrain) -> exp.Expr:
     if grain in _PATTERNS:
         return nodes.call("STRFTIME", nodes.text(_PATTERNS[grain]), moment)
-    if grain in SECONDS:
-        return _seconds_bucket(moment, SECONDS[grain])
+    if grain in grains.SECONDS:
+        return _seconds_bucket(moment, grains.SECONDS[grain])
     if grain is TimeGrain.QUARTER:
         return _quarter(moment)
     return nodes.call("DATETIME", moment, *(nodes.text(modifier) for modifier in _MODIFIERS[grain]))
@@ -191,7 +177,7 @@ def _shift(moment: exp.Expr, hours: int) -> exp.Expr:
 
 
 def _parsed(time_format: TimeFormat) -> TextFormat:
-    return written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
+    return bounds.written_format(time_format, parse=lambda source: fixed_width_format(source, engine="SQLite"))
 
 
 _WHOLE_TEXT = "0000-00-00 00:00:00.000000"
@@ -256,14 +242,14 @@ def _text_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> 
 
 def _written_bound(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     parsed = _parsed(time_format)
-    return text_bound(column, time_format, parsed, moment) or TimeBound(
+    return bounds.text_bound(column, time_format, parsed, moment) or TimeBound(
         left=_written_moment(column, time_format), value=_ceiled(parsed, moment)
     )
 
 
 def _written_equal(column: exp.Expr, time_format: TimeFormat, moment: datetime) -> TimeBound:
     parsed = _parsed(time_format)
-    found = text_equal(column, time_format, parsed, moment)
+    found = bounds.text_equal(column, time_format, parsed, moment)
     if found:
         return found
     value = _shown(parsed, moment) if parsed.floor(moment) == moment else None
@@ -291,7 +277,7 @@ _moment = _by_encoding(_text_moment, _written_moment, _epoch_moment)
 def _like(left: exp.Expr, pattern: str, fold_case: bool, bind: Bind) -> exp.Expr:
     """GLOB minds case, LIKE folds ASCII letters; for others Python folds both sides."""
     if not fold_case:
-        return exp.Glob(this=nodes.operand(left), expression=bind(glob(pattern)))
+        return exp.Glob(this=nodes.operand(left), expression=bind(operators.glob(pattern)))
     is_ascii = pattern.isascii()
     folded = nodes.operand(left) if is_ascii else nodes.call(UNICODE_LOWER, left)
     return operators.matching(
@@ -359,7 +345,7 @@ def _mod(node: exp.Expr, _reject: Refuse) -> exp.Expr | None:
 
 
 _in_members = operators.in_list_of()
-_LITERALS = LiteralStyle(dialect="sqlite", day="{}", timestamp="{}", timestamp_tz="{}")
+_LITERALS = literals.LiteralStyle(dialect="sqlite", day="{}", timestamp="{}", timestamp_tz="{}")
 
 # Made from messages that the engine gave.
 _ERRORS = meanings.patterns(
@@ -396,10 +382,10 @@ _ERRORS = meanings.patterns(
     (r"^malformed json|^bad json path", meanings.BAD_VALUE),
     (r"^interrupted", meanings.KILLED),
 )
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"mode", "cache", "uri", "timeout", "immutable"}),
-    database_files=DatabaseFiles.PATH_OR_FILE_URI,
-    denied_functions=name_set("""
+    database_files=guards.DatabaseFiles.PATH_OR_FILE_URI,
+    denied_functions=guards.name_set("""
     load_extension readfile writefile edit fts3_tokenizer lsdir fsdir zipfile sqlar_compress sqlar_uncompress zeroblob
     randomblob sqlite_log pragma_database_list pragma_table_list pragma_table_info pragma_table_xinfo pragma_index_list
     pragma_index_info pragma_index_xinfo pragma_foreign_key_list pragma_function_list pragma_module_list
@@ -409,19 +395,19 @@ _GUARDS = Guards(
     pragma_freelist_count pragma_* dbstat sqlite_* bytecode tables_used completion carray csv rtreecheck rtreenode
     rtreedepth optimize fts3tokenize fts5vocab
 """),
-    allowed_functions=allowed_with("""
+    allowed_functions=guards.allowed_with("""
     glob like match julianday strftime total typeof unixepoch timediff format printf quote likely unlikely likelihood
     json json_array json_array_insert json_error_position json_group_array json_group_object json_insert json_object
     json_patch json_quote json_remove json_replace json_set json_pretty jsonb jsonb_extract subtype unistr
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(
+    revealing=guards.RevealingRelations.of(
         relations="sqlite_stat3 sqlite_stat4 pragma_* dbstat sqlite_dbpage sqlite_stmt bytecode tables_used",
         schemas="",
         harmless="",
         functions="",
     ),
-    table_names=replace(STANDARD_TABLE_NAMES, after_in=True, calls=True),
+    table_names=replace(guards.STANDARD_TABLE_NAMES, after_in=True, calls=True),
     fence=fences.limited(-1),
     by_case=False,
     casts_columns=False,
@@ -445,8 +431,8 @@ ENGINES = (
         moment=_moment,
         bucket=_bucket,
         shift=_shift,
-        time_bound=_by_encoding(_text_bound, _written_bound, epoch_bound),
-        time_equal=_by_encoding(_text_equal, _written_equal, epoch_equal),
+        time_bound=_by_encoding(_text_bound, _written_bound, bounds.epoch_bound),
+        time_equal=_by_encoding(_text_equal, _written_equal, bounds.epoch_equal),
         text_key=_by_code_point,
         text_equal=_by_code_point,
         text_order=_by_code_point,
@@ -459,7 +445,7 @@ ENGINES = (
         is_true=operators.is_true,
         in_list=_in_list,
         literal=_LITERALS.write,
-        value_kind=kind_reader(),
+        value_kind=kinds.kind_reader(),
         unsortable_kinds=frozenset(),
         tie_keys=_tie_keys,
         collation=_collation,

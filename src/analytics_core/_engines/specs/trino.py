@@ -6,25 +6,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._engines import fences, meanings, nodes, operators
+from analytics_core._engines import bounds, fences, grains, guards, meanings, nodes, operators, tokens
 from analytics_core._engines.ansi import ansi_engine
-from analytics_core._engines.bounds import Moment, MomentComparison, epoch_count, moments_by, parsed_by
-from analytics_core._engines.grains import EPOCH, buckets_by_truncation, cut_by_remainder, date_trunc, shift_by
-from analytics_core._engines.guards import (
-    STANDARD_TABLE_NAMES,
-    DatabaseFiles,
-    Guards,
-    RevealingRelations,
-    allowed_with,
-    name_set,
-)
 from analytics_core._engines.nodes import Type, call, equal, number, text, times
 from analytics_core._engines.spec import EngineSpec, ParamStyle, Syntax, nulls_are_last
-from analytics_core._engines.tokens import STR_TO_DATE
 from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
 
 
-def _moment_with(precision: tuple[int, ...], from_iso: str) -> Moment:
+def _moment_with(precision: tuple[int, ...], from_iso: str) -> bounds.Moment:
     """Return `moment` for timestamps of a precision; `from_iso` parses ISO text to a zoned timestamp."""
     as_timestamp = operators.cast_to(Type.TIMESTAMP, *precision)
 
@@ -34,17 +23,17 @@ def _moment_with(precision: tuple[int, ...], from_iso: str) -> Moment:
     def epoch_moment(column: exp.Expr, time_format: TimeFormat) -> exp.Expr:
         """Count in whole milliseconds what may have fractions."""
         is_seconds = time_format.encoding is TimeEncoding.EPOCH_S
-        unit, count = ("second" if is_seconds else "millisecond"), epoch_count(column, time_format)
+        unit, count = ("second" if is_seconds else "millisecond"), bounds.epoch_count(column, time_format)
         if time_format.value_kind in (ValueKind.FLOAT, ValueKind.DECIMAL):
             millis = times(column, number(1000)) if is_seconds else column
             unit, count = "millisecond", nodes.cast(call("FLOOR", millis), Type.BIGINT)
-        return call("DATE_ADD", text(unit), count, as_timestamp(text(EPOCH)))
+        return call("DATE_ADD", text(unit), count, as_timestamp(text(grains.EPOCH)))
 
-    return moments_by(
+    return bounds.moments_by(
         date=as_timestamp,
         timestamptz=in_utc,
         iso_text=lambda column: in_utc(call(from_iso, _zoned_iso(column))),
-        text=parsed_by("DATE_PARSE", STR_TO_DATE, Type.VARCHAR),
+        text=bounds.parsed_by("DATE_PARSE", tokens.STR_TO_DATE, Type.VARCHAR),
         epoch=epoch_moment,
     )
 
@@ -61,12 +50,10 @@ def _zoned_iso(column: exp.Expr) -> exp.Expr:
     )
 
 
-_bucket = buckets_by_truncation(
-    truncate=date_trunc,
+_bucket = grains.buckets_by_truncation(
     add_days=lambda moment, days: call("DATE_ADD", text("day"), number(days), moment),
-    cut_seconds=cut_by_remainder(
-        truncate=date_trunc,
-        seconds_since_epoch=lambda second: call("DATE_DIFF", text("second"), nodes.timestamp(EPOCH), second),
+    cut_seconds=grains.cut_by_remainder(
+        seconds_since_epoch=lambda second: call("DATE_DIFF", text("second"), nodes.timestamp(grains.EPOCH), second),
         subtract_seconds=lambda second, past: call("DATE_ADD", text("second"), exp.Neg(this=past), second),
     ),
 )
@@ -95,11 +82,13 @@ _ERRORS = (
         (r"Connection refused", meanings.REFUSED_PORT),
     ),
 )
-_GUARDS = Guards(
+_GUARDS = guards.Guards(
     uri_options=frozenset({"catalog", "schema", "http_scheme", "source", "verify"}),
-    database_files=DatabaseFiles.NONE,
-    denied_functions=name_set("query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"),
-    allowed_functions=allowed_with("""
+    database_files=guards.DatabaseFiles.NONE,
+    denied_functions=guards.name_set(
+        "query raw_query procedure execute sleep table_changes ai_gen ai_classify ai_extract"
+    ),
+    allowed_functions=guards.allowed_with("""
     all_match any_match approx_most_frequent array_* at_timezone bar beta_cdf bitwise_* checksum codepoint combinations
     contains cosine_similarity current_timezone date_parse day_of_month day_of_week day_of_year dow doy e element_at
     ends_with features filter flatten format format_datetime format_number from_base from_big_endian_64 from_hex
@@ -115,15 +104,15 @@ _GUARDS = Guards(
     year_of_week yow zip zip_with set_agg murmur3 ipaddress hyperloglog tdigest qdigest luhn_check
 """),
     row_makers=frozenset(),
-    revealing=RevealingRelations.of(relations="", schemas="system.runtime", harmless="", functions=""),
-    table_names=STANDARD_TABLE_NAMES,
+    revealing=guards.RevealingRelations.of(relations="", schemas="system.runtime", harmless="", functions=""),
+    table_names=guards.STANDARD_TABLE_NAMES,
     fence=fences.limited_by_bigint,
     by_case=False,
     casts_columns=True,
 )
 
 
-def _engine(name: str, label: str, moment: Moment) -> EngineSpec:
+def _engine(name: str, label: str, moment: bounds.Moment) -> EngineSpec:
     return replace(
         ansi_engine(
             name=name,
@@ -133,9 +122,9 @@ def _engine(name: str, label: str, moment: Moment) -> EngineSpec:
             extra_name=name,
             guards=_GUARDS,
             error_patterns=_ERRORS,
-            comparison=MomentComparison(moment=moment),
+            comparison=bounds.MomentComparison(moment=moment),
             bucket=_bucket,
-            shift=shift_by("DATE_ADD", text("hour")),
+            shift=grains.shift_by("DATE_ADD", text("hour")),
         ),
         syntax=Syntax(reads_fields=True),
         registered_as={"rest": name},
