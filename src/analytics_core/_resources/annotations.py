@@ -10,7 +10,7 @@ from analytics_core._lookups.loading import remember_deleted_layer
 from analytics_core._records.chart import Annotation, AnnotationLayer
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.lists import (
     Columns,
     Filters,
@@ -78,13 +78,13 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             record = AnnotationLayer(name=post.name, descr=post.descr)
             stored = unit.annotation_layers.add(record, actor_id=self._actor.id)
             act.log(unit, details={"layer": stored.id})
-        return _layer_answer(stored)
+        return shown_as(AnnotationLayerGet, stored)
 
     def get(self, layer_id: int) -> AnnotationLayerGet:
         """Return a layer; NotFoundError when there is none."""
         self._runtime.policy.require(Permission.READ_ANNOTATIONS, self._actor)
         with self._runtime.store.unit_of_work() as unit:
-            return _layer_answer(unit.annotation_layers.get(layer_id))
+            return shown_as(AnnotationLayerGet, unit.annotation_layers.get(layer_id))
 
     @repeated
     def update(
@@ -108,7 +108,7 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             reject_later_change(before, unchanged_since)
             stored = unit.annotation_layers.update(replace(before, **put.given()), actor_id=self._actor.id)
             act.log(unit, details={"layer": layer_id})
-        return _layer_answer(stored)
+        return shown_as(AnnotationLayerGet, stored)
 
     @repeated
     def delete(self, layer_id: int) -> None:
@@ -125,24 +125,14 @@ class AnnotationLayers(NamespaceWithDistinct[AnnotationLayerListItem]):
             act.log(unit, details={"layer": layer_id, "name": layer.name})
 
 
-def _layer_answer(layer: AnnotationLayer) -> AnnotationLayerGet:
-    return AnnotationLayerGet(**_layer_stored(layer)).stamped(layer.audit.changed_on)
-
-
 def _layer_item(layer: AnnotationLayer, people: UserIndex, readable: FieldFormatter) -> AnnotationLayerListItem:
-    audit = layer.audit
-    return AnnotationLayerListItem(
-        **_layer_stored(layer),
-        created_on=audit.created_on,
-        changed_on=audit.changed_on,
-        created_by=people.names(audit.created_by),
-        changed_by=people.names(audit.changed_by),
-        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    return shown_as(
+        AnnotationLayerListItem,
+        layer,
+        created_by=people.names(layer.audit.created_by),
+        changed_by=people.names(layer.audit.changed_by),
+        changed_on_delta_humanized=readable.delta(layer.audit.changed_on),
     )
-
-
-def _layer_stored(layer: AnnotationLayer) -> dict[str, Any]:
-    return {"id": layer.id, "name": layer.name, "descr": layer.descr}
 
 
 LISTING = Listing(
@@ -299,33 +289,17 @@ def _found(unit: UnitOfWork, layer_id: int, annotation_id: int) -> tuple[Annotat
 
 
 def _answer(annotation: Annotation, layer: AnnotationLayer) -> AnnotationGet:
-    answer = AnnotationGet(
-        **_stored(annotation),
-        json_metadata=annotation.json_metadata,
-        layer=LayerOfAnnotation(id=layer.id, name=layer.name),
-    )
-    return answer.stamped(annotation.audit.changed_on)
+    return shown_as(AnnotationGet, annotation, layer=shown_as(LayerOfAnnotation, layer))
 
 
 def _item(annotation: Annotation, people: UserIndex, readable: FieldFormatter) -> AnnotationListItem:
-    audit = annotation.audit
-    item = AnnotationListItem(
-        **_stored(annotation),
-        created_by=people.first_name(audit.created_by),
-        changed_by=people.first_name(audit.changed_by),
-        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    return shown_as(
+        AnnotationListItem,
+        annotation,
+        created_by=people.first_name(annotation.audit.created_by),
+        changed_by=people.first_name(annotation.audit.changed_by),
+        changed_on_delta_humanized=readable.delta(annotation.audit.changed_on),
     )
-    return item.stamped(audit.changed_on)
-
-
-def _stored(annotation: Annotation) -> dict[str, Any]:
-    return {
-        "id": annotation.id,
-        "start_dttm": annotation.start_dttm,
-        "end_dttm": annotation.end_dttm,
-        "short_descr": annotation.short_descr,
-        "long_descr": annotation.long_descr,
-    }
 
 
 _MOMENTS = ("start_dttm", "end_dttm")

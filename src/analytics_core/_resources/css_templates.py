@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._records.dashboard import CssTemplate
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.lists import Listing, ResourceLists, all_of_it
 from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import UserIndex, read_users
@@ -99,7 +99,7 @@ class CssTemplates(NamespaceWithDistinct[CssTemplateListItem]):
 
     def _answer(self, template: CssTemplate) -> CssTemplateGet:
         people = read_users(self._runtime.people, (template.audit.created_by,))
-        return CssTemplateGet(**_stored(template, people)).stamped(template.audit.changed_on)
+        return shown_as(CssTemplateGet, template, created_by=people.reference(template.audit.created_by))
 
 
 def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
@@ -108,23 +108,13 @@ def _checked(given: dict[str, Any], *, shape: str) -> dict[str, Any]:
 
 
 def _item(template: CssTemplate, people: UserIndex, readable: FieldFormatter) -> CssTemplateListItem:
-    audit = template.audit
-    item = CssTemplateListItem(
-        **_stored(template, people),
-        created_on=audit.created_on,
-        changed_by=people.reference(audit.changed_by),
-        changed_on_delta_humanized=readable.delta(audit.changed_on),
+    return shown_as(
+        CssTemplateListItem,
+        template,
+        created_by=people.reference(template.audit.created_by),
+        changed_by=people.reference(template.audit.changed_by),
+        changed_on_delta_humanized=readable.delta(template.audit.changed_on),
     )
-    return item.stamped(audit.changed_on)
-
-
-def _stored(template: CssTemplate, people: UserIndex) -> dict[str, Any]:
-    return {
-        "id": template.id,
-        "template_name": template.template_name,
-        "css": template.css,
-        "created_by": people.reference(template.audit.created_by),
-    }
 
 
 def check_css(css: str | None, *, shape: str) -> None:

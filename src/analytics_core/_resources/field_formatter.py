@@ -6,13 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from datetime import datetime
 from html import escape
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import humanize
 from pydantic import BaseModel
 
+from analytics_core._resources.changes import Changeable
 from analytics_core._runtime import Runtime
 from analytics_core._settings import Settings
+from analytics_core.models.base import Answer, StampedAnswer
+from analytics_core.models.parsing import field_names
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -84,7 +87,19 @@ def readable_now(runtime: Runtime) -> FieldFormatter:
     return FieldFormatter(now=runtime.wall_clock.now(), settings=runtime.settings)
 
 
+Shown = TypeVar("Shown", bound=Answer)
+
+
 def stored_fields(record: DataclassInstance, shape: type[BaseModel]) -> dict[str, Any]:
     """Return what an answer shows as the record has it: the fields of one name in both."""
-    shown = shape.model_fields
+    shown = field_names(shape)
     return {stored.name: getattr(record, stored.name) for stored in fields(record) if stored.name in shown}
+
+
+def shown_as(shape: type[Shown], record: Changeable, **computed: Any) -> Shown:
+    """Return a record as an answer: its fields, the moments of its audit trail, and what is computed beside them."""
+    shown, audit = field_names(shape), record.audit
+    moments = {"created_on": audit.created_on, "changed_on": audit.changed_on}
+    own = {name: moment for name, moment in moments.items() if name in shown} | stored_fields(record, shape)
+    answer = shape(**own | computed)
+    return answer.stamped(audit.changed_on) if isinstance(answer, StampedAnswer) else answer

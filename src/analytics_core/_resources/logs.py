@@ -13,7 +13,7 @@ from analytics_core._records.audit import LogEntry
 from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import every_value
 from analytics_core._resources.changes import begin_act
-from analytics_core._resources.field_formatter import FieldFormatter, readable_now
+from analytics_core._resources.field_formatter import FieldFormatter, readable_now, stored_fields
 from analytics_core._resources.lists import (
     MOST_VALUES,
     Columns,
@@ -227,17 +227,7 @@ def _reject_own_acts(action: str) -> None:
 
 def _shown(shape: type[Shown], entry: LogEntry, people: UserIndex) -> Shown:
     user = people.users.get(entry.user_id) if entry.user_id is not None else None
-    return shape(
-        action=entry.action,
-        dashboard_id=entry.dashboard_id,
-        slice_id=entry.slice_id,
-        user_id=entry.user_id,
-        dttm=entry.dttm,
-        duration_ms=entry.duration_ms,
-        json=entry.json,
-        referrer=entry.referrer,
-        user=UserOfLog(username=user.username) if user else None,
-    )
+    return shape(**stored_fields(entry, shape), user=UserOfLog(username=user.username) if user else None)
 
 
 LATELY = timedelta(days=365)

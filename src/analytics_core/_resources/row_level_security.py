@@ -12,7 +12,7 @@ from analytics_core._records.people import Role, RowRule, RowRuleType, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.lists import (
     DATASETS,
     ROLES,
@@ -221,25 +221,19 @@ def _named(unit: UnitOfWork, rules: Sequence[RowRule]) -> _RuleNames:
 
 
 def _answer(rule: RowRule, named: _RuleNames) -> RowRuleGet:
-    return RowRuleGet.model_validate(_fields(rule, named)).stamped(rule.audit.changed_on)
+    return shown_as(RowRuleGet, rule, **_references(rule, named))
 
 
 def _item(rule: RowRule, named: _RuleNames, readable: FieldFormatter) -> RowRuleListItem:
     delta = readable.delta(rule.audit.changed_on)
-    item = RowRuleListItem.model_validate({**_fields(rule, named), "changed_on_delta_humanized": delta})
-    return item.stamped(rule.audit.changed_on)
+    return shown_as(RowRuleListItem, rule, **_references(rule, named), changed_on_delta_humanized=delta)
 
 
-def _fields(rule: RowRule, named: _RuleNames) -> dict[str, object]:
-    roles = [named.roles[role_id] for role_id in rule.role_ids if role_id in named.roles]
-    datasets = [named.datasets[dataset_id] for dataset_id in rule.dataset_ids if dataset_id in named.datasets]
+def _references(rule: RowRule, named: _RuleNames) -> dict[str, object]:
+    roles = (named.roles[role_id] for role_id in rule.role_ids if role_id in named.roles)
+    datasets = (named.datasets[dataset_id] for dataset_id in rule.dataset_ids if dataset_id in named.datasets)
     return {
-        "id": rule.id,
-        "name": rule.name,
-        "description": rule.description,
-        "clause": rule.clause,
         "filter_type": rule.filter_type.value,
-        "group_key": rule.group_key,
         "roles": tuple(RoleReference(id=role.id, name=role.name) for role in roles),
         "tables": tuple(
             TableReference.model_validate({"id": d.id, "schema": d.schema or None, "table_name": d.table_name})

@@ -12,7 +12,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._resources.batches import read_once
 from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
 from analytics_core._resources.charts.records import custom_tags
-from analytics_core._resources.field_formatter import FieldFormatter, readable_now
+from analytics_core._resources.field_formatter import FieldFormatter, readable_now, shown_as
 from analytics_core._resources.lists import (
     MOST_VALUES,
     Listing,
@@ -230,17 +230,14 @@ class Tags(NamespaceWithDistinct[TagGet]):
 
 
 def _shown(tag: Tag, people: UserIndex, readable: FieldFormatter) -> TagGet:
-    audit = tag.audit
-    return TagGet(
-        id=tag.id,
-        name=tag.name,
+    return shown_as(
+        TagGet,
+        tag,
         type=TagType(tag.type),
-        description=tag.description,
-        created_by=people.reference(audit.created_by),
-        changed_by=people.reference(audit.changed_by),
-        changed_on=audit.changed_on,
-        created_on_delta_humanized=readable.delta(audit.created_on),
-        changed_on_delta_humanized=readable.delta(audit.changed_on),
+        created_by=people.reference(tag.audit.created_by),
+        changed_by=people.reference(tag.audit.changed_by),
+        created_on_delta_humanized=readable.delta(tag.audit.created_on),
+        changed_on_delta_humanized=readable.delta(tag.audit.changed_on),
     )
 
 

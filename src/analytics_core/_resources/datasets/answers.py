@@ -10,13 +10,13 @@ from analytics_core._engines.grains import grain_name
 from analytics_core._engines.spec import EngineSpec
 from analytics_core._records.datasource import Database, Dataset, DatasetColumn, DatasetMetric
 from analytics_core._records.repositories import DatabaseName
-from analytics_core._resources.field_formatter import FieldFormatter
+from analytics_core._resources.databases.answers import database_summary
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as, stored_fields
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.stored_json import json_object
 from analytics_core.models.dataset import (
     DatabaseOfDataset,
     DatabaseOfDatasetItem,
-    DatabaseSummary,
     DatasetDescription,
     DatasetGet,
     DatasetListItem,
@@ -44,15 +44,13 @@ def dataset_get(
     dataset: Dataset, *, database: Database, spec: EngineSpec, people: UserIndex, readable: FieldFormatter
 ) -> DatasetGet:
     """Return one dataset (contract, `DatasetRestApi.get`)."""
-    audit = dataset.audit
     backend = DatabaseOfDataset(id=database.id, database_name=database.database_name, backend=database.engine)
-    return DatasetGet(
-        **_stored(dataset),
+    return shown_as(
+        DatasetGet,
+        dataset,
         **_computed(dataset, spec, readable),
-        created_on=audit.created_on,
-        changed_on=audit.changed_on,
-        created_by=people.names(audit.created_by),
-        changed_by=people.names(audit.changed_by),
+        created_by=people.names(dataset.audit.created_by),
+        changed_by=people.names(dataset.audit.changed_by),
         owners=people.references(dataset.owner_ids),
         database=backend,
         columns=tuple(_column(column, spec) for column in dataset.columns),
@@ -65,14 +63,9 @@ def dataset_item(
 ) -> DatasetListItem:
     """Return one dataset of a list (contract, `DatasetRestApi.get_list`)."""
     audit = dataset.audit
-    return DatasetListItem(
-        id=dataset.id,
-        table_name=dataset.table_name,
-        schema=dataset.schema,
-        sql=dataset.sql,
-        description=dataset.description,
-        extra=dataset.extra,
-        default_endpoint=dataset.default_endpoint,
+    return shown_as(
+        DatasetListItem,
+        dataset,
         database=DatabaseOfDatasetItem(id=database.id, database_name=database.database_name),
         owners=people.references(dataset.owner_ids),
         changed_by=people.names(audit.changed_by),
@@ -89,11 +82,11 @@ def describe_dataset(
     dataset: Dataset, *, database: Database, spec: EngineSpec, readable: FieldFormatter
 ) -> DatasetDescription:
     """Return a dataset as the explore view shows it (contract, `Dataset`), with what the host's check says of it."""
-    stored = {name: value for name, value in _stored(dataset).items() if name != "is_managed_externally"}
     computed = _computed(dataset, spec, readable)
     shared = {name: computed[name] for name in _DESCRIBED}
-    description = DatasetDescription(
-        **stored,
+    description = shown_as(
+        DatasetDescription,
+        dataset,
         **shared,
         type=DATASOURCE_TYPE,
         database=database_summary(database, spec).to_payload(),
@@ -113,43 +106,6 @@ def describe_dataset(
 def permission_name(dataset: Dataset, database: Database) -> str:
     """Return what people call the right to read a dataset."""
     return f"[{database.database_name}].[{dataset.table_name}](id:{dataset.id})"
-
-
-def database_summary(database: Database, spec: EngineSpec) -> DatabaseSummary:
-    """Return what a page needs to know of the database behind a dataset."""
-    options = json_object(database.extra)
-    explored = options.get("explore_database_id")
-    return DatabaseSummary(
-        id=database.id,
-        name=database.database_name,
-        backend=database.engine,
-        allows_cost_estimate=spec.allows_cost_estimate,
-        allows_subquery=spec.allows_subqueries,
-        allows_virtual_table_explore=options.get("allows_virtual_table_explore", True) is not False,
-        disable_data_preview=options.get("disable_data_preview", False) is True,
-        disable_drill_to_detail=options.get("disable_drill_to_detail", False) is True,
-        explore_database_id=explored if type(explored) is int else database.id,
-    )
-
-
-def _stored(dataset: Dataset) -> dict[str, Any]:
-    return {
-        "id": dataset.id,
-        "table_name": dataset.table_name,
-        "schema": dataset.schema,
-        "sql": dataset.sql,
-        "description": dataset.description,
-        "extra": dataset.extra,
-        "default_endpoint": dataset.default_endpoint,
-        "fetch_values_predicate": dataset.fetch_values_predicate,
-        "filter_select_enabled": dataset.filter_select_enabled,
-        "is_sqllab_view": dataset.is_sqllab_view,
-        "is_managed_externally": dataset.is_managed_externally,
-        "main_dttm_col": dataset.main_dttm_col,
-        "offset": dataset.offset,
-        "cache_timeout": dataset.cache_timeout,
-        "template_params": dataset.template_params,
-    }
 
 
 def _computed(dataset: Dataset, spec: EngineSpec, readable: FieldFormatter) -> dict[str, Any]:
@@ -191,39 +147,9 @@ def _verbose_map(dataset: Dataset) -> dict[str, str]:
 
 
 def _column(column: DatasetColumn, spec: EngineSpec) -> TableColumn:
-    return TableColumn(
-        id=column.id,
-        column_name=column.column_name,
-        verbose_name=column.verbose_name,
-        description=column.description,
-        expression=column.expression,
-        extra=column.extra,
-        type=column.type,
-        advanced_data_type=column.advanced_data_type,
-        python_date_format=column.python_date_format,
-        filterable=column.filterable,
-        groupby=column.groupby,
-        is_active=column.is_active,
-        is_dttm=column.is_dttm,
-        uuid=column.uuid,
-        created_on=column.created_on,
-        changed_on=column.changed_on,
-        type_generic=spec.value_kind(column.type).generic if column.type else None,
-    )
+    generic = spec.value_kind(column.type).generic if column.type else None
+    return TableColumn(**stored_fields(column, TableColumn), type_generic=generic)
 
 
 def _metric(metric: DatasetMetric) -> SqlMetric:
-    return SqlMetric(
-        id=metric.id,
-        metric_name=metric.metric_name,
-        expression=metric.expression,
-        verbose_name=metric.verbose_name,
-        description=metric.description,
-        metric_type=metric.metric_type,
-        d3format=metric.d3format,
-        currency=metric.currency,
-        warning_text=metric.warning_text,
-        extra=metric.extra,
-        created_on=metric.created_on,
-        changed_on=metric.changed_on,
-    )
+    return SqlMetric(**stored_fields(metric, SqlMetric))

@@ -10,6 +10,7 @@ from typing import Any
 from analytics_core._records.people import Grant, GrantTarget, Role, User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     DATABASES,
     DATASETS,
@@ -196,7 +197,7 @@ def _described(grant: Grant) -> dict[str, Any]:
 def _answer(role: Role) -> RoleGet:
     ordered = sorted(role.grants, key=lambda grant: (grant.target.value, grant.target_id, grant.schema or ""))
     grants = tuple(GrantGet(on=grant.target.value, id=grant.target_id, schema_name=grant.schema) for grant in ordered)
-    return RoleGet(id=role.id, name=role.name, is_admin=role.is_admin, grants=grants, changed_on=role.audit.changed_on)
+    return shown_as(RoleGet, role, grants=grants)
 
 
 def require_rank_left(actor: Actor, *, user: User | None, roles: Iterable[Role]) -> None:

@@ -11,6 +11,7 @@ from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, unknown_ids
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated
+from analytics_core._resources.field_formatter import shown_as
 from analytics_core._resources.lists import (
     ROLES,
     Listing,
@@ -178,14 +179,9 @@ def _answer(unit: UnitOfWork, user: User) -> UserGet:
 
 
 def _user_get(user: User, roles: Mapping[int, Role]) -> UserGet:
-    return UserGet(
-        id=user.id,
-        username=user.username,
-        first_name=user.first_name,
-        last_name=user.last_name,
-        email=user.email,
-        active=user.active,
+    return shown_as(
+        UserGet,
+        user,
         roles=tuple(RoleReference(id=role.id, name=role.name) for role in roles.values() if role.id in user.role_ids),
         attributes=_values_by_name(user.attributes),
-        changed_on=user.audit.changed_on,
     )
