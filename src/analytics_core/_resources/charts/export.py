@@ -14,6 +14,10 @@ from analytics_core.errors import PayloadSchemaError, Problem
 from analytics_core.models.chart import ChartPut
 from analytics_core.models.strict_json import repeated_key
 
+Ids = Mapping[int, int]
+"""For the id of a record here, the id in the other store, or that of its copy."""
+
+_Change = Callable[[dict[str, Any]], dict[str, Any]]
 _SHAPE: Final = "charts.export_payload"
 _REWRITTEN: Final = frozenset({"datasource_id", "datasource_type", "params", "query_context"})
 _LEFT_OUT: Final = frozenset({"datasource_name", "query_context_generation", "external_url", "is_managed_externally"})
@@ -24,8 +28,8 @@ _COPIED: Final = tuple(
     for field in fields(Chart)
     if field.name in ChartPut.model_fields and field.name not in _REWRITTEN | _LEFT_OUT
 )
-_OF_ITS_STORE: Final = frozenset({"slice_id", "dashboards", "dashboardId"})
-"""What form data says of the chart that it was saved as."""
+_OF_DASHBOARDS: Final = frozenset({"dashboards", "dashboardId"})
+"""What form data says of the dashboards that the chart was saved on."""
 
 _LONGEST_ID: Final = 10
 
@@ -39,13 +43,9 @@ class ExportIds:
     annotation_layer_ids: Ids
 
 
-def export_ids(*, dataset_ids: Any, chart_ids: Any, annotation_layer_ids: Any) -> ExportIds:
+def export_ids(**given: Any) -> ExportIds:
     """Return the ids that a caller gives, checked; PayloadSchemaError when they are no mappings of ids."""
-    return ExportIds(
-        dataset_ids=checked_ids(dataset_ids, path="dataset_ids", shape=_SHAPE),
-        chart_ids=checked_ids(chart_ids, path="chart_ids", shape=_SHAPE),
-        annotation_layer_ids=checked_ids(annotation_layer_ids, path="annotation_layer_ids", shape=_SHAPE),
-    )
+    return ExportIds(**{path: checked_ids(ids, path=path, shape=_SHAPE) for path, ids in given.items()})
 
 
 def chart_export_payload(chart: Chart, ids: ExportIds) -> dict[str, Any]:
@@ -68,36 +68,42 @@ def chart_export_payload(chart: Chart, ids: ExportIds) -> dict[str, Any]:
 
 def _rewritten_text(text: str | None, ids: ExportIds) -> str | None:
     """Return a JSON text that speaks of the records there; one that holds no object stays as it is."""
-    content = json_object(text)
-    if not content:
-        return text
-    content = _without_its_store(content)
-    if isinstance(content.get("form_data"), dict):
-        content["form_data"] = _without_its_store(content["form_data"])
-    moved = with_objects_changed(content, lambda part: _rewritten(part, ids))
-    return json.dumps(moved, ensure_ascii=False)
+    return _changed_text(text, lambda form: _form_data(form, None), lambda part: _rewritten(part, ids))
 
 
-def _without_its_store(form_data: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in form_data.items() if name not in _OF_ITS_STORE}
+def _changed_text(text: str | None, of_form: _Change, of_object: _Change) -> str | None:
+    """Return a JSON text with its form data changed, be they the whole or a part of it, and each object in it."""
+    before = json_object(text)
+    after = of_form(before)
+    if isinstance(after.get("form_data"), dict):
+        after["form_data"] = of_form(after["form_data"])
+    after = _with_objects_changed(after, of_object)
+    return text if after == before else json.dumps(after, ensure_ascii=False)
+
+
+def _form_data(content: Mapping[str, Any], chart_id: int | None) -> dict[str, Any]:
+    """Return form data that name this chart where they named one, and no dashboards; None: no chart either."""
+    left_out = _OF_DASHBOARDS if chart_id is not None else _OF_DASHBOARDS | {"slice_id"}
+    left = {name: value for name, value in content.items() if name not in left_out}
+    return {**left, "slice_id": chart_id} if "slice_id" in left else left
 
 
 def _rewritten(content: dict[str, Any], ids: ExportIds) -> dict[str, Any]:
     """Return an object with its dataset and its annotation layers there."""
     if "datasource" in content:
         content = {**content, "datasource": _datasource(content["datasource"], ids)}
-    return with_layers_moved(content, lambda kind, old: _new_source(kind, old, ids))
+    return _with_new_sources(content, lambda kind, old: _new_source(kind, old, ids))
 
 
 def _new_source(kind: str, old: int, ids: ExportIds) -> int:
-    if kind == CHART:
+    if kind == _CHART:
         return _new_id(old, ids.chart_ids, "chart_ids", kind)
     return _new_id(old, ids.annotation_layer_ids, "annotation_layer_ids", kind)
 
 
 def _datasource(value: Any, ids: ExportIds) -> Any:
     """Return `{id, type}` or the text `id__type` with the dataset's id there."""
-    if isinstance(value, dict) and isinstance(value.get("id"), int):
+    if isinstance(value, dict) and is_id(value.get("id")):
         return {**value, "id": _new_id(value["id"], ids.dataset_ids, "dataset_ids", "dataset")}
     number, separator, kind = value.partition("__") if isinstance(value, str) else ("", "", "")
     if not separator or not number.isdecimal() or len(number) > _LONGEST_ID:
@@ -112,34 +118,33 @@ def _new_id(old: int, known: Ids, path: str, noun: str) -> int:
     return known[old]
 
 
-ANNOTATION_LAYER: Final = "annotation layer"
-CHART: Final = "chart"
-_SHOWN: Final = {"NATIVE": ANNOTATION_LAYER, "line": CHART, "table": CHART}
+_CHART: Final = "chart"
+_SHOWN: Final = {"NATIVE": "annotation layer", "line": _CHART, "table": _CHART}
 """The kind of record that a layer shows, by the type of its source."""
 
 _LONGEST_DIGITS: Final = 20
-NewId = Callable[[str, int], int | None]
+_NewId = Callable[[str, int], int | None]
 """The new id of a record of a kind; None where it keeps its own."""
 
 
-def with_objects_changed(value: Any, change: Callable[[dict[str, Any]], dict[str, Any]]) -> Any:
+def _with_objects_changed(value: Any, change: _Change) -> Any:
     """Return a JSON value with each of its objects changed, inner ones first."""
     if isinstance(value, list):
-        return [with_objects_changed(item, change) for item in value]
+        return [_with_objects_changed(item, change) for item in value]
     if not isinstance(value, dict):
         return value
-    return change({name: with_objects_changed(item, change) for name, item in value.items()})
+    return change({name: _with_objects_changed(item, change) for name, item in value.items()})
 
 
-def with_layers_moved(content: dict[str, Any], new_id: NewId) -> dict[str, Any]:
+def _with_new_sources(content: dict[str, Any], new_id: _NewId) -> dict[str, Any]:
     """Return an object whose annotation layers, if it has some, show the records of the new ids."""
     layers = content.get("annotation_layers")
     if not isinstance(layers, list):
         return content
-    return {**content, "annotation_layers": [_moved(layer, new_id) for layer in layers]}
+    return {**content, "annotation_layers": [_with_new_source(layer, new_id) for layer in layers]}
 
 
-def _moved(layer: Any, new_id: NewId) -> Any:
+def _with_new_source(layer: Any, new_id: _NewId) -> Any:
     old = _source_id(layer.get("value")) if isinstance(layer, dict) else None
     if old is None:
         return layer
@@ -158,11 +163,7 @@ def _source_id(value: Any) -> int | None:
     return value if is_id(value) else None
 
 
-NewIds = Mapping[int, int]
-_OF_THE_SOURCE: Final = frozenset({"dashboards", "dashboardId"})
-
-
-def with_texts_of_its_own(copy: Chart, new_ids: NewIds) -> Chart:
+def with_texts_of_its_own(copy: Chart, new_ids: Ids) -> Chart:
     """Return the copy with parameters and query context that name it instead of its original; `new_ids` are all copies.
 
     Guests ask a stored query context, and a chart is found by the `slice_id` of its form data.
@@ -174,27 +175,13 @@ def with_texts_of_its_own(copy: Chart, new_ids: NewIds) -> Chart:
     )
 
 
-def _remapped(text: str | None, chart_id: int, new_ids: NewIds) -> str | None:
+def _remapped(text: str | None, chart_id: int, new_ids: Ids) -> str | None:
     """Return a JSON text that speaks of the copies; the same text where it speaks of no chart."""
-    before = json_object(text)
-    after = _form_data(before, chart_id)
-    if isinstance(after.get("form_data"), dict):
-        after["form_data"] = _form_data(after["form_data"], chart_id)
 
     def of_copies(part: dict[str, Any]) -> dict[str, Any]:
-        return with_layers_moved(part, lambda kind, old: new_ids.get(old) if kind == CHART else None)
+        return _with_new_sources(part, lambda kind, old: new_ids.get(old) if kind == _CHART else None)
 
-    after = with_objects_changed(after, of_copies)
-    return text if after == before else json.dumps(after, ensure_ascii=False)
-
-
-def _form_data(content: Mapping[str, Any], chart_id: int) -> dict[str, Any]:
-    kept = {name: value for name, value in content.items() if name not in _OF_THE_SOURCE}
-    return {**kept, "slice_id": chart_id} if "slice_id" in kept else kept
-
-
-Ids = Mapping[int, int]
-"""For the id of a record here, the id in the other store."""
+    return _changed_text(text, lambda form: _form_data(form, chart_id), of_copies)
 
 
 def reject_repeated_keys(shape: str, **texts: str | None) -> None:
