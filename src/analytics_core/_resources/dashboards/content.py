@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any, Final, NoReturn
+from typing import Any, Final, NoReturn, TypeGuard
 
 from analytics_core._resources.batches import is_id
 from analytics_core._resources.stored_json import json_object
@@ -88,27 +88,19 @@ def chart_of(node: Any) -> int | None:
 
 def layout_problems(layout: Mapping[str, Any], *, field: str) -> list[Problem]:
     """Return what is wrong with the nodes of a layout."""
-    return [
-        Problem(path=f"{field}.{name}{place}", message=message)
-        for name, node in layout.items()
-        if name != VERSION_KEY
-        for place, message in _node_problems(node)
-    ]
+    nodes = ((name, node) for name, node in layout.items() if name != VERSION_KEY)
+    return [problem for name, node in nodes for problem in _node_problems(node, path=f"{field}.{name}")]
 
 
 def metadata_problems(metadata: Mapping[str, Any]) -> list[Problem]:
     """Return what is wrong with the keys of the metadata that the library knows; it keeps the others as they are."""
-    problems = [
-        Problem(path=f"json_metadata.{key}", message=f"must be {wanted}")
-        for key, (fits, wanted) in _KNOWN_KEYS.items()
-        if metadata.get(key) is not None and not fits(metadata[key])
-    ]
+    problems = list(_misfits(metadata, _KNOWN_KEYS, path="json_metadata"))
     if problems:
         return problems
     problems += layout_problems(metadata.get(_POSITIONS) or {}, field=f"json_metadata.{_POSITIONS}")
     problems += filter_problems(metadata.get(FILTERS_KEY) or (), path=f"json_metadata.{FILTERS_KEY}")
-    problems += cross_filter_problems(metadata.get(_CHARTS_KEY) or {}, path=f"json_metadata.{_CHARTS_KEY}")
-    return [*problems, *scope_problems(metadata.get(_GLOBAL_KEY) or {}, path=f"json_metadata.{_GLOBAL_KEY}")]
+    problems += _cross_filter_problems(metadata.get(_CHARTS_KEY) or {}, path=f"json_metadata.{_CHARTS_KEY}")
+    return [*problems, *_scope_problems(metadata.get(_GLOBAL_KEY) or {}, path=f"json_metadata.{_GLOBAL_KEY}")]
 
 
 def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[Problem]:
@@ -121,7 +113,7 @@ def filter_problems(filters: Sequence[Mapping[str, Any]], *, path: str) -> list[
         elif key in seen:
             problems.append(Problem(path=f"{path}.{position}.id", message=f"the id {key!r} is given twice"))
         seen.add(key)
-        problems += filter_part_problems(item, path=f"{path}.{position}")
+        problems += _filter_part_problems(item, path=f"{path}.{position}")
     return problems
 
 
@@ -166,67 +158,57 @@ def _reject_constant(name: str) -> NoReturn:
     raise ValueError(name)
 
 
-def _node_problems(node: Any) -> list[tuple[str, str]]:
-    if not isinstance(node, dict):
-        return [("", "must be an object")]
-    problems = []
-    if node.get("children") is not None and not _are(node["children"], _is_text):
-        problems.append((".children", "must be an array of texts"))
-    if node.get("meta") is not None and not isinstance(node["meta"], dict):
-        return [*problems, (".meta", "must be an object")]
-    chart_id = (node.get("meta") or {}).get("chartId")
-    if not is_id(chart_id) and (chart_id is not None or node.get("type") == "CHART"):
-        problems.append((".meta.chartId", "must be the id of a chart"))
-    return problems
+def _misfits(item: Mapping[str, Any], kinds: Kinds, *, path: str) -> Iterator[Problem]:
+    """Yield the keys of an object whose values are of another kind; what is absent or null is not wrong."""
+    for name, (fits, wanted) in kinds.items():
+        if item.get(name) is not None and not fits(item[name]):
+            yield Problem(path=f"{path}.{name}", message=f"must be {wanted}")
 
 
-def filter_part_problems(item: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
-    """Yield what is wrong with the scope and the targets of one filter; what is absent or null is not wrong."""
-    yield from scope_problems(item, path=path)
-    targets = item.get("targets")
-    if targets is not None and not _are(targets, _is_object):
-        yield Problem(path=f"{path}.targets", message="must be an array of objects")
+def _node_problems(node: Any, *, path: str) -> Iterator[Problem]:
+    if not _is_object(node):
+        yield Problem(path=path, message="must be an object")
         return
-    for position, target in enumerate(targets or ()):
-        place = f"{path}.targets.{position}"
-        if not _is_absent_or(target.get("datasetId"), is_id):
-            yield Problem(path=f"{place}.datasetId", message="must be the id of a dataset")
-        if not _is_absent_or(target.get("column"), _is_object):
-            yield Problem(path=f"{place}.column", message="must be an object with the name of a column")
+    yield from _misfits(node, {"children": _TEXTS, "meta": _OBJECT}, path=path)
+    meta = node.get("meta")
+    chart_id = meta.get("chartId") if isinstance(meta, dict) else None
+    is_needed = node.get("type") == "CHART" and (meta is None or _is_object(meta))
+    if not is_id(chart_id) and (chart_id is not None or is_needed):
+        yield Problem(path=f"{path}.meta.chartId", message="must be the id of a chart")
 
 
-def cross_filter_problems(configuration: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
+def _filter_part_problems(item: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
+    """Yield what is wrong with the scope and the targets of one filter."""
+    yield from _scope_problems(item, path=path)
+    misfit = tuple(_misfits(item, {"targets": _OBJECTS}, path=path))
+    yield from misfit
+    for position, target in enumerate(() if misfit else item.get("targets") or ()):
+        yield from _misfits(target, _OF_TARGETS, path=f"{path}.targets.{position}")
+
+
+def _cross_filter_problems(configuration: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
     """Yield what is wrong with the scopes in which charts filter each other."""
     for key, entry in configuration.items():
-        filters = entry.get("crossFilters") if isinstance(entry, Mapping) else entry
-        if filters is not None and not _is_object(filters):
-            inner = ".crossFilters" if isinstance(entry, Mapping) else ""
-            yield Problem(path=f"{path}.{key}{inner}", message="must be an object")
-        elif filters:
-            yield from scope_problems(filters, path=f"{path}.{key}.crossFilters")
+        if entry is not None and not _is_object(entry):
+            yield Problem(path=f"{path}.{key}", message="must be an object")
+        elif entry:
+            yield from _misfits(entry, {"crossFilters": _OBJECT}, path=f"{path}.{key}")
+            if _is_object(entry.get("crossFilters")):
+                yield from _scope_problems(entry["crossFilters"], path=f"{path}.{key}.crossFilters")
 
 
-def scope_problems(item: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
+def _scope_problems(item: Mapping[str, Any], *, path: str) -> Iterator[Problem]:
     """Yield what is wrong with `scope` and `chartsInScope` of something that reaches charts."""
-    if not _is_absent_or(item.get("chartsInScope"), _are_ids):
-        yield Problem(path=f"{path}.chartsInScope", message="must be an array of ids of charts")
+    yield from _misfits(item, {"chartsInScope": _IDS}, path=path)
     scope = item.get("scope")
-    if scope is None or scope == _GLOBAL_SCOPE:
+    if scope == _GLOBAL_SCOPE:
         return
-    if not _is_object(scope):
-        yield Problem(path=f"{path}.scope", message="must be an object")
-        return
-    if not _is_absent_or(scope.get("excluded"), _are_ids):
-        yield Problem(path=f"{path}.scope.excluded", message="must be an array of ids of charts")
-    if not _is_absent_or(scope.get("rootPath"), lambda value: _are(value, _is_text)):
-        yield Problem(path=f"{path}.scope.rootPath", message="must be an array of texts")
+    yield from _misfits(item, {"scope": _OBJECT}, path=path)
+    if _is_object(scope):
+        yield from _misfits(scope, {"excluded": _IDS, "rootPath": _TEXTS}, path=f"{path}.scope")
 
 
-def _is_absent_or(value: Any, fits: Callable[[Any], bool]) -> bool:
-    return value is None or fits(value)
-
-
-def _is_object(value: Any) -> bool:
+def _is_object(value: Any) -> TypeGuard[Mapping[str, Any]]:
     return isinstance(value, Mapping)
 
 
@@ -238,20 +220,23 @@ def _is_text(value: Any) -> bool:
     return isinstance(value, str)
 
 
-def _are_ids(value: Any) -> bool:
-    return _are(value, is_id)
-
-
 _OBJECT = (_is_object, "an object")
 _OBJECTS = (lambda value: _are(value, _is_object), "an array of objects")
 _OBJECT_OR_ARRAY = (lambda value: isinstance(value, dict | list), "an object or an array")
 _INTEGER = (is_id, "an integer")
-_IDS = (_are_ids, "an array of ids of charts")
+_IDS = (lambda value: _are(value, is_id), "an array of ids of charts")
 _TEXT = (_is_text, "a text")
 _TEXTS = (lambda value: _are(value, _is_text), "an array of texts")
 _TRUTH = (lambda value: isinstance(value, bool), "true or false")
 
-_KNOWN_KEYS: Final[Mapping[str, tuple[Callable[[Any], bool], str]]] = {
+Kinds = Mapping[str, tuple[Callable[[Any], bool], str]]
+"""For each key whether a value fits, and what it must be."""
+
+_OF_TARGETS: Final[Kinds] = {
+    "datasetId": (is_id, "the id of a dataset"),
+    "column": (_is_object, "an object with the name of a column"),
+}
+_KNOWN_KEYS: Final[Kinds] = {
     _POSITIONS: _OBJECT,
     FILTERS_KEY: _OBJECTS,
     "chart_customization_config": _OBJECTS,
