@@ -17,7 +17,7 @@ from analytics_core._records.repositories import UnitOfWork
 from analytics_core._records.shared_state import JobRecord, JobState
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import LoggedAction, begin_act, until_accepted
-from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters, given_filters, plain_filters
+from analytics_core._resources.charts.contexts import GivenFilters, context_of_chart, given_filters, plain_filters
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.datasets.sources import (
     QualifiedDatasetName,
@@ -210,13 +210,11 @@ class CacheControl(Namespace):
 
     def _warmed(self, chart_id: int, dashboard_id: int | None, extra_filters: GivenFilters) -> CacheWarmUpResult:
         try:
-            requested = ChartContexts(self._runtime, self._actor).one(
-                chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
-            )
-            return _outcome(
-                chart_id,
-                ChartQueries(self._runtime, self._actor).fill(requested.chart, requested.payload, self._cancel),
-            )
+            with self._runtime.store.unit_of_work() as unit:
+                chart, context = context_of_chart(
+                    self._reader(unit), chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+                )
+            return _outcome(chart_id, ChartQueries(self._runtime, self._actor).fill(chart, context, self._cancel))
         except AnalyticsError as failure:
             return _failed(chart_id, failure.message)
         except Exception as error:  # a fault in one chart must not stop the others; its text may hold anything

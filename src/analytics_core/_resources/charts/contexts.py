@@ -14,8 +14,6 @@ from analytics_core._resources.dashboards.content import FILTERS_KEY
 from analytics_core._resources.dashboards.filters import charts_in_scope, layout_of
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.stored_json import json_object
-from analytics_core._runtime import Runtime
-from analytics_core._security.actor import Actor
 from analytics_core.errors import NotFoundError, PayloadSchemaError, Problem, QueryError, nearest
 from analytics_core.models.parsing import check_text, written
 from analytics_core.models.query import ChartDataFilter
@@ -24,38 +22,25 @@ from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 _SHAPE = "ChartCacheWarmUpRequestSchema"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChartContext:
-    """A chart, and the query context that its readers ask."""
+def context_of_chart(
+    reader: Reader, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters
+) -> tuple[Chart, dict[str, Any]]:
+    """Return a chart, and the query context that its readers ask.
 
-    chart: Chart
-    payload: dict[str, Any]
-
-
-class ChartContexts:
-    """Makes questions of charts for one actor."""
-
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
-
-    def one(self, chart_id: int, *, dashboard_id: int | None, extra_filters: GivenFilters) -> ChartContext:
-        """Return the question of a chart.
-
-        Raises:
-            QueryError: the chart stores no query context, or one that is no JSON object.
-            NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
-            PayloadSchemaError: `extra_filters` are no filters.
-        """
-        given = given_filters(extra_filters, shape=_SHAPE)
-        with self._runtime.store.unit_of_work() as unit:
-            reader = Reader(unit, self._runtime.policy, self._actor)
-            chart = reader.chart(chart_id)
-            dashboard = reader.dashboard(dashboard_id) if dashboard_id is not None else None
-        if dashboard is not None and chart.id not in dashboard.chart_ids:
+    Raises:
+        QueryError: the chart stores no query context, or one that is no JSON object.
+        NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
+        PayloadSchemaError: `extra_filters` are no filters.
+    """
+    given = given_filters(extra_filters, shape=_SHAPE)
+    chart = reader.chart(chart_id)
+    default = ExtraFilters()
+    if dashboard_id is not None:
+        dashboard = reader.dashboard(dashboard_id)
+        if chart.id not in dashboard.chart_ids:
             raise NotFoundError("chart", chart.id, place=f"on dashboard {dashboard.id}")
-        default = dashboard_filters(dashboard, chart.id) if dashboard is not None else ExtraFilters()
-        return ChartContext(chart=chart, payload=with_filters(_context(chart), default.and_then(given)))
+        default = dashboard_filters(dashboard, chart.id)
+    return chart, with_filters(_context(chart), default.and_then(given))
 
 
 def _context(chart: Chart) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from analytics_core._querying.explain import Explanation
 from analytics_core._records.chart import Chart
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._resources.charts.contexts import ChartContexts, GivenFilters
+from analytics_core._resources.charts.contexts import GivenFilters, context_of_chart
 from analytics_core._resources.charts.export import chart_export_payload, export_ids
 from analytics_core._resources.charts.queries import ChartQueries, Question, question_text
 from analytics_core._resources.charts.records import (
@@ -132,11 +132,10 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             QueryError: the chart stores no query context.
             NotFoundError, ChartAccessError, DashboardAccessError: unknown, or not for this actor.
         """
-        return (
-            ChartContexts(self._runtime, self._actor)
-            .one(chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters)
-            .payload
-        )
+        with self._runtime.store.unit_of_work() as unit:
+            return context_of_chart(
+                self._reader(unit), chart_id, dashboard_id=dashboard_id, extra_filters=extra_filters
+            )[1]
 
     def explain(self, question: Question, *, strict: bool | None = None) -> Explanation:
         """Return why the answer would be what it is: the statements, and who asked for each clause; nothing runs.

@@ -12,7 +12,7 @@ from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWo
 from analytics_core._records.shared_state import KeyValue
 from analytics_core._resources.batches import every_id
 from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
-from analytics_core._resources.guests.minting import AllRows, GuestTokenMinter, find_embedded
+from analytics_core._resources.guests.minting import AllRows, find_embedded, mint_guest_token
 from analytics_core._resources.lists import (
     DASHBOARDS,
     Listing,
@@ -182,7 +182,7 @@ class EmbeddedDashboards(ListedNamespace[EmbeddedDashboardGet]):
                 "rls": [{"clause": "tenant = {{ value('tenant') }}", "values": {"tenant": "acme"}}],
             })
         """
-        return GuestTokenMinter(self._runtime, self._actor).token(payload, life_s=life_s, all_rows=all_rows)
+        return mint_guest_token(self._runtime, self._actor, payload, life_s=life_s, all_rows=all_rows)
 
     def revoke_guest_tokens(self, *, dashboard_id: int | None = None, subject: str | None = None) -> None:
         """Refuse from now on every token minted until now that names a dashboard, or that is of one guest.

@@ -8,7 +8,7 @@ from typing import Any
 
 from analytics_core._gate.row_security import guest_facts
 from analytics_core._records.dashboard import EmbeddedDashboard
-from analytics_core._records.datasource import Database, Dataset
+from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import User
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, stored_ids, uuid_in
@@ -34,44 +34,39 @@ class _NamedDashboards:
     datasets: Mapping[int, Dataset]
 
 
-class GuestTokenMinter:
-    """Mints tokens for one actor."""
+def mint_guest_token(
+    runtime: Runtime, actor: Actor, payload: GuestTokenCreate | Payload, *, life_s: float | None, all_rows: AllRows
+) -> str:
+    """Return a token (`Embedded.guest_token` tells the rest)."""
+    runtime.policy.require_mint_guest_tokens(actor)
+    request = parse(GuestTokenCreate, payload, shape=_SHAPE)
+    act = begin_act(runtime, actor, "embedded.guest_token")
+    seen_whole = _seen_whole(all_rows)
+    _reject_blank(request)
+    with runtime.store.unit_of_work() as unit:
+        opened = _open(unit, request.resources)
+        _check_rules(runtime, unit, request, opened)
+        _reject_unruled(request, opened, seen_whole)
+        embedded = [item.uuid for item in opened.embedded]
+        token = runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
+        for item in opened.embedded:
+            act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
+    return token
 
-    def __init__(self, runtime: Runtime, actor: Actor) -> None:
-        self._runtime = runtime
-        self._actor = actor
 
-    def token(self, payload: GuestTokenCreate | Payload, *, life_s: float | None, all_rows: AllRows) -> str:
-        """Return a token (`Embedded.guest_token` tells the rest)."""
-        self._runtime.policy.require_mint_guest_tokens(self._actor)
-        request = parse(GuestTokenCreate, payload, shape=_SHAPE)
-        act = begin_act(self._runtime, self._actor, "embedded.guest_token")
-        seen_whole = _seen_whole(all_rows)
-        _reject_blank(request)
-        with self._runtime.store.unit_of_work() as unit:
-            opened = _open(unit, request.resources)
-            self._check_rules(unit, request, opened)
-            _reject_unruled(request, opened, seen_whole)
-            embedded = [item.uuid for item in opened.embedded]
-            token = self._runtime.guests.tokens.sign(request, embedded=embedded, all_rows=seen_whole, life_s=life_s)
-            for item in opened.embedded:
-                act.log(unit, dashboard_id=item.dashboard_id, details={"subject": named(request.user).username})
-        return token
-
-    def _check_rules(self, unit: UnitOfWork, request: GuestTokenCreate, opened: _NamedDashboards) -> None:
-        """Read each clause on every dataset that it is for."""
-        databases: dict[int, Database] = {}
-        for position, rule in enumerate(request.rls):
-            for dataset in _targets(unit, rule, opened, place=f"rls.{position}.dataset"):
-                if dataset.database_id not in databases:
-                    databases[dataset.database_id] = unit.databases.get(dataset.database_id)
-                self._check(rule, dataset, databases[dataset.database_id], request)
-
-    def _check(self, rule: GuestRowRule, dataset: Dataset, database: Database, request: GuestTokenCreate) -> None:
-        user = named(request.user)
-        guest = Actor(user=User(username=user.username or "", attributes=attributes_of(user)))
-        spec = self._runtime.registry.get(database.engine)
-        self._runtime.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
+def _check_rules(runtime: Runtime, unit: UnitOfWork, request: GuestTokenCreate, opened: _NamedDashboards) -> None:
+    """Read each clause on every dataset that it is for."""
+    user = named(request.user)
+    guest = Actor(user=User(username=user.username or "", attributes=attributes_of(user)))
+    targets = [
+        (rule, dataset)
+        for position, rule in enumerate(request.rls)
+        for dataset in _targets(unit, rule, opened, place=f"rls.{position}.dataset")
+    ]
+    databases = by_ids(unit.databases, {dataset.database_id for _, dataset in targets})
+    for rule, dataset in targets:
+        spec = runtime.registry.get(databases[dataset.database_id].engine)
+        runtime.row_security.check(rule.clause, dataset, spec, facts=guest_facts(guest, rule_of(rule)))
 
 
 def find_embedded(unit: UnitOfWork, key: int | str) -> EmbeddedDashboard:

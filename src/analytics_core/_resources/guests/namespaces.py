@@ -106,21 +106,10 @@ def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple
 Shown = TypeVar("Shown", bound=Answer)
 
 _HIDDEN: Final[Mapping[str, Any]] = {
-    "owners": (),
-    "roles": (),
-    "changed_by": None,
-    "changed_by_name": None,
-    "created_by": None,
-    "created_by_name": None,
-    "last_saved_by": None,
-    "database": None,
-    "default_endpoint": None,
-    "fetch_values_predicate": None,
-    "health_check_message": None,
-    "perm": None,
-    "select_star": None,
-    "sql": None,
-    "template_params": None,
+    **dict.fromkeys(("owners", "roles"), ()),
+    **dict.fromkeys(("changed_by", "changed_by_name", "created_by", "created_by_name", "last_saved_by")),
+    **dict.fromkeys(("database", "default_endpoint", "fetch_values_predicate", "health_check_message", "perm")),
+    **dict.fromkeys(("select_star", "sql", "template_params")),
 }
 
 
