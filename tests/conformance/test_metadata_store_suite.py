@@ -5,15 +5,11 @@ from __future__ import annotations
 import pytest
 from tests.support.stores import empty_store, open_store
 
-from analytics_core.testing.conformance.annotations import AnnotationConformance
-from analytics_core.testing.conformance.dashboards import DashboardConformance
-from analytics_core.testing.conformance.datasets import DatasetConformance
-from analytics_core.testing.conformance.embedded import EmbeddedConformance
+from analytics_core.testing.conformance.content import ContentConformance
 from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.listing import ListConformance
 from analytics_core.testing.conformance.metadata_store import MetadataStoreConformance
-from analytics_core.testing.conformance.row_rules import RowRuleConformance
 from analytics_core.testing.conformance.scopes import ScopeConformance
 from analytics_core.testing.conformance.secrets import SecretConformance
 
@@ -31,12 +27,8 @@ def mariadb_store_url(make_mariadb_database):
 
 class Suites(
     MetadataStoreConformance,
-    DatasetConformance,
+    ContentConformance,
     ListConformance,
-    AnnotationConformance,
-    DashboardConformance,
-    RowRuleConformance,
-    EmbeddedConformance,
     EveryKindConformance,
     JobRecordConformance,
     ScopeConformance,

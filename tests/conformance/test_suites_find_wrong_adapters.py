@@ -31,10 +31,10 @@ from analytics_core.testing import conformance
 from analytics_core.testing.clock import FixedClock
 from analytics_core.testing.conformance.cache import CacheConformance
 from analytics_core.testing.conformance.clock import ClockConformance
-from analytics_core.testing.conformance.every_kind import BARE, EveryKindConformance, store_named
+from analytics_core.testing.conformance.every_kind import EveryKindConformance
 from analytics_core.testing.conformance.job_records import JobRecordConformance
 from analytics_core.testing.conformance.lock import LockConformance
-from analytics_core.testing.conformance.records import START
+from analytics_core.testing.conformance.records import BARE, START, store_named
 from analytics_core.testing.conformance.scopes import ScopeConformance, store_shown
 from analytics_core.testing.conformance.secret_box import SecretBoxConformance
 from analytics_core.testing.conformance.secrets import MemoryBox, SecretConformance

@@ -6,13 +6,10 @@ The suites need pytest, which the library itself does not install.
 import pytest
 
 _SUITES = (
-    "annotations",
     "cache",
     "clock",
     "connector",
-    "dashboards",
-    "datasets",
-    "embedded",
+    "content",
     "engine",
     "every_kind",
     "job_records",
@@ -21,7 +18,6 @@ _SUITES = (
     "lock",
     "metadata_store",
     "observer",
-    "row_rules",
     "scopes",
     "secret_box",
     "secrets",

@@ -277,22 +277,6 @@ class ListConformance(StoreSuite):
         with pytest.raises(TypeError):
             list(one.tag_ids)
 
-    def test_a_scope_narrows_a_list_and_its_total(self, store: MetadataStore, charts: list[int]) -> None:
-        """One way to a record is enough; without any there are none."""
-        for scope, expected in (
-            (Scope(), []),
-            (Scope(everything=True), [0, 1, 2, 3, 4]),
-            (Scope(owner_id=1), [0, 1]),
-            (Scope(owner_id=7), []),
-            (Scope(owner_id=2, ids=frozenset({charts[4]})), [1, 2, 4]),
-            (Scope(drawn_from=Scope(everything=True)), []),
-        ):
-            with store.unit_of_work() as unit:
-                total, found = unit.charts.list(ListQuery(ids=scope, page_size=1))
-                _, all_found = unit.charts.list(ListQuery(ids=scope))
-            assert (total, len(found)) == (len(expected), min(len(expected), 1))
-            assert [chart.slice_name for chart in all_found] == [_NAMES[place] for place in expected]
-
     def test_charts_are_listed_by_the_present_names_of_the_datasets_that_count(self, store: MetadataStore) -> None:
         """What a chart itself holds as the name does not; without a dataset among those that count it has none."""
         with store.unit_of_work() as unit:

@@ -59,11 +59,7 @@ class ScopeConformance(StoreSuite):
             (Scope(owner_id=8), set()),
             (
                 Scope(owner_id=7, ids=frozenset({shown.datasets[".b"]}), schemas=frozenset({(second, "s")})),
-                {
-                    "S.a",
-                    ".b",
-                    "s.c",
-                },
+                {"S.a", ".b", "s.c"},
             ),
             (Scope(drawn_from=_ANY, audience=Audience(role_ids=frozenset(), datasets=_ANY)), set()),
         ):
@@ -76,6 +72,8 @@ class ScopeConformance(StoreSuite):
         only = Scope(ids=frozenset({shown.datasets["s.a"]}))
         owned = Scope(owner_id=7)
         for scope, expected in (
+            (Scope(), set()),
+            (_ANY, set(shown.charts)),
             (Scope(drawn_from=only), {"s.a"}),
             (Scope(drawn_from=Scope(schemas=frozenset({(shown.databases[1], "s")}))), {"s.c"}),
             (Scope(drawn_from=owned), {"S.a"}),
@@ -166,7 +164,7 @@ def _found(store: MetadataStore, kind: str, scope: Scope, names: Mapping[str, in
         repository: Repository[Any] = getattr(unit, kind)
         total, found = repository.list(ListQuery(ids=scope))
         shown = {name for name, key in names.items() if any(record.id == key for record in found)}
-        assert total == len(found) == len(shown)
+        assert total == len(found) == len(shown) == repository.list(ListQuery(ids=scope, page_size=1))[0]
         for name, key in names.items():
             one = ListQuery(ids=scope, filters=(ListFilter(col="id", op="eq", val=key),))
             assert repository.list(one)[0] == (name in shown)

@@ -10,8 +10,7 @@ from analytics_core._records.repositories import ListQuery
 from analytics_core._records.secret import Secret
 from analytics_core.errors import StoredDataError
 from analytics_core.ports import MetadataStore
-from analytics_core.testing.clock import FixedClock
-from analytics_core.testing.conformance.records import START, a_database, a_job
+from analytics_core.testing.conformance.records import StoreSuite, a_database, a_job
 
 
 class MemoryBox:
@@ -37,23 +36,13 @@ class MemoryBox:
         self.sealed.clear()
 
 
-class SecretConformance:
+class SecretConformance(StoreSuite):
     """Subclass it and override the fixture `store`; it must use `clock` and `secret_box`, and start empty."""
-
-    @pytest.fixture
-    def clock(self) -> FixedClock:
-        """Return the clock that the store must use."""
-        return FixedClock(START)
 
     @pytest.fixture
     def secret_box(self) -> MemoryBox:
         """Return the box in which the store must seal."""
         return MemoryBox()
-
-    @pytest.fixture
-    def store(self, clock: FixedClock, secret_box: MemoryBox) -> MetadataStore:
-        """Return the store under test."""
-        raise NotImplementedError("override the fixture `store`")
 
     def test_without_the_box_the_store_does_not_know_its_secrets(
         self, store: MetadataStore, secret_box: MemoryBox
