@@ -137,9 +137,11 @@ class AnalyticsError(Exception):
     code: str = default_type.value
     retryable: bool = False
 
-    def __init_subclass__(cls, *, code: str | None = None, **options: Any) -> None:
-        """Give a class its code: what it names, else its own type; one with neither has that of its base."""
+    def __init_subclass__(cls, *, error_type: ErrorType | None = None, code: str | None = None, **options: Any) -> None:
+        """Give a class its type and its code: the code it names, else its own type; all else is as in its base."""
         super().__init_subclass__(**options)
+        if error_type is not None:
+            cls.default_type = error_type
         if code is not None:
             cls.code = code
         elif "default_type" in vars(cls):

@@ -57,10 +57,8 @@ from analytics_core._error_types import joined, known_list, short_repr
 from analytics_core._error_types import nearest as nearest
 
 
-class SettingsError(AnalyticsError, code="SETTINGS_ERROR"):
+class SettingsError(AnalyticsError, code="SETTINGS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """Settings that must not start: a weak key, an unsafe combination, a missing extra."""
-
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
 class MissingExtraError(SettingsError, code="MISSING_EXTRA_ERROR"):
@@ -71,11 +69,10 @@ class MissingExtraError(SettingsError, code="MISSING_EXTRA_ERROR"):
         self.extra_name = extra_name
 
 
-class ActorRequiredError(AnalyticsError, code="ACTOR_REQUIRED_ERROR"):
+class ActorRequiredError(AnalyticsError, code="ACTOR_REQUIRED_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """A call that needs to know who acts was made without `as_user` or `as_guest`."""
 
     status = 401
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
     def __init__(self, act: str = "this call") -> None:
         super().__init__(f"{act} needs an acting user: use core.as_user(user) or core.as_guest(token)")
@@ -89,17 +86,14 @@ class GuestTokenError(ActorRequiredError, code="GUEST_TOKEN_ERROR"):
 
 
 # ---------------------------------------------------------------------------------------------------------- payloads
-class PayloadError(AnalyticsError, code="PAYLOAD_ERROR"):
+class PayloadError(AnalyticsError, code="PAYLOAD_ERROR", error_type=ErrorType.INVALID_PAYLOAD_SCHEMA_ERROR):
     """A payload that cannot be accepted."""
 
     status = 422
-    default_type = ErrorType.INVALID_PAYLOAD_SCHEMA_ERROR
 
 
-class PayloadFormatError(PayloadError):
+class PayloadFormatError(PayloadError, error_type=ErrorType.INVALID_PAYLOAD_FORMAT_ERROR):
     """A payload that is not a JSON object, or holds text that no engine can take."""
-
-    default_type = ErrorType.INVALID_PAYLOAD_FORMAT_ERROR
 
 
 class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
@@ -117,77 +111,57 @@ class PayloadSchemaError(PayloadError, code="INVALID_PAYLOAD_SCHEMA_ERROR"):
 
 
 # ------------------------------------------------------------------------------------------------------------ access
-class AccessError(AnalyticsError, code="ACCESS_ERROR"):
+class AccessError(AnalyticsError, code="ACCESS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """The actor may not do this."""
 
     status = 403
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
-class DatabaseAccessError(AccessError):
+class DatabaseAccessError(AccessError, error_type=ErrorType.DATABASE_SECURITY_ACCESS_ERROR):
     """No grant on the database."""
 
-    default_type = ErrorType.DATABASE_SECURITY_ACCESS_ERROR
 
-
-class DatasetAccessError(AccessError):
+class DatasetAccessError(AccessError, error_type=ErrorType.DATASOURCE_SECURITY_ACCESS_ERROR):
     """No grant on the dataset."""
 
-    default_type = ErrorType.DATASOURCE_SECURITY_ACCESS_ERROR
 
-
-class TableAccessError(AccessError):
+class TableAccessError(AccessError, error_type=ErrorType.TABLE_SECURITY_ACCESS_ERROR):
     """No grant on a table that a statement reads."""
 
-    default_type = ErrorType.TABLE_SECURITY_ACCESS_ERROR
 
-
-class QueryAccessError(AccessError):
+class QueryAccessError(AccessError, error_type=ErrorType.QUERY_SECURITY_ACCESS_ERROR):
     """No right to read this query or job."""
 
-    default_type = ErrorType.QUERY_SECURITY_ACCESS_ERROR
 
-
-class ChartAccessError(AccessError):
+class ChartAccessError(AccessError, error_type=ErrorType.CHART_SECURITY_ACCESS_ERROR):
     """No right to read this chart."""
 
-    default_type = ErrorType.CHART_SECURITY_ACCESS_ERROR
 
-
-class DashboardAccessError(AccessError):
+class DashboardAccessError(AccessError, error_type=ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR):
     """No right to read this dashboard."""
 
-    default_type = ErrorType.DASHBOARD_SECURITY_ACCESS_ERROR
 
-
-class UserActivityAccessError(AccessError):
+class UserActivityAccessError(AccessError, error_type=ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR):
     """No right to read what this user did."""
-
-    default_type = ErrorType.USER_ACTIVITY_SECURITY_ACCESS_ERROR
 
 
 class GuestAccessError(DashboardAccessError, code="GUEST_ACCESS_ERROR"):
     """Something that a guest may not do: they read the charts of their dashboards, as they are stored."""
 
 
-class OwnershipError(AccessError):
+class OwnershipError(AccessError, error_type=ErrorType.MISSING_OWNERSHIP_ERROR):
     """Only an owner (or an administrator) may change this record."""
 
-    default_type = ErrorType.MISSING_OWNERSHIP_ERROR
 
-
-class SubqueryNotAllowedError(AccessError):
+class SubqueryNotAllowedError(AccessError, error_type=ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR):
     """A custom SQL field reads a relation of its own (SECURITY.md 3.3)."""
-
-    default_type = ErrorType.ADHOC_SUBQUERY_NOT_ALLOWED_ERROR
 
 
 # --------------------------------------------------------------------------------------------------- stored records
-class NotFoundError(AnalyticsError):
+class NotFoundError(AnalyticsError, error_type=ErrorType.OBJECT_DOES_NOT_EXIST_ERROR):
     """Nothing is stored under this id, or the actor may not know that it is; `place` tells where: `of dataset 1`."""
 
     status = 404
-    default_type = ErrorType.OBJECT_DOES_NOT_EXIST_ERROR
 
     def __init__(self, resource: str, key: object, *, place: str = "", error_type: ErrorType | None = None) -> None:
         message = f"there is no {resource} {short_repr(key)} {place}".rstrip()
@@ -196,21 +170,18 @@ class NotFoundError(AnalyticsError):
         self.key = key
 
 
-class DatabaseNotFoundError(NotFoundError):
+class DatabaseNotFoundError(NotFoundError, error_type=ErrorType.DATABASE_NOT_FOUND_ERROR):
     """There is no database with this id."""
-
-    default_type = ErrorType.DATABASE_NOT_FOUND_ERROR
 
     def __init__(self, key: object) -> None:
         super().__init__("database", key)
 
 
-class StaleVersionError(AnalyticsError, code="STALE_VERSION_ERROR"):
+class StaleVersionError(AnalyticsError, code="STALE_VERSION_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """The record changed since it was read; read it again and repeat the change."""
 
     retryable = True
     status = 422
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
     def __init__(self, resource: str, key: object) -> None:
         super().__init__(f"{resource} {short_repr(key)} was changed by somebody else since it was read; read it again")
@@ -218,11 +189,10 @@ class StaleVersionError(AnalyticsError, code="STALE_VERSION_ERROR"):
         self.key = key
 
 
-class AlreadyExistsError(AnalyticsError, code="ALREADY_EXISTS_ERROR"):
+class AlreadyExistsError(AnalyticsError, code="ALREADY_EXISTS_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """A name that must be unique is taken."""
 
     status = 422
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
     def __init__(self, resource: str, field_name: str, value: object, *, hint: str = "") -> None:
         article = "an" if resource.startswith(("a", "e", "i", "o")) else "a"
@@ -232,11 +202,10 @@ class AlreadyExistsError(AnalyticsError, code="ALREADY_EXISTS_ERROR"):
         self.field_name = field_name
 
 
-class InUseError(AnalyticsError, code="IN_USE_ERROR"):
+class InUseError(AnalyticsError, code="IN_USE_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """A record cannot be deleted while others need it."""
 
     status = 422
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
 class StoredDataError(AnalyticsError, code="STORED_DATA_ERROR"):
@@ -261,11 +230,10 @@ class ThreadLimitError(AnalyticsError, code="THREAD_LIMIT_ERROR"):
 
 
 # ------------------------------------------------------------------------------------------------------------ queries
-class QueryError(AnalyticsError, code="QUERY_ERROR"):
+class QueryError(AnalyticsError, code="QUERY_ERROR", error_type=ErrorType.GENERIC_COMMAND_ERROR):
     """A value of a query that cannot be honoured."""
 
     status = 400
-    default_type = ErrorType.GENERIC_COMMAND_ERROR
 
 
 class UnknownNameError(QueryError, code="UNKNOWN_NAME_ERROR"):
@@ -294,11 +262,10 @@ class UnknownNameError(QueryError, code="UNKNOWN_NAME_ERROR"):
         )
 
 
-class UnknownColumnError(UnknownNameError):
+class UnknownColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR):
     """A column that the dataset does not have."""
 
     noun = "column"
-    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
     def __init__(self, name: str, *, dataset: str, known: Iterable[str] = (), place: str = "", hint: str = "") -> None:
         where = f"{place}: dataset {dataset!r}" if place else f"dataset {dataset!r}"
@@ -320,11 +287,10 @@ class UnknownMetricError(UnknownNameError, code="UNKNOWN_METRIC_ERROR"):
         self.dataset = dataset
 
 
-class UnknownDatasourceTypeError(UnknownNameError):
+class UnknownDatasourceTypeError(UnknownNameError, error_type=ErrorType.UNKNOWN_DATASOURCE_TYPE_ERROR):
     """A datasource type that cannot be queried."""
 
     noun = "datasource type"
-    default_type = ErrorType.UNKNOWN_DATASOURCE_TYPE_ERROR
 
 
 class UnknownOperatorError(UnknownNameError, code="UNKNOWN_OPERATOR_ERROR"):
@@ -383,10 +349,8 @@ class TimeOffsetError(QueryError, code="TIME_OFFSET_ERROR"):
     """A time comparison that cannot be made."""
 
 
-class FragmentError(QueryError):
+class FragmentError(QueryError, error_type=ErrorType.INVALID_SQL_ERROR):
     """A custom SQL field that is not exactly one expression of the kind its place takes."""
-
-    default_type = ErrorType.INVALID_SQL_ERROR
 
 
 class RowRuleError(FragmentError, code="ROW_RULE_ERROR"):
@@ -397,39 +361,30 @@ class RowRuleError(FragmentError, code="ROW_RULE_ERROR"):
         self.detail = detail
 
 
-class VirtualDatasetError(QueryError, code="VIRTUAL_DATASET_ERROR"):
+class VirtualDatasetError(QueryError, code="VIRTUAL_DATASET_ERROR", error_type=ErrorType.INVALID_SQL_ERROR):
     """The SQL of a virtual dataset that cannot serve as a source."""
 
-    default_type = ErrorType.INVALID_SQL_ERROR
 
-
-class TemplateError(QueryError):
+class TemplateError(QueryError, error_type=ErrorType.INVALID_TEMPLATE_PARAMS_ERROR):
     """A template that does not render; `.detail`, for administrators, is in no payload."""
 
     detail: str | None = None
-    default_type = ErrorType.INVALID_TEMPLATE_PARAMS_ERROR
 
 
-class MissingTemplateValueError(TemplateError):
+class MissingTemplateValueError(TemplateError, error_type=ErrorType.MISSING_TEMPLATE_PARAMS_ERROR):
     """A template uses a name that has no value."""
-
-    default_type = ErrorType.MISSING_TEMPLATE_PARAMS_ERROR
 
 
 class PostProcessingError(QueryError, code="POST_PROCESSING_ERROR"):
     """A post-processing step that cannot run; the message names step, operation and option."""
 
 
-class StatementRefusedError(QueryError):
+class StatementRefusedError(QueryError, error_type=ErrorType.DML_NOT_ALLOWED_ERROR):
     """A statement that the gate does not let through (SECURITY.md 3.6)."""
 
-    default_type = ErrorType.DML_NOT_ALLOWED_ERROR
 
-
-class ResultTooLargeError(QueryError):
+class ResultTooLargeError(QueryError, error_type=ErrorType.RESULT_TOO_LARGE_ERROR):
     """More rows or bytes than may be fetched; the statement was stopped on the server."""
-
-    default_type = ErrorType.RESULT_TOO_LARGE_ERROR
 
 
 class UnsupportedByEngineError(QueryError, code="UNSUPPORTED_BY_ENGINE_ERROR"):
@@ -437,11 +392,10 @@ class UnsupportedByEngineError(QueryError, code="UNSUPPORTED_BY_ENGINE_ERROR"):
 
 
 # ---------------------------------------------------------------------------------------------------------- databases
-class DatabaseError(AnalyticsError):
+class DatabaseError(AnalyticsError, error_type=ErrorType.GENERIC_DB_ENGINE_ERROR):
     """What a user's database answered, diagnosed to one of the contract's types; the driver's text is not repeated."""
 
     status = 400
-    default_type = ErrorType.GENERIC_DB_ENGINE_ERROR
 
     def __init__(
         self,
@@ -457,24 +411,20 @@ class DatabaseError(AnalyticsError):
         self.engine = engine
 
 
-class ConnectionUriError(DatabaseError):
+class ConnectionUriError(DatabaseError, error_type=ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR):
     """A connection URI or its options are malformed or not allowed; the URI itself is not repeated."""
 
     status = 422
-    default_type = ErrorType.CONNECTION_MISSING_PARAMETERS_ERROR
 
 
-class StatementTimeoutError(DatabaseError):
+class StatementTimeoutError(DatabaseError, error_type=ErrorType.CONNECTION_DATABASE_TIMEOUT):
     """The statement was stopped by its time limit."""
 
     retryable = True
-    default_type = ErrorType.CONNECTION_DATABASE_TIMEOUT
 
 
-class RequestTimeoutError(StatementTimeoutError):
+class RequestTimeoutError(StatementTimeoutError, error_type=ErrorType.BACKEND_TIMEOUT_ERROR):
     """The time that one request has in all is over; a statement that ran then was stopped."""
-
-    default_type = ErrorType.BACKEND_TIMEOUT_ERROR
 
 
 class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
@@ -482,10 +432,8 @@ class StatementStoppedError(DatabaseError, code="STATEMENT_STOPPED_ERROR"):
 
 
 # --------------------------------------------------------------------------------------------------------------- jobs
-class JobError(AnalyticsError):
+class JobError(AnalyticsError, error_type=ErrorType.ASYNC_WORKERS_ERROR):
     """A background job that cannot be run or read."""
-
-    default_type = ErrorType.ASYNC_WORKERS_ERROR
 
 
 class JobNotFoundError(JobError, code="JOB_NOT_FOUND_ERROR"):

@@ -112,11 +112,10 @@ def _given(overrides: Mapping[str, Any], names: tuple[str, ...]) -> tuple[str, s
 _MARKS = frozenset({AnnotationType.EVENT, AnnotationType.INTERVAL})
 
 
-class UnknownAnnotationColumnError(UnknownNameError):
+class UnknownAnnotationColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR):
     """An annotation layer names a column that the answer of its chart does not have."""
 
     noun = "column"
-    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
 
 def shown_columns(frame: Frame, layer: ChartAnnotationLayer, *, chart_id: int) -> Frame:

@@ -24,11 +24,10 @@ _PAGE_SIZE: Final = sa.bindparam("page_size", type_=Integer)
 _OFFSET: Final = sa.bindparam("first_row", type_=Integer)
 
 
-class UnknownListColumnError(UnknownNameError):
+class UnknownListColumnError(UnknownNameError, error_type=ErrorType.COLUMN_DOES_NOT_EXIST_ERROR):
     """A list is filtered or ordered by a column that its records do not have."""
 
     noun = "column"
-    default_type = ErrorType.COLUMN_DOES_NOT_EXIST_ERROR
 
 
 def page_statement(
