@@ -34,23 +34,21 @@ from analytics_core.ports import (
     Lock,
     MetadataStore,
     Observer,
+    RowFilterSource,
     UserDirectory,
 )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Runtime:
-    """Everything that one `AnalyticsCore` is made of; `_core` alone builds it, nothing changes it.
+class Components:
+    """What a host chose for an `AnalyticsCore`, and the library's own parts where it chose none.
 
-    The same runtime serves many actors: the actor is an argument of each namespace. `clock` tells the moment that
-    counts as now for queries, which `as_of` moves; `wall_clock` tells when something really happens: what is logged,
-    how long something is kept. The metadata store has a clock of its own for audit times. `allowed_files` are single
-    database files that may be opened although no data root holds them (the file of `connect(url)`).
+    `clock` tells the moment that counts as now for queries, which `as_of` moves. `allowed_files` are single database
+    files that may be opened although no data root holds them (the file of `connect(url)`).
     """
 
     settings: Settings
     clock: Clock
-    wall_clock: Clock
     store: MetadataStore
     cache: Cache
     lock: Lock
@@ -60,6 +58,20 @@ class Runtime:
     registry: EngineRegistry
     policy: Policy
     people: UserDirectory
+    row_filters: tuple[RowFilterSource, ...]
+    allowed_files: tuple[Path, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Runtime(Components):
+    """The components, and everything that is made of them; `_core` alone builds it, nothing changes it.
+
+    The same runtime serves many actors: the actor is an argument of each namespace. `wall_clock` tells when something
+    really happens: what is logged, how long something is kept. The metadata store has a clock of its own for audit
+    times.
+    """
+
+    wall_clock: Clock
     known_users: StoreReadCache[int, User | None]
     actors: StoreReadCache[Hashable, Actor]
     guests: Guests
@@ -74,7 +86,6 @@ class Runtime:
     charts: ChartLoader
     job_registry: JobRegistry
     advanced_types: Mapping[str, AdvancedDataType]
-    allowed_files: tuple[Path, ...] = ()
 
     def known_user(self, user_id: int) -> User | None:
         """Return the person of this id as the directory knows them, if it does."""

@@ -14,8 +14,8 @@ from tests.support.doors import NAMESPACES
 
 import analytics_core
 from analytics_core import AnalyticsCore, Settings, models
-from analytics_core._core.arguments import PersonNames
 from analytics_core._core.connect import SettingsFields
+from analytics_core._core.operating import PersonNames
 from analytics_core.models.people import FirstAdministrator
 
 PACKAGE = Path(analytics_core.__file__).parent

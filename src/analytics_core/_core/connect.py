@@ -5,14 +5,14 @@ from __future__ import annotations
 import secrets
 from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
-from analytics_core._core.arguments import check_setting_names
 from analytics_core._core.facade import AnalyticsCore
 from analytics_core._records.secret import Secret
 from analytics_core._settings import Settings
-from analytics_core.errors import ConnectionUriError
+from analytics_core.errors import ConnectionUriError, SettingsError, nearest
 from analytics_core.models.dataset import DatasetDescription
 from analytics_core.models.enums import RelativeTime
 
@@ -89,7 +89,7 @@ def connect(url: str, *, lazy: bool = False, **settings: Unpack[SettingsFields])
     """
     if not isinstance(url, str):
         raise ConnectionUriError("the URL of a database is a text, for example 'sqlite:///shop.db'")
-    check_setting_names(settings)
+    _check_setting_names(settings)
     settings.setdefault("secret_key", secrets.token_urlsafe(32))
     core = AnalyticsCore(Settings(**settings), allowed_files=_file_of(url))
     try:
@@ -109,3 +109,13 @@ def _file_of(url: str) -> tuple[Path, ...]:
     _, separator, rest = url.partition(":///")
     path = rest.partition("?")[0]
     return (Path(path),) if separator and path and path != ":memory:" else ()
+
+
+def _check_setting_names(given: Mapping[str, Any]) -> None:
+    """Raise SettingsError for a name that is no field of `Settings`, with the one that comes nearest."""
+    known = [field.name for field in fields(Settings)]
+    for name in given:
+        if name not in known:
+            close = nearest(name, known)
+            near = f"; did you mean {close[0]!r}?" if close else f"; it has: {', '.join(known)}"
+            raise SettingsError(f"Settings has no field {name!r}{near}")

@@ -3,24 +3,30 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
-from functools import partial
+from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self, TypeVar, Unpack
+from typing import Any, Self, TypeVar, Unpack
 
-from analytics_core._adapters.clock import PinnedClock
-from analytics_core._adapters.store_backed import StoredUserDirectory
-from analytics_core._core.arguments import PersonNames, check_attributes, check_user_key, moment_of
+from analytics_core._adapters.clock import PinnedClock, SystemClock
+from analytics_core._adapters.connector import SqlAlchemyConnector
+from analytics_core._adapters.observers import GuardedObserver, LogObserver
+from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
+from analytics_core._core.actors import Actors, HostUser, UserKey
 from analytics_core._core.guest_core import GuestCore
-from analytics_core._core.operating import Health, PruneCounts, health, prune
-from analytics_core._core.wiring import IN_MEMORY, build_runtime, parts_of
-from analytics_core._engines.registry import EngineRegistry
-from analytics_core._error_types import short_repr
+from analytics_core._core.operating import Health, PersonNames, PruneCounts, create_first_administrator, health, prune
+from analytics_core._core.wiring import (
+    IN_MEMORY,
+    added_by_packages,
+    build_runtime,
+    job_threads,
+    memory_or_guarded,
+    opened_store,
+)
+from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
+from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._jobs.handlers import JobHandler, JobKind
-from analytics_core._records.people import GuestVisit, Role, User
-from analytics_core._records.repositories import ListQuery, UnitOfWork
+from analytics_core._records.people import GuestVisit, User
 from analytics_core._records.shared_state import JobRecord
 from analytics_core._resources.annotations import AnnotationLayers, Annotations
 from analytics_core._resources.cache import CacheControl, WarmUpJobs
@@ -33,7 +39,7 @@ from analytics_core._resources.datasets.namespace import Datasets
 from analytics_core._resources.explore import Explore
 from analytics_core._resources.guests.embedded import EmbeddedDashboards
 from analytics_core._resources.guests.namespaces import GuestQueries
-from analytics_core._resources.jobs import Jobs, claimed
+from analytics_core._resources.jobs import Jobs
 from analytics_core._resources.logs import Logs
 from analytics_core._resources.namespace import Namespace, live
 from analytics_core._resources.people.roles import Roles
@@ -41,14 +47,12 @@ from analytics_core._resources.people.users import Users
 from analytics_core._resources.permalinks import Permalinks
 from analytics_core._resources.row_level_security import RowLevelSecurity
 from analytics_core._resources.tags import Tags
-from analytics_core._runtime import Runtime
+from analytics_core._runtime import Components, Runtime
 from analytics_core._security.actor import Actor
 from analytics_core._security.keys import EntrySeal
 from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
-from analytics_core.errors import AccessError, ActorRequiredError, AlreadyExistsError
-from analytics_core.models.parsing import parse
-from analytics_core.models.people import FirstAdministrator
+from analytics_core.errors import AccessError, ActorRequiredError, PayloadSchemaError, Problem
 from analytics_core.ports import (
     Cache,
     Clock,
@@ -62,17 +66,7 @@ from analytics_core.ports import (
     UserDirectory,
 )
 
-ADMINISTRATORS = "Administrators"
-UserKey = int | str | User
 Part = TypeVar("Part", bound=Namespace)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _HostUser:
-    """A user whose rights are the host's word; `is_known`: the directory must go on knowing them."""
-
-    user: User
-    is_known: bool
 
 
 class AnalyticsCore:
@@ -123,36 +117,40 @@ class AnalyticsCore:
         engines: EngineRegistry | None = None,
         allowed_files: Sequence[Path | str] = (),
     ) -> None:
-        parts = parts_of(
-            settings,
-            metadata_url=metadata_url,
-            store=store,
-            cache=cache,
-            lock=lock,
-            observer=observer,
-            jobs=jobs,
-            clock=clock,
-            policy=policy,
-            users=users,
-            row_filters=row_filters,
-            secret_box=secret_box,
-            connector=connector,
-            engines=engines,
-            allowed_files=allowed_files,
-        )
+        added = added_by_packages()
+        clock = SystemClock() if clock is None else clock
+        engines = installed_engines(added[ENGINES]) if engines is None else engines
+        if connector is None:
+            connector = SqlAlchemyConnector(settings=settings, specs=engines.get, allowed_files=allowed_files)
+        host_store, store = store, opened_store(store, metadata_url, settings, clock, secret_box)
         try:
-            self._bind(build_runtime(parts), acting_as)
+            components = Components(
+                settings=settings,
+                clock=clock,
+                store=store,
+                cache=memory_or_guarded(cache, settings, clock),
+                lock=StoreLock(store) if lock is None else lock,
+                observer=LogObserver() if observer is None else GuardedObserver(observer),
+                jobs=job_threads(settings) if jobs is None else jobs,
+                connector=connector,
+                registry=engines,
+                policy=Policy() if policy is None else policy,
+                people=StoredUserDirectory(store) if users is None else users,
+                row_filters=tuple(row_filters),
+                allowed_files=tuple(Path(file).resolve() for file in allowed_files),
+            )
+            self._bind(build_runtime(components, added), acting_as)
             self._runtime.job_registry.start(self._job_handlers())
             if isinstance(acting_as, User):
-                check_user_key(acting_as)
-                self._bind(self._runtime, self._lasting_key(acting_as))
+                self._bind(self._runtime, self._actors.lasting_key(acting_as))
         except BaseException:  # whatever it is goes on upwards; a store of our own must not stay open
-            if store is None:
-                parts.store.close()
+            if host_store is None:
+                store.close()
             raise
 
-    def _bind(self, runtime: Runtime, acting_as: UserKey | _HostUser | None) -> None:
+    def _bind(self, runtime: Runtime, acting_as: UserKey | HostUser | None) -> None:
         self._runtime = runtime
+        self._actors = Actors(runtime)
         self._acting_as = acting_as
 
     # ------------------------------------------------------------------------------------------------- who and when
@@ -166,19 +164,9 @@ class AnalyticsCore:
         Raises:
             ActorRequiredError: nobody answers to it, or the person is not active.
         """
-        check_user_key(user)
-        bound = self._sibling(self._runtime, self._lasting_key(user))
+        bound = self._sibling(self._runtime, self._actors.lasting_key(user))
         bound._actor()
         return bound
-
-    def _lasting_key(self, user: UserKey) -> UserKey | _HostUser:
-        """Return what names the same person later: a name may go to somebody else, a record grows old."""
-        if not isinstance(user, User):
-            return self._actor_of(user).id if isinstance(user, str) else user
-        known = self._runtime.known_user(user.id)
-        if known is not None and known.rights() == user.rights():
-            return user.id
-        return _HostUser(user=user, is_known=known is not None)
 
     def as_guest(self, token: str, *, origin: str | None = None) -> GuestCore:
         """Return what the guest of a token has of this core (`embedded.guest_token` mints them).
@@ -206,10 +194,10 @@ class AnalyticsCore:
         Raises:
             PayloadSchemaError: it is no `datetime`, or none between the years 1 and 9999 in UTC.
         """
-        return self._sibling(replace(self._runtime, clock=PinnedClock(moment_of(moment))), self._acting_as)
+        return self._sibling(replace(self._runtime, clock=PinnedClock(_moment_of(moment))), self._acting_as)
 
     @staticmethod
-    def _sibling(runtime: Runtime, acting_as: UserKey | _HostUser | None) -> AnalyticsCore:
+    def _sibling(runtime: Runtime, acting_as: UserKey | HostUser | None) -> AnalyticsCore:
         core = AnalyticsCore.__new__(AnalyticsCore)
         core._bind(runtime, acting_as)
         return core
@@ -225,11 +213,7 @@ class AnalyticsCore:
             PayloadError: a name that no user may have.
             AlreadyExistsError: the store has people already; an administrator creates the others with `core.users`.
         """
-        requested = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
-        with self._runtime.store.unit_of_work() as unit:
-            _reject_second_start(unit)
-            role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
-            return unit.users.add(User(role_ids=(role.id,), **requested.model_dump()), actor_id=None)
+        return create_first_administrator(self._runtime, username, names)
 
     def reseal_secrets(self) -> int:
         """Seal all stored secrets anew with `Settings.secret_key`, and return how many there are.
@@ -246,46 +230,13 @@ class AnalyticsCore:
 
     def _actor(self) -> Actor:
         """Return who acts, with the roles that they have now."""
-        key = self._acting_as
-        if key is None:
+        if self._acting_as is None:
             raise ActorRequiredError
-        if isinstance(key, _HostUser):
-            return self._runtime.actors.get(key, partial(self._read_host_user, key))
-        return self._actor_of(key)
+        return self._actors.find(self._acting_as)
 
     def _questions(self) -> ChartQueries:
         """Return the answers of whoever acts, for `testing`."""
         return ChartQueries(self._runtime, self._actor())
-
-    def _actor_of(self, key: UserKey) -> Actor:
-        check_user_key(key)
-        return self._runtime.actors.get(key, partial(self._read_actor, key))
-
-    def _read_actor(self, key: UserKey) -> Actor:
-        people = self._runtime.people
-        if isinstance(key, str | int) and isinstance(people, StoredUserDirectory):
-            with self._runtime.store.unit_of_work() as unit:  # our own people and their roles are of one moment
-                return self._checked_actor(key, people.find_in(unit, key), unit)
-        user = key if isinstance(key, User) else people.find(key)
-        with self._runtime.store.unit_of_work() as unit:
-            return self._checked_actor(key, user, unit)
-
-    @staticmethod
-    def _checked_actor(key: UserKey, user: User | None, unit: UnitOfWork) -> Actor:
-        if user is None or not user.active:
-            named = key.username if isinstance(key, User) else key  # the rest of a user is nobody's business
-            raise ActorRequiredError(f"nobody active answers to {short_repr(named)}; this call")
-        if user.id < 1:  # people without an id would own each other's jobs and records
-            raise ActorRequiredError(f"user {user.username!r} has no id; this call")
-        check_attributes(user)
-        return Actor(user=user, roles=_roles_of(unit, user))
-
-    def _read_host_user(self, key: _HostUser) -> Actor:
-        if key.is_known:
-            known = self._runtime.known_user(key.user.id)
-            if known is None or not known.active:
-                raise ActorRequiredError(f"nobody active answers to {short_repr(key.user.username)}; this call")
-        return self._read_actor(key.user)
 
     # --------------------------------------------------------------------------------------------------------- jobs
     def run_job(self, job_id: str) -> None:
@@ -344,17 +295,9 @@ class AnalyticsCore:
             of_whom = ChartQueries if actor.guest is None else GuestQueries
             return of_whom(runtime_of(job), actor)
 
-        charts = ChartDataJobs(queries_of=queries_of, find_actor=unbound._actor_of_job, seal=seal)
-        warm_ups = WarmUpJobs(runtime_of=runtime_of, find_actor=unbound._actor_of_job)
+        charts = ChartDataJobs(queries_of=queries_of, find_actor=unbound._actors.of_job, seal=seal)
+        warm_ups = WarmUpJobs(runtime_of=runtime_of, find_actor=unbound._actors.of_job)
         return {JobKind.CHART_DATA: charts, JobKind.WARM_UP: warm_ups}
-
-    def _actor_of_job(self, job: JobRecord) -> Actor:
-        if job.claims is None:
-            return self._actor_of(job.user_id)
-        acting = claimed(job)
-        if isinstance(acting, GuestVisit):
-            return self._runtime.guests.actor(acting)
-        return self._read_host_user(_HostUser(user=acting, is_known=True))
 
     # --------------------------------------------------------------------------------------------------- namespaces
     def _open(self, kind: Callable[[Runtime, Actor], Part]) -> Part:
@@ -419,7 +362,7 @@ class AnalyticsCore:
     @property
     def row_level_security(self) -> RowLevelSecurity:
         """The rules on which rows whom may see."""
-        return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actor_of))
+        return self._open(lambda runtime, actor: RowLevelSecurity(runtime, actor, self._actors.find))
 
     @property
     def logs(self) -> Logs:
@@ -462,32 +405,21 @@ class AnalyticsCore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
-        key = self._acting_as.user if isinstance(self._acting_as, _HostUser) else self._acting_as
+        key = self._acting_as.user if isinstance(self._acting_as, HostUser) else self._acting_as
         acting = "nobody" if key is None else f"user {getattr(key, 'id', key)!r}"
         return f"<AnalyticsCore, {acting} acts>"
 
 
-def _roles_of(unit: UnitOfWork, user: User) -> tuple[Role, ...]:
-    """Return the roles that a user names by id or by name and that exist; one that does not gives nothing."""
-    held = [*unit.roles.get_many(user.role_ids)] if user.role_ids else []
-    for name in user.role_names:
-        role = unit.roles.find(name=name)
-        if role is not None and role.name == name and role not in held:  # some servers find names in any case
-            held.append(role)
-    return tuple(held)
-
-
-def _reject_second_start(unit: UnitOfWork) -> None:
-    """Refuse a store that somebody began: a role that was given another name does not make it empty."""
-    hint = "this store has its first administrator, go on with core.as_user(...)"
-    if unit.roles.find(name=ADMINISTRATORS) is not None:
-        raise AlreadyExistsError("role", "name", ADMINISTRATORS, hint=hint)
-    _, people = unit.users.list(ListQuery(page_size=1))
-    if people:
-        raise AlreadyExistsError("user", "id", people[0].id, hint=hint)
+def _moment_of(given: Any) -> datetime:
+    """Return a moment that can be now, in UTC; PayloadSchemaError for anything else."""
+    try:
+        if isinstance(given, datetime):
+            return given.replace(tzinfo=UTC) if given.utcoffset() is None else given.astimezone(UTC)
+    except OverflowError:
+        pass
+    problem = Problem(path="moment", message="must be a datetime between the years 1 and 9999 in UTC")
+    raise PayloadSchemaError(shape="as_of", problems=[problem])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
 
 from analytics_core._records.people import GuestVisit
@@ -64,9 +63,7 @@ class GuestCore:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:

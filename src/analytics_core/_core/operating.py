@@ -1,4 +1,4 @@
-"""What an operator asks of a core: how its parts are, and that what is over goes."""
+"""What an operator asks of a core: its first administrator, how its parts are, and that what is over goes."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
+from typing import Final, TypedDict
 
 from analytics_core._jobs.handlers import WORKERS_KEPT
 from analytics_core._lookups.guests import CUT_OFF_KIND
+from analytics_core._records.people import Role, User
 from analytics_core._records.repositories import ExpendableRepository, ListFilter, ListQuery, Record, UnitOfWork
 from analytics_core._records.shared_state import JobState
 from analytics_core._resources.logs import oldest_kept
 from analytics_core._runtime import Runtime
 from analytics_core._storage.store import SqlMetadataStore
-from analytics_core.errors import AnalyticsError
+from analytics_core.errors import AlreadyExistsError, AnalyticsError
+from analytics_core.models.parsing import parse
+from analytics_core.models.people import FirstAdministrator
 
+ADMINISTRATORS: Final = "Administrators"
 _PROBE_S: Final = 60
 _BATCH: Final = 1_000
 _BATCHES: Final = 10
@@ -185,3 +189,30 @@ def _remove(
         if len(ids) < _BATCH:
             break
     return removed
+
+
+class PersonNames(TypedDict, total=False):
+    """What is told of the first administrator beside their login."""
+
+    first_name: str
+    last_name: str
+    email: str | None
+
+
+def create_first_administrator(runtime: Runtime, username: str, names: PersonNames) -> User:
+    """Create user 1, an administrator, in a store without people, and return them."""
+    requested = parse(FirstAdministrator, {**names, "username": username}, shape="first administrator")
+    with runtime.store.unit_of_work() as unit:
+        _reject_second_start(unit)
+        role = unit.roles.add(Role(name=ADMINISTRATORS, is_admin=True), actor_id=None)
+        return unit.users.add(User(role_ids=(role.id,), **requested.model_dump()), actor_id=None)
+
+
+def _reject_second_start(unit: UnitOfWork) -> None:
+    """Refuse a store that somebody began: a role that was given another name does not make it empty."""
+    hint = "this store has its first administrator, go on with core.as_user(...)"
+    if unit.roles.find(name=ADMINISTRATORS) is not None:
+        raise AlreadyExistsError("role", "name", ADMINISTRATORS, hint=hint)
+    _, people = unit.users.list(ListQuery(page_size=1))
+    if people:
+        raise AlreadyExistsError("user", "id", people[0].id, hint=hint)

@@ -2,25 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import fields
 from importlib.metadata import EntryPoint, entry_points
-from pathlib import Path
 
 from analytics_core._adapters.caches import GuardedCache, MemoryCache
-from analytics_core._adapters.clock import SystemClock
-from analytics_core._adapters.connector import SqlAlchemyConnector
 from analytics_core._adapters.job_runners import ThreadJobRunner
-from analytics_core._adapters.observers import GuardedObserver, LogObserver
 from analytics_core._adapters.secret_box import AesGcmSecretBox
-from analytics_core._adapters.store_backed import StoredUserDirectory, StoreLock
 from analytics_core._compile.advanced_types import ENTRY_POINTS as ADVANCED_DATA_TYPES
 from analytics_core._compile.advanced_types import installed_advanced_types
 from analytics_core._compile.fragments import FragmentParser
 from analytics_core._compile.planning_context import PlanLimits
 from analytics_core._compile.templates import TemplateRenderer
 from analytics_core._engines.registry import ENTRY_POINTS as ENGINES
-from analytics_core._engines.registry import EngineRegistry, installed_engines
 from analytics_core._execution.reflection import Reflector
 from analytics_core._execution.statements import StatementRunner
 from analytics_core._frames.registry import ENTRY_POINTS as OPERATIONS
@@ -44,44 +38,12 @@ from analytics_core._querying.runner import QueryRunner
 from analytics_core._querying.simulation import Simulations
 from analytics_core._querying.template_lookups import LookupFactory
 from analytics_core._querying.templating import QueryTemplates
-from analytics_core._runtime import Runtime
+from analytics_core._runtime import Components, Runtime
 from analytics_core._security.keys import EntrySeal
-from analytics_core._security.policy import Policy
 from analytics_core._settings import Settings
 from analytics_core._storage.store import SqlMetadataStore
 from analytics_core.errors import SettingsError
-from analytics_core.ports import (
-    Cache,
-    Clock,
-    Connector,
-    JobRunner,
-    Lock,
-    MetadataStore,
-    Observer,
-    RowFilterSource,
-    SecretBox,
-    UserDirectory,
-)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Components:
-    """What a host chose, defaults filled in: everything else of a core is made of these."""
-
-    settings: Settings
-    clock: Clock
-    store: MetadataStore
-    cache: Cache
-    lock: Lock
-    observer: Observer
-    jobs: JobRunner
-    connector: Connector
-    registry: EngineRegistry
-    policy: Policy
-    row_filters: Sequence[RowFilterSource]
-    allowed_files: Sequence[Path | str]
-    people: UserDirectory
-    added: Mapping[str, Iterable[EntryPoint]]
+from analytics_core.ports import Cache, Clock, JobRunner, MetadataStore, SecretBox
 
 
 def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
@@ -90,64 +52,53 @@ def added_by_packages() -> Mapping[str, Iterable[EntryPoint]]:
     return {group: found.select(group=group) for group in (ADVANCED_DATA_TYPES, ENGINES, OPERATIONS)}
 
 
-def build_runtime(parts: Components) -> Runtime:
+def build_runtime(parts: Components, added: Mapping[str, Iterable[EntryPoint]]) -> Runtime:
     """Return the object graph of a core: the one place where everything is wired."""
     settings, store, clock, policy = parts.settings, parts.store, parts.clock, parts.policy
-    advanced_types = installed_advanced_types(parts.added[ADVANCED_DATA_TYPES])
+    advanced_types = installed_advanced_types(added[ADVANCED_DATA_TYPES])
     parser = FragmentParser(max_length=settings.max_fragment_length, allowed=settings.allowed_functions)
     books = StoredRuleSets(store, clock, freshness_s=settings.metadata_freshness_s)
-    row_security = _row_security(parts, books, parser)
+    # Templates of row rules render whether or not other templates may.
+    row_security = RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
     planning = Preparer(parser=parser, limits=_limits(settings), advanced_types=advanced_types)
     loader = DatasetLoader(store, parts.registry, clock, freshness_s=settings.metadata_freshness_s)
-    gate = _gate(parts, row_security, books)
+    gate = Gate(
+        policy=policy,
+        registry=parts.registry,
+        runner=StatementRunner(parts.connector),
+        row_security=row_security,
+        books=books,
+    )
     partitions = Partitions(gate=gate, row_security=row_security, timeout_s=settings.statement_timeout_s)
     lookups = LookupFactory(loader=loader, gate=gate, policy=policy, preparer=planning, partitions=partitions)
     renderer = TemplateRenderer() if settings.enable_templates else None
     templates = QueryTemplates(renderer, _limits(settings), lookups=lookups)
-    queries, batches = _queries(parts, loader=loader, gate=gate, preparer=planning, templates=templates)
+    operations = installed_operations(added[OPERATIONS])
+    ready = ReadyQueries(gate=gate, preparer=planning, templates=templates, settings=settings, operations=operations)
+    queries = _queries(parts, loader=loader, gate=gate, ready=ready)
     return Runtime(
-        settings=settings,
-        clock=clock,
+        **{field.name: getattr(parts, field.name) for field in fields(parts)},
         wall_clock=clock,
-        store=store,
-        cache=parts.cache,
-        lock=parts.lock,
-        observer=parts.observer,
-        jobs=parts.jobs,
-        connector=parts.connector,
-        registry=parts.registry,
-        policy=policy,
         metadata=_metadata(parts, gate, row_security),
         row_security=row_security,
         simulations=Simulations(loader, planning, policy=policy, row_security=row_security, templates=templates),
         templates=templates,
         stored_fragments=StoredFragments(planning, templates),
-        people=parts.people,
         guests=Guests(store, clock, settings),
         known_users=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user",)),
         actors=StoreReadCache(store, clock, seconds=settings.metadata_freshness_s, nouns=("user", "role")),
         contexts=_contexts(settings),
         queries=queries,
-        batches=batches,
+        batches=BatchQueries(runner=queries, ready=ready, gate=gate, settings=settings, observer=parts.observer),
         charts=ChartLoader(store, clock, freshness_s=settings.metadata_freshness_s),
         job_registry=JobRegistry(store=store, runner=parts.jobs, settings=settings),
         advanced_types=advanced_types,
-        allowed_files=tuple(Path(file).resolve() for file in parts.allowed_files),
     )
 
 
-def _queries(
-    parts: Components, *, loader: DatasetLoader, gate: Gate, preparer: Preparer, templates: QueryTemplates
-) -> tuple[QueryRunner, BatchQueries]:
+def _queries(parts: Components, *, loader: DatasetLoader, gate: Gate, ready: ReadyQueries) -> QueryRunner:
     settings = parts.settings
-    ready = ReadyQueries(
-        gate=gate,
-        preparer=preparer,
-        templates=templates,
-        settings=settings,
-        operations=installed_operations(parts.added[OPERATIONS]),
-    )
-    runner = QueryRunner(
+    return QueryRunner(
         loader=loader,
         gate=gate,
         ready=ready,
@@ -156,7 +107,6 @@ def _queries(
         annotator=_annotator(parts),
         observer=parts.observer,
     )
-    return runner, BatchQueries(runner=runner, ready=ready, gate=gate, settings=settings, observer=parts.observer)
 
 
 def _contexts(settings: Settings) -> ContextReader:
@@ -164,16 +114,6 @@ def _contexts(settings: Settings) -> ContextReader:
         most_queries=settings.max_queries_per_context,
         most_items=settings.max_items_per_list,
         most_values=settings.max_in_values * LISTS_OF_VALUES,
-    )
-
-
-def _gate(parts: Components, row_security: RowSecurity, books: StoredRuleSets) -> Gate:
-    return Gate(
-        policy=parts.policy,
-        registry=parts.registry,
-        runner=StatementRunner(parts.connector),
-        row_security=row_security,
-        books=books,
     )
 
 
@@ -199,11 +139,6 @@ def _annotator(parts: Components) -> Annotator:
     )
 
 
-def _row_security(parts: Components, books: StoredRuleSets, parser: FragmentParser) -> RowSecurity:
-    """Return what binds row rules; their templates render whether or not other templates may."""
-    return RowSecurity(books=books, sources=parts.row_filters, renderer=TemplateRenderer(), parser=parser)
-
-
 def _limits(settings: Settings) -> PlanLimits:
     return PlanLimits(
         default_row_limit=settings.default_row_limit,
@@ -220,79 +155,29 @@ IN_MEMORY = "sqlite://"
 """The URL of a metadata store in the memory of the process."""
 
 
-def parts_of(
-    settings: Settings,
-    *,
-    metadata_url: str,
-    store: MetadataStore | None,
-    cache: Cache | None,
-    lock: Lock | None,
-    observer: Observer | None,
-    jobs: JobRunner | None,
-    clock: Clock | None,
-    policy: Policy | None,
-    users: UserDirectory | None,
-    row_filters: Sequence[RowFilterSource],
-    secret_box: SecretBox | None,
-    connector: Connector | None,
-    engines: EngineRegistry | None,
-    allowed_files: Sequence[Path | str],
-) -> Components:
-    """Return what a host chose with the library's own parts for the rest; the arguments are the facade's."""
-    clock = SystemClock() if clock is None else clock
-    added = added_by_packages()
-    registry = installed_engines(added[ENGINES]) if engines is None else engines
-    box = _secret_box_of(secret_box, settings)
-    if connector is None:
-        connector = SqlAlchemyConnector(settings=settings, specs=registry.get, allowed_files=allowed_files)
-    cache, runner = _cache_of(cache, settings, clock), _runner_of(jobs, settings)
-    # The last: what fails before it leaves no store open.
-    store = _store_of(store, metadata_url, settings=settings, secret_box=box, clock=clock)
-    return Components(
-        settings=settings,
-        clock=clock,
-        store=store,
-        cache=cache,
-        lock=StoreLock(store) if lock is None else lock,
-        observer=LogObserver() if observer is None else GuardedObserver(observer),
-        jobs=runner,
-        connector=connector,
-        registry=registry,
-        policy=Policy() if policy is None else policy,
-        row_filters=row_filters,
-        allowed_files=allowed_files,
-        people=StoredUserDirectory(store) if users is None else users,
-        added=added,
-    )
-
-
-def _secret_box_of(secret_box: SecretBox | None, settings: Settings) -> SecretBox:
-    """Return what seals secrets; the default uses the settings' key."""
-    if secret_box is not None:
-        return secret_box
-    return AesGcmSecretBox(settings.key, previous_keys=settings.older_keys)
-
-
-def _store_of(
-    store: MetadataStore | None, metadata_url: str, *, settings: Settings, secret_box: SecretBox, clock: Clock
+def opened_store(
+    store: MetadataStore | None, url: str, settings: Settings, clock: Clock, secret_box: SecretBox | None
 ) -> MetadataStore:
-    """Return the metadata store; SettingsError for one beside a URL, since records are kept in one place."""
-    if store is None:
-        return SqlMetadataStore(metadata_url, secret_box=secret_box, clock=clock, timeout_s=settings.store_timeout_s)
-    if metadata_url != IN_MEMORY:
-        raise SettingsError("records are kept in one place: give AnalyticsCore either metadata_url or store")
-    return store
+    """Return the store of a host, or else the one at a URL, where the settings' keys seal what no host's box does.
+
+    Raises:
+        SettingsError: a store and a URL: records are kept in one place.
+    """
+    if store is not None:
+        if url != IN_MEMORY:
+            raise SettingsError("records are kept in one place: give AnalyticsCore either metadata_url or store")
+        return store
+    box = AesGcmSecretBox(settings.key, previous_keys=settings.older_keys) if secret_box is None else secret_box
+    return SqlMetadataStore(url, secret_box=box, clock=clock, timeout_s=settings.store_timeout_s)
 
 
-def _cache_of(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
+def memory_or_guarded(cache: Cache | None, settings: Settings, clock: Clock) -> Cache:
     """Return the cache; what a host passed stands behind a guard, since it may raise or hang."""
     if cache is None:
         return MemoryCache(max_bytes=settings.cache_max_bytes, clock=clock)
     return cache if isinstance(cache, MemoryCache) else GuardedCache(cache)
 
 
-def _runner_of(jobs: JobRunner | None, settings: Settings) -> JobRunner:
-    """Return what runs background work; the default is threads."""
-    if jobs is not None:
-        return jobs
+def job_threads(settings: Settings) -> JobRunner:
+    """Return what runs background work in threads of this process."""
     return ThreadJobRunner(workers=settings.job_workers, workers_per_queue=settings.job_workers_per_database)

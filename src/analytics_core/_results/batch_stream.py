@@ -14,8 +14,6 @@ from analytics_core._frames.values import text_value
 from analytics_core.errors import AnalyticsError, DatabaseError, StatementStoppedError
 
 if TYPE_CHECKING:
-    from types import TracebackType
-
     import pyarrow as pa
 
 
@@ -170,9 +168,7 @@ class BatchStream:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_failure: object) -> None:
         self.close()
 
     def __repr__(self) -> str:
