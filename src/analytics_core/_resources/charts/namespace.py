@@ -112,8 +112,7 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
             PayloadError: the payload breaks the shape, or is strict and holds keys that nobody reads.
             NotFoundError, AccessError: the chart or a dataset is unknown or not for this actor.
         """
-        queries = ChartQueries(self._runtime, self._actor)
-        return self._runtime.queries.run(queries.request(question, force=force, strict=strict))
+        return ChartQueries(self._runtime, self._actor).data(question, force=force, strict=strict)
 
     def question(
         self, chart_id: int, *, dashboard_id: int | None = None, extra_filters: GivenFilters = None
@@ -251,7 +250,9 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
         """
         put = parse(ChartPut, payload, shape=_PUT)
         act = begin_act(self._runtime, self._actor, "chart.update")
-        owners = self._named_owners(put)
+        owners = None
+        if put.owners is not None:
+            owners = checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
 
         def change() -> tuple[Chart, RelatedNames]:
             with self._runtime.store.unit_of_work() as unit:
@@ -358,12 +359,6 @@ class Charts(NamespaceWithDistinct[ChartListItem]):
 
     def _stamped(self, chart: Chart) -> Chart:
         return replace(chart, last_saved_at=self._runtime.wall_clock.now(), last_saved_by=self._actor.id)
-
-    def _named_owners(self, put: ChartPut) -> tuple[int, ...] | None:
-        """Return the owners that an update names, None when it names none; somebody always stays an owner."""
-        if put.owners is None:
-            return None
-        return checked_owners(self._runtime.people, put.owners, actor=self._actor, shape=_PUT)
 
     def _placed(self, unit: UnitOfWork, chart_id: int, wanted: Iterable[int] | None) -> dict[str, Any]:
         """Put the chart on the dashboards that a payload names, and return what the log says of it."""

@@ -127,8 +127,8 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
             check_roles(self._reader(unit), record.role_ids, before=(), shape=_POST)
             stored = unit.dashboards.add(self._with_charts(unit, record, before=None), actor_id=self._actor.id)
             act.log(unit, dashboard_id=stored.id)
-            linked, charts = self._linked(unit, stored)
-        return self._shown(stored, linked, charts)
+            linked = self._linked(unit, stored)
+        return self._answer(stored, *linked)
 
     def get(self, key: int | str) -> DashboardGet:
         """Return a dashboard by its id, its UUID or its slug; `charts` are the names of those that the actor may read.
@@ -140,8 +140,8 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         with self._runtime.store.unit_of_work() as unit:
             dashboard = _found(unit, key)
             self._reader(unit).require_dashboard(dashboard)
-            linked, charts = self._linked(unit, dashboard)
-        return self._shown(dashboard, linked, charts)
+            linked = self._linked(unit, dashboard)
+        return self._answer(dashboard, *linked)
 
     @repeated
     def update(
@@ -171,7 +171,8 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
                 check_roles(self._reader(unit), after.role_ids, before=had, shape=_PUT)
             stored = unit.dashboards.update(self._with_charts(unit, after, before=before), actor_id=self._actor.id)
             act.log(unit, dashboard_id=dashboard_id, details={"fields": sorted(put.given())})
-        return self._answer(stored)
+            linked = self._linked(unit, stored)
+        return self._answer(stored, *linked)
 
     @repeated
     def delete(self, dashboard_id: int) -> None:
@@ -208,7 +209,8 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
             made = sorted({*record.chart_ids} - {*placed.chart_ids})
             details = {"source": dashboard_id, **({"charts": made} if made else {})}
             act.log(unit, dashboard_id=stored.id, details=details)
-        return self._answer(stored)
+            linked = self._linked(unit, stored)
+        return self._answer(stored, *linked)
 
     def export_payload(
         self, dashboard_id: int, *, chart_ids: Mapping[int, int], dataset_ids: Mapping[int, int]
@@ -245,15 +247,15 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
         act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
 
-        def change() -> Dashboard:
+        def change() -> tuple[Dashboard, RelatedNames, tuple[Chart, ...]]:
             with self._runtime.store.unit_of_work() as unit:
                 before = self._writable(unit, dashboard_id)
                 after = with_changed_filters(before, update, shape=_FILTERS)
                 stored = unit.dashboards.update(after, actor_id=self._actor.id)
                 act.log(unit, dashboard_id=dashboard_id)
-                return stored
+                return stored, *self._linked(unit, stored)
 
-        return self._answer(until_accepted(change))
+        return self._answer(*until_accepted(change))
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
@@ -330,17 +332,12 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         chart_ids = placed_charts(self._reader(unit), record.chart_ids, before=known, shape=shape)
         return replace(record, chart_ids=chart_ids)
 
-    def _answer(self, dashboard: Dashboard) -> DashboardGet:
-        with self._runtime.store.unit_of_work() as unit:
-            linked, charts = self._linked(unit, dashboard)
-        return self._shown(dashboard, linked, charts)
-
     def _linked(self, unit: UnitOfWork, dashboard: Dashboard) -> tuple[RelatedNames, tuple[Chart, ...]]:
         """Return what stands around a dashboard, and those of its charts that the actor may read."""
         reader = self._reader(unit)
         return names_related_to_dashboards(reader, (dashboard,)), tuple(reader.charts(dashboard.chart_ids).values())
 
-    def _shown(self, dashboard: Dashboard, linked: RelatedNames, charts: tuple[Chart, ...]) -> DashboardGet:
+    def _answer(self, dashboard: Dashboard, linked: RelatedNames, charts: tuple[Chart, ...]) -> DashboardGet:
         people = read_users(self._runtime.people, makers_and_owners(dashboard))
         return dashboard_get(
             dashboard, charts=charts, linked=linked, people=people, readable=readable_now(self._runtime)

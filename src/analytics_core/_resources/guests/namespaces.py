@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Generic, NoReturn
 
 from analytics_core._compile.fingerprint import digest_of
 from analytics_core._error_types import short_repr
@@ -18,16 +18,15 @@ from analytics_core._records.datasource import Dataset
 from analytics_core._records.people import GuestVisit
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, is_id, read_once
-from analytics_core._resources.charts.namespace import LISTING as CHART_LISTING
 from analytics_core._resources.charts.namespace import Charts
 from analytics_core._resources.charts.queries import ChartJobPayload, JobQueries, Question, named_in, question_text
 from analytics_core._resources.charts.records import form_data
 from analytics_core._resources.dashboards.filters import DeclaredFilter, declared_filters
-from analytics_core._resources.dashboards.namespace import LISTING as DASHBOARD_LISTING
 from analytics_core._resources.dashboards.namespace import Dashboards
 from analytics_core._resources.guests.requests import StoredRequest, answerable, reject_statements
 from analytics_core._resources.jobs import is_own_of_guest, job_of, submit_job
-from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Listing, Order, Page
+from analytics_core._resources.lists import MOST_FILTERS, Columns, Filters, Item, Listing, Order, Page
+from analytics_core._resources.namespace import ListedNamespace
 from analytics_core._results.answer import ChartData
 from analytics_core._runtime import Runtime
 from analytics_core._security.actor import Actor
@@ -38,7 +37,6 @@ from analytics_core.errors import (
     JobNotFoundError,
     NotFoundError,
 )
-from analytics_core.models.base import Answer
 from analytics_core.models.chart import ChartEntity, ChartGet, ChartListItem
 from analytics_core.models.dashboard import DashboardGet, DashboardListItem
 from analytics_core.models.dataset import DashboardDataset
@@ -56,17 +54,31 @@ def reject(name: str) -> NoReturn:
     raise GuestAccessError(f"guests may not use {name}; {_MAY}")
 
 
-class GuestNamespace:
-    """What guests may do with one namespace: the methods that a subclass has.
+class GuestNamespace(Generic[Item]):
+    """What guests may do with one namespace: lists of what their token opens, and the methods that a subclass has.
 
     What the namespace has beyond them, now or later, is refused when it is called.
     """
 
-    _namespace: type
+    _namespace: type[ListedNamespace[Item]]
 
     def __init__(self, runtime: Runtime, visit: GuestVisit) -> None:
         self._runtime = runtime
         self._visit = visit
+
+    def list(
+        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
+    ) -> Page[Item]:
+        """Return one page of what the token opens, without people and roles; the arguments are those of users' lists.
+
+        Raises:
+            GuestAccessError: a filter or an order by people or roles.
+            PayloadSchemaError: as for users.
+        """
+        requested, order = without_people(self._namespace._resource.listing, filters, order_by)
+        users_view = self._namespace(self._runtime, self._find_actor())
+        found = users_view.list(requested, order, page, page_size, columns)
+        return Page(count=found.count, result=tuple(map(for_guest, found)))
 
     def _find_actor(self) -> Actor:
         """Return the guest who acts, with what their token opens now."""
@@ -83,7 +95,7 @@ class GuestNamespace:
 
             return rejected
 
-    def __dir__(self) -> list[str]:
+    def __dir__(self) -> Iterable[str]:
         return sorted({*super().__dir__(), *dir(self._namespace)})
 
 
@@ -103,8 +115,6 @@ def without_people(listing: Listing, filters: Filters, order_by: Order) -> tuple
     return given, order
 
 
-Shown = TypeVar("Shown", bound=Answer)
-
 _HIDDEN: Final[Mapping[str, Any]] = {
     **dict.fromkeys(("owners", "roles"), ()),
     **dict.fromkeys(("changed_by", "changed_by_name", "created_by", "created_by_name", "last_saved_by")),
@@ -113,7 +123,7 @@ _HIDDEN: Final[Mapping[str, Any]] = {
 }
 
 
-def for_guest(answer: Shown) -> Shown:
+def for_guest(answer: Item) -> Item:
     """Return an answer without people, roles, connections and the SQL of datasets."""
     given = answer.model_fields_set
     changes: dict[str, Any] = {name: empty for name, empty in _HIDDEN.items() if name in given}
@@ -121,11 +131,6 @@ def for_guest(answer: Shown) -> Shown:
         if part in given:
             changes[part] = tuple(_without_sql(item) for item in getattr(answer, part) or ())
     return answer.model_copy(update=changes)
-
-
-def page_for_guest(page: Page[Shown]) -> Page[Shown]:
-    """Return a page of a list without the same."""
-    return Page(count=page.count, result=tuple(for_guest(item) for item in page))
 
 
 def without_statements(answer: ChartData) -> ChartData:
@@ -140,7 +145,7 @@ def _without_sql(item: Any) -> Any:
     return item.model_copy(update={"expression": None}) if "expression" in fields else item
 
 
-class GuestDashboards(GuestNamespace):
+class GuestDashboards(GuestNamespace[DashboardListItem]):
     """The dashboards of a guest's token; each call asks anew whether it still opens them."""
 
     _namespace = Dashboards
@@ -152,15 +157,6 @@ class GuestDashboards(GuestNamespace):
             return for_guest(dashboards.get(key))
         except (NotFoundError, DashboardAccessError):  # nobody learns which dashboards there are
             raise DashboardAccessError(f"the guest token does not open dashboard {short_repr(key)}") from None
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[DashboardListItem]:
-        """Return one page of the dashboards of the token, without people and roles."""
-        requested, order = without_people(DASHBOARD_LISTING, filters, order_by)
-        return page_for_guest(
-            Dashboards(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
-        )
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard of the token."""
@@ -190,7 +186,7 @@ _READS_ADDRESS = re.compile(r"""url_param(?:\s*\(\s*['"]([\w.-]+)['"]\s*[,)])?|\
 """A macro that reads a parameter of the address, with its name where it is written; others may take it in."""
 
 
-class GuestCharts(GuestNamespace):
+class GuestCharts(GuestNamespace[ChartListItem]):
     """The charts of a guest's dashboards; each call asks anew whether the token still opens them."""
 
     _namespace = Charts
@@ -200,15 +196,6 @@ class GuestCharts(GuestNamespace):
         actor = self._find_actor()
         _require_named(actor, chart_id)
         return for_guest(Charts(self._runtime, actor).get(chart_id))
-
-    def list(
-        self, filters: Filters = (), order_by: Order = None, page: int = 0, page_size: int = 25, columns: Columns = None
-    ) -> Page[ChartListItem]:
-        """Return one page of the charts of the guest's dashboards, without people."""
-        requested, order = without_people(CHART_LISTING, filters, order_by)
-        return page_for_guest(
-            Charts(self._runtime, self._find_actor()).list(requested, order, page, page_size, columns)
-        )
 
     def data(self, question: Question, *, force: bool = False, strict: bool | None = None) -> ChartData:
         """Return the answer to a chart by its id, or to a query context that names the chart in its form data.
