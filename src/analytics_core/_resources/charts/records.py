@@ -10,10 +10,10 @@ from typing import Any
 from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard, Tag
 from analytics_core._records.datasource import Dataset
-from analytics_core._records.repositories import DatasetName, ListFilter, ListQuery, UnitOfWork
+from analytics_core._records.repositories import ListFilter, ListQuery, UnitOfWork
 from analytics_core._resources.batches import by_ids, every
 from analytics_core._resources.dashboards.content import layout_without
-from analytics_core._resources.field_formatter import FieldFormatter, stored_fields
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.lists import LARGEST_PAGE
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
@@ -164,8 +164,9 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
         DashboardReferenceWithMetadata(id=d.id, dashboard_title=d.dashboard_title, json_metadata=d.json_metadata)
         for d in linked.dashboards_of(chart)
     )
-    answer = ChartGet(
-        **stored_fields(chart, ChartGet),
+    return shown_as(
+        ChartGet,
+        chart,
         dashboards=tuple(dashboards),
         owners=people.references(chart.owner_ids),
         tags=linked.tag_references(chart.tag_ids),
@@ -173,7 +174,6 @@ def chart_get(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable
         thumbnail_url=readable.url("chart_thumbnail", {"id": chart.id}),
         url=readable.url("chart", {"id": chart.id}),
     )
-    return answer.stamped(chart.audit.changed_on)
 
 
 def people_of(chart: Chart) -> tuple[int | None, ...]:
@@ -184,11 +184,13 @@ def people_of(chart: Chart) -> tuple[int | None, ...]:
 def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readable: FieldFormatter) -> ChartListItem:
     """Return one chart of a list (contract, `ChartRestApi.get_list`)."""
     dataset, dashboards = linked.dataset_of(chart), linked.dashboards_of(chart)
-    return ChartListItem(
-        **{**stored_fields(chart, ChartListItem), **_people_and_times(chart, people, readable)},
+    return shown_as(
+        ChartListItem,
+        chart,
+        **_people_and_times(chart, people, readable),
         **_addresses(chart, readable),
         datasource_name_text=dataset.table_name if dataset else None,
-        table=_table(dataset),
+        table=dataset and DatasetReference(default_endpoint=dataset.default_endpoint, table_name=dataset.table_name),
         dashboards=tuple(DashboardReference(id=d.id, dashboard_title=d.dashboard_title) for d in dashboards),
         tags=linked.tag_references(chart.tag_ids),
         description_markeddown=readable.markdown(chart.description),
@@ -198,26 +200,28 @@ def chart_item(chart: Chart, *, linked: RelatedNames, people: UserIndex, readabl
 
 def chart_entity(chart: Chart, *, readable: FieldFormatter) -> ChartEntity:
     """Return one chart of a dashboard (contract, `ChartEntityResponseSchema`)."""
-    return ChartEntity(
-        **stored_fields(chart, ChartEntity),
-        slice_url=readable.url("chart", {"id": chart.id}),
-        description_markeddown=readable.markdown(chart.description),
-        changed_on=chart.audit.changed_on,
-        form_data=form_data(chart),
-    )
+    return shown_as(ChartEntity, chart, **_entity(chart, readable))
 
 
 def chart_slice(chart: Chart, *, readable: FieldFormatter) -> ExploreSlice:
     """Return a chart as the explore view shows it (contract, `Slice` of `ExploreContextSchema`)."""
-    entity = chart_entity(chart, readable=readable)
-    return ExploreSlice(
-        **{name: getattr(entity, name) for name in ChartEntity.model_fields},
+    return shown_as(
+        ExploreSlice,
+        chart,
+        **_entity(chart, readable),
         slice_id=chart.id,
         datasource=form_data(chart).get("datasource"),
-        is_managed_externally=chart.is_managed_externally,
         owners=chart.owner_ids,
         query_context=json_object(chart.query_context) or None,
     )
+
+
+def _entity(chart: Chart, readable: FieldFormatter) -> dict[str, Any]:
+    return {
+        "slice_url": readable.url("chart", {"id": chart.id}),
+        "description_markeddown": readable.markdown(chart.description),
+        "form_data": form_data(chart),
+    }
 
 
 def chart_datasource(chart: Chart, dataset: Dataset | None) -> ChartDatasource:
@@ -253,7 +257,6 @@ def form_data(chart: Chart) -> dict[str, Any]:
 def _people_and_times(chart: Chart, people: UserIndex, readable: FieldFormatter) -> dict[str, Any]:
     audit = chart.audit
     return {
-        "last_saved_at": chart.last_saved_at,
         "last_saved_by": people.reference(chart.last_saved_by),
         "created_by": people.reference(audit.created_by),
         "owners": people.references(chart.owner_ids),
@@ -276,9 +279,3 @@ def _addresses(chart: Chart, readable: FieldFormatter) -> dict[str, str | None]:
         "thumbnail_url": readable.url("chart_thumbnail", {"id": chart.id}),
         "url": readable.url("chart", {"id": chart.id}),
     }
-
-
-def _table(dataset: DatasetName | None) -> DatasetReference | None:
-    if dataset is None:
-        return None
-    return DatasetReference(default_endpoint=dataset.default_endpoint, table_name=dataset.table_name)

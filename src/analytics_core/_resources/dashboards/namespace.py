@@ -12,7 +12,7 @@ from analytics_core._records.chart import Chart
 from analytics_core._records.dashboard import Dashboard
 from analytics_core._records.repositories import UnitOfWork
 from analytics_core._resources.batches import by_ids, uuid_in
-from analytics_core._resources.changes import begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.changes import begin_act, reject_later_change, repeated
 from analytics_core._resources.charts.records import chart_entity
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import charts_in, checked_content
@@ -234,6 +234,7 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
             dashboard = self._reader(unit).dashboard(dashboard_id)
         return dashboard_export_payload(dashboard, chart_ids=chart_ids, dataset_ids=dataset_ids)
 
+    @repeated
     def update_native_filters(self, dashboard_id: int, payload: DashboardNativeFiltersUpdate | Payload) -> DashboardGet:
         """Change the filters of a dashboard (contract, DashboardNativeFiltersConfigUpdateSchema).
 
@@ -246,23 +247,19 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         """
         update = parse(DashboardNativeFiltersUpdate, payload, shape=_FILTERS)
         act = begin_act(self._runtime, self._actor, "dashboard.update_native_filters")
-
-        def change() -> tuple[Dashboard, RelatedNames, tuple[Chart, ...]]:
-            with self._runtime.store.unit_of_work() as unit:
-                before = self._writable(unit, dashboard_id)
-                after = with_changed_filters(before, update, shape=_FILTERS)
-                stored = unit.dashboards.update(after, actor_id=self._actor.id)
-                act.log(unit, dashboard_id=dashboard_id)
-                return stored, *self._linked(unit, stored)
-
-        return self._answer(*until_accepted(change))
+        with self._runtime.store.unit_of_work() as unit:
+            after = with_changed_filters(self._writable(unit, dashboard_id), update, shape=_FILTERS)
+            stored = unit.dashboards.update(after, actor_id=self._actor.id)
+            act.log(unit, dashboard_id=dashboard_id)
+            linked = self._linked(unit, stored)
+        return self._answer(stored, *linked)
 
     def charts(self, dashboard_id: int) -> tuple[ChartEntity, ...]:
         """Return the charts of a dashboard that the actor may read (contract, `ChartEntityResponseSchema`)."""
         readable = readable_now(self._runtime)
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._reader(unit).dashboard(dashboard_id)
-            charts = self._reader(unit).charts(dashboard.chart_ids).values()
+            reader = self._reader(unit)
+            charts = reader.charts(reader.dashboard(dashboard_id).chart_ids).values()
         return tuple(chart_entity(chart, readable=readable) for chart in charts)
 
     def datasets(self, dashboard_id: int) -> tuple[DashboardDataset, ...]:
@@ -271,8 +268,8 @@ class Dashboards(NamespaceWithDistinct[DashboardListItem]):
         Each stands once (contract, `DashboardDatasetSchema`).
         """
         with self._runtime.store.unit_of_work() as unit:
-            dashboard = self._reader(unit).dashboard(dashboard_id)
             reader = self._reader(unit)
+            dashboard = reader.dashboard(dashboard_id)
             datasets = reader.among_datasets(reader.datasets_of(dashboard))
             databases = by_ids(unit.databases, {dataset.database_id for dataset in datasets})
         people = read_users(self._runtime.people, (owner for dataset in datasets for owner in dataset.owner_ids))

@@ -15,7 +15,7 @@ from analytics_core._resources.batches import by_ids, unknown_ids, uuid_in
 from analytics_core._resources.css_templates import check_css
 from analytics_core._resources.dashboards.content import checked_content
 from analytics_core._resources.datasets.answers import describe_dataset
-from analytics_core._resources.field_formatter import FieldFormatter, stored_fields
+from analytics_core._resources.field_formatter import FieldFormatter, shown_as
 from analytics_core._resources.people.directory import UserIndex
 from analytics_core._resources.reader import Reader
 from analytics_core._resources.related_names import RelatedNames
@@ -131,13 +131,12 @@ def dashboard_get(
     dashboard: Dashboard, *, charts: Iterable[Chart], linked: RelatedNames, people: UserIndex, readable: FieldFormatter
 ) -> DashboardGet:
     """Return one dashboard with the names of `charts` (contract, `DashboardGetResponseSchema`)."""
-    audit = dashboard.audit
     owners = (people.details(owner) for owner in dashboard.owner_ids)
-    return DashboardGet(
-        **stored_fields(dashboard, DashboardGet),
+    return shown_as(
+        DashboardGet,
+        dashboard,
         **_computed(dashboard, linked, people, readable),
-        changed_on=audit.changed_on,
-        changed_by=people.details(audit.changed_by),
+        changed_by=people.details(dashboard.audit.changed_by),
         owners=tuple(owner for owner in owners if owner is not None),
         charts=tuple(chart.slice_name for chart in charts),
     )
@@ -148,8 +147,9 @@ def dashboard_item(
 ) -> DashboardListItem:
     """Return one dashboard of a list (contract, `DashboardRestApi.get_list`)."""
     audit = dashboard.audit
-    return DashboardListItem(
-        **stored_fields(dashboard, DashboardListItem),
+    return shown_as(
+        DashboardListItem,
+        dashboard,
         **_computed(dashboard, linked, people, readable),
         changed_by=people.reference(audit.changed_by),
         created_by=people.reference(audit.created_by),
