@@ -53,6 +53,7 @@ CALLS: dict[str, Ask] = {
     "datasets of a dashboard elsewhere": lambda core, bad: core.dashboards.export_payload(
         1, chart_ids={1: 1}, dataset_ids=bad
     ),
+    "columns of batches": lambda core, bad: core.datasets.batches(1, columns=bad),
     "unchanged_since": lambda core, bad: core.charts.update(1, {}, unchanged_since=bad),
     "searched choice": lambda core, bad: core.charts.related("datasets", filter=bad),
     "searched list": lambda core, bad: core.charts.list([{"col": "slice_name", "op": "contains", "val": bad}]),
@@ -294,3 +295,10 @@ def test_who_may_not_ask_at_all_is_told_so_before_the_payload_is_read(shop: Smal
         ask(shop.core)
     with pytest.raises(AccessError):
         ask(shop.reader(("database", 1)))
+
+
+@pytest.mark.parametrize("columns", ["amount", b"amount", {"amount": 1}, 3])
+def test_columns_of_batches_that_are_no_list_are_refused_with_what_would_work(shop: SmallCore, columns: Any) -> None:
+    wanted = r"columns: must be a list of names of columns, for example \['amount'\]"
+    with pytest.raises(PayloadSchemaError, match=wanted):
+        shop.core.datasets.batches(1, columns=columns)

@@ -11,13 +11,14 @@ import pytest
 from analytics_core._engines.types import ValueKind
 from analytics_core._gate.metadata import FoundColumn
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
-from analytics_core._resources.datasets.columns import (
+from analytics_core._resources.datasets.records import (
+    changed_dataset,
     count_metric,
     first_temporal,
+    reads_another_source,
     reflected_columns,
     refreshed_columns,
 )
-from analytics_core._resources.datasets.records import changed_dataset, reads_another_source
 from analytics_core.errors import PayloadSchemaError
 from analytics_core.models import DatasetPut
 from analytics_core.models.parsing import parse

@@ -99,11 +99,11 @@ def uuid_in(text: str) -> str | None:
         return None
 
 
-def read_once(given: Any, *, most: int) -> Any:
-    """Return what an iterable gives, cut after one more than may be, so that an endless one is refused; else as it is.
+def is_list(given: object) -> TypeGuard[Iterable[Any]]:
+    """Tell whether a value gives others; a text or a mapping is not taken for a list of its letters or keys."""
+    return isinstance(given, Iterable) and not isinstance(given, str | bytes | Mapping)
 
-    A text or a mapping is not taken for a list of its letters or keys.
-    """
-    if isinstance(given, str | bytes | Mapping) or not isinstance(given, Iterable):
-        return given
-    return tuple(islice(given, most + 1))
+
+def read_once(given: Any, *, most: int) -> Any:
+    """Return what a list gives, cut after one more than may be, so that an endless one is refused; else as it is."""
+    return tuple(islice(given, most + 1)) if is_list(given) else given

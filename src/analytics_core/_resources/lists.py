@@ -19,7 +19,7 @@ from pydantic import BaseModel
 from analytics_core._engines.registry import EngineRegistry
 from analytics_core._error_types import short_repr
 from analytics_core._records.repositories import ListFilter, ListQuery, Repository, Scope, UnitOfWork
-from analytics_core._resources.batches import every_value
+from analytics_core._resources.batches import every_value, is_list
 from analytics_core._resources.field_formatter import FieldFormatter, readable_now
 from analytics_core._resources.people.directory import ChoiceQuery, UserIndex, all_users, people_unstored, read_users
 from analytics_core._resources.reader import DASHBOARD_PARTS, Reader
@@ -155,7 +155,7 @@ class Listing:
 
     def _several(self, given: Any, place: str, *, most: int) -> tuple[Any, ...]:
         """Return the items of an argument that is an array, or nothing; no more than a statement can take."""
-        if given is not None and (isinstance(given, str | Mapping) or not isinstance(given, Iterable)):
+        if given is not None and not is_list(given):
             raise self._problem(place, "must be an array")
         items = tuple(islice(given or (), most + 1))
         if len(items) > most:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Final
 
@@ -106,7 +106,7 @@ class ChartQueries(JobQueries):
         """Return the rows of a question in batches."""
         return self._runtime.batches.stream(self.request(question, strict=strict))
 
-    def rows_of(self, dataset_id: int, columns: Sequence[str] | None) -> BatchStream:
+    def rows_of(self, dataset_id: int, columns: Iterable[str] | None) -> BatchStream:
         """Return all rows of a dataset in batches; None: with all of its columns."""
         query = {"row_limit": 0} if columns is None else {"row_limit": 0, "columns": list(columns), "metrics": None}
         result_type = ResultType.SAMPLES if columns is None else ResultType.FULL

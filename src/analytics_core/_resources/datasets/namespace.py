@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 from uuid import uuid4
 
@@ -13,32 +14,27 @@ from analytics_core._lookups.loading import forget_generation
 from analytics_core._querying.chart_request import ChartRequest
 from analytics_core._records.datasource import Database, Dataset
 from analytics_core._records.repositories import ListFilter, ListQuery, NamesQuery, UnitOfWork
-from analytics_core._resources.batches import every
-from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated, until_accepted
+from analytics_core._resources.batches import every, is_list
+from analytics_core._resources.changes import LoggedAction, begin_act, reject_later_change, repeated
 from analytics_core._resources.charts.queries import ChartQueries
 from analytics_core._resources.datasets.answers import dataset_get, dataset_item
-from analytics_core._resources.datasets.columns import (
-    changed_metrics,
-    count_metric,
-    first_temporal,
-    new_source_columns,
-    primary_key,
-    refreshed_columns,
-    with_column,
-    with_facts,
-    with_metric,
-    with_new_columns,
-)
 from analytics_core._resources.datasets.records import (
     changed_dataset,
     changes_sql,
     copied_dataset,
+    count_metric,
     dataset_export_payload,
     has_row_rules,
     moves_its_rules,
+    new_dataset,
+    new_source_columns,
+    primary_key,
     reads_another_source,
-    without_column,
-    without_metric,
+    with_facts,
+    with_found,
+    with_new_columns,
+    with_part,
+    without_part,
 )
 from analytics_core._resources.datasets.sources import dataset_called
 from analytics_core._resources.field_formatter import readable_now
@@ -54,7 +50,7 @@ from analytics_core._resources.namespace import NamespaceWithDistinct
 from analytics_core._resources.people.directory import checked_owners, read_users
 from analytics_core._resources.related_names import charts_drawn_from, related_objects
 from analytics_core._results.batch_stream import BatchStream
-from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, StaleVersionError
+from analytics_core.errors import AlreadyExistsError, InUseError, PayloadSchemaError, Problem, StaleVersionError
 from analytics_core.models.dataset import (
     ColumnPut,
     DatasetDuplicate,
@@ -123,7 +119,7 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         owners = checked_owners(self._runtime.people, post.owners, actor=self._actor, shape="DatasetRestApi.post")
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(post.database)
-        record = _new_record(post, owners)
+        record = new_dataset(post, owner_ids=owners, new_uuid=_new_uuid)
         if post.metrics:
             plain = replace(record, metrics=(count_metric(_new_uuid),))
             self._require_sql_rights(plain, record, database)
@@ -144,21 +140,21 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """
         requested = parse(GetOrCreateDataset, payload, shape="GetOrCreateDatasetSchema")
         act = begin_act(self._runtime, self._actor, "dataset.create")
-        found = self._found(requested)
-        if found is not None:
-            return found
         with self._runtime.store.unit_of_work() as unit:
             database = unit.databases.get(requested.database_id)
+        found = self._found(requested, database)
+        if found is not None:
+            return found
         post = DatasetPost(
             database=requested.database_id, table_name=requested.table_name, schema=requested.schema_name
         )
-        plain = _new_record(post, (self._actor.id,))
+        plain = new_dataset(post, owner_ids=(self._actor.id,), new_uuid=_new_uuid)
         record = replace(plain, template_params=requested.template_params)
         self._require_sql_rights(plain, record, database)
         try:
             return self._stored_anew(record, database, act)
         except (AlreadyExistsError, StaleVersionError):  # some servers call it a deadlock
-            found = self._found(requested)
+            found = self._found(requested, database)
             if found is None:  # stored and deleted by somebody else in this moment, or not for the actor
                 raise
             return found
@@ -232,23 +228,12 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         put = parse(DatasetPut, given, shape="DatasetRestApi.put")
         act = begin_act(self._runtime, self._actor, "dataset.update")
         owners = self._named_owners(put)
-        with self._runtime.store.unit_of_work() as unit:
-            before = self._writable(unit, dataset_id)
-            reject_later_change(before, unchanged_since)
-            after = changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
-            database = unit.databases.get(after.database_id)
-        self._require_sql_rights(before, after, database)
-        if reads_another_source(before, after) and put.columns is None:
-            after = _with_found(after, self._columns_of(after, database))
-        else:
-            after = self._with_source(before, after, database)
-        self._check_fragments(after, database, before=before)
-        with self._runtime.store.unit_of_work() as unit:
-            if moves_its_rules(before, after) and has_row_rules(unit, before):
-                self._runtime.policy.require_manage_row_rules(self._actor)
-            stored = unit.datasets.update(after, actor_id=self._actor.id)
-            act.log(unit, details={"dataset_id": dataset_id})
-        return self._answer(stored, database)
+
+        def change(before: Dataset) -> Dataset:
+            return changed_dataset(before, put, owner_ids=owners or before.owner_ids, new_uuid=_new_uuid)
+
+        names_columns = put.columns is not None
+        return self._changed(dataset_id, change, act, unchanged_since=unchanged_since, names_columns=names_columns)
 
     @repeated
     def refresh(self, dataset_id: int) -> DatasetGet:
@@ -257,12 +242,13 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         with self._runtime.store.unit_of_work() as unit:
             before = self._writable(unit, dataset_id)
             database = unit.databases.get(before.database_id)
-        after = _with_found(before, self._columns_of(before, database))
+        after = with_found(before, self._columns_of(before, database), _new_uuid)
         with self._runtime.store.unit_of_work() as unit:
             refreshed = unit.datasets.update(after, actor_id=self._actor.id)
             act.log(unit, details={"dataset_id": dataset_id})
         return self._answer(refreshed, database)
 
+    @repeated
     def set_column(self, dataset_id: int, payload: ColumnPut | Payload) -> DatasetGet:
         """Add one column, or change the one of its `id` or name; the others stay (contract, `DatasetColumnsPut`).
 
@@ -270,9 +256,10 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """
         item = parse(ColumnPut, payload, shape="DatasetColumnsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
-        details = {"dataset_id": dataset_id, "column": item.column_name}
-        return self._changed(dataset_id, lambda dataset: with_column(dataset, item, _new_uuid), act, details)
+        change = partial(with_part, parts="columns", item=item, new_uuid=_new_uuid)
+        return self._changed(dataset_id, change, act, column=item.column_name)
 
+    @repeated
     def set_metric(self, dataset_id: int, payload: MetricPut | Payload) -> DatasetGet:
         """Add one metric, or change the one of its `id` or name; the others stay (contract, `DatasetMetricsPut`).
 
@@ -280,26 +267,35 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
         """
         item = parse(MetricPut, payload, shape="DatasetMetricsPut")
         act = begin_act(self._runtime, self._actor, "dataset.update")
-        details = {"dataset_id": dataset_id, "metric": item.metric_name}
-        return self._changed(dataset_id, lambda dataset: with_metric(dataset, item, _new_uuid), act, details)
+        change = partial(with_part, parts="metrics", item=item, new_uuid=_new_uuid)
+        return self._changed(dataset_id, change, act, metric=item.metric_name)
 
+    @repeated
     def delete_column(self, dataset_id: int, column_id: int) -> DatasetGet:
         """Remove one column of a dataset; what no longer has its main time column has none."""
         act = begin_act(self._runtime, self._actor, "dataset_column.delete")
-        details = {"dataset_id": dataset_id, "column_id": column_id}
-        return self._changed(dataset_id, lambda dataset: without_column(dataset, column_id), act, details)
+        change = partial(without_part, parts="columns", part_id=column_id)
+        return self._changed(dataset_id, change, act, column_id=column_id)
 
+    @repeated
     def delete_metric(self, dataset_id: int, metric_id: int) -> DatasetGet:
         """Remove one metric of a dataset."""
         act = begin_act(self._runtime, self._actor, "dataset_metric.delete")
-        details = {"dataset_id": dataset_id, "metric_id": metric_id}
-        return self._changed(dataset_id, lambda dataset: without_metric(dataset, metric_id), act, details)
+        change = partial(without_part, parts="metrics", part_id=metric_id)
+        return self._changed(dataset_id, change, act, metric_id=metric_id)
 
     def batches(self, dataset_id: int, *, columns: Sequence[str] | None = None) -> BatchStream:
         """Return all rows of a dataset as Arrow record batches, in no order (`charts.batches` says what holds).
 
-        With `columns` those alone, in this order; UnknownColumnError, when one of them is not there.
+        With `columns` those alone, in this order.
+
+        Raises:
+            PayloadSchemaError: `columns` is no list.
+            UnknownColumnError: one of them is not there.
         """
+        if columns is not None and not is_list(columns):
+            problem = Problem(path="columns", message="must be a list of names of columns, for example ['amount']")
+            raise PayloadSchemaError(shape="datasets.batches", problems=[problem])
         return ChartQueries(self._runtime, self._actor).rows_of(dataset_id, columns)
 
     def export_payload(self, dataset_id: int) -> dict[str, Any]:
@@ -333,55 +329,59 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
     def _stored_anew(self, record: Dataset, database: Database, act: LoggedAction) -> DatasetGet:
         """Read the columns of a new dataset from the database and store it."""
-        record = _with_found(record, self._columns_of(record, database))
+        record = with_found(record, self._columns_of(record, database), _new_uuid)
         self._check_fragments(record, database, before=None)
         with self._runtime.store.unit_of_work() as unit:
             stored = unit.datasets.add(record, actor_id=self._actor.id)
             act.log(unit, details={"dataset_id": stored.id})
         return self._answer(stored, database)
 
-    def _found(self, requested: GetOrCreateDataset) -> DatasetGet | None:
+    def _found(self, requested: GetOrCreateDataset, database: Database) -> DatasetGet | None:
         """Return the dataset of a table, if the actor may read it; None for another one, and when there is none."""
+        table = {"database_id": database.id, "catalog": None, "table_name": requested.table_name}
+        schemas = self._schemas_meant(requested.schema_name or None, database)
         with self._runtime.store.unit_of_work() as unit:
-            found = [
-                unit.datasets.find(
-                    database_id=requested.database_id, catalog=None, schema=name, table_name=requested.table_name
-                )
-                for name in self._schemas_meant(requested)
-            ]
+            found = (unit.datasets.find(**table, schema=name) for name in schemas)
             dataset = next((one for one in found if one is not None), None)
             if dataset is None or not self._reader(unit).among_datasets((dataset,)):
                 return None
-            database = unit.databases.get(dataset.database_id)
         return self._answer(dataset, database)
 
-    def _schemas_meant(self, requested: GetOrCreateDataset) -> tuple[str | None, ...]:
+    def _schemas_meant(self, schema: str | None, database: Database) -> tuple[str | None, ...]:
         """Return the schema that is asked for, and by which other name the default one is stored."""
-        with self._runtime.store.unit_of_work() as unit:
-            database = unit.databases.get(requested.database_id)
-        schema = requested.schema_name or None
         default = self._runtime.metadata.default_schema_of(self._actor, database)
         if default is None or schema not in (None, default):
             return (schema,)
         return (schema, default if schema is None else None)
 
     def _changed(
-        self, dataset_id: int, change: Callable[[Dataset], Dataset], act: LoggedAction, details: Mapping[str, Any]
+        self,
+        dataset_id: int,
+        change: Callable[[Dataset], Dataset],
+        act: LoggedAction,
+        *,
+        unchanged_since: datetime | str | None = None,
+        names_columns: bool = True,
+        **details: Any,
     ) -> DatasetGet:
-        def changed() -> tuple[Dataset, Database]:
-            with self._runtime.store.unit_of_work() as unit:
-                before = self._writable(unit, dataset_id)
-                after = change(before)
-                database = unit.databases.get(after.database_id)
-            self._require_sql_rights(before, after, database)
+        """Change a dataset, with what its database says of it now; where no columns are named, they are those there."""
+        with self._runtime.store.unit_of_work() as unit:
+            before = self._writable(unit, dataset_id)
+            reject_later_change(before, unchanged_since)
+            after = change(before)
+            database = unit.databases.get(after.database_id)
+        self._require_sql_rights(before, after, database)
+        if reads_another_source(before, after) and not names_columns:
+            after = with_found(after, self._columns_of(after, database), _new_uuid)
+        else:
             after = self._with_source(before, after, database)
-            self._check_fragments(after, database, before=before)
-            with self._runtime.store.unit_of_work() as unit:
-                stored = unit.datasets.update(after, actor_id=self._actor.id)
-                act.log(unit, details=details)
-                return stored, database
-
-        return self._answer(*until_accepted(changed))
+        self._check_fragments(after, database, before=before)
+        with self._runtime.store.unit_of_work() as unit:
+            if moves_its_rules(before, after) and has_row_rules(unit, before):
+                self._runtime.policy.require_manage_row_rules(self._actor)
+            stored = unit.datasets.update(after, actor_id=self._actor.id)
+            act.log(unit, details={"dataset_id": dataset_id, **details})
+        return self._answer(stored, database)
 
     def _require_sql_rights(self, before: Dataset, after: Dataset, database: Database) -> None:
         """Raise DatabaseAccessError when the SQL of a dataset changes by somebody who may not write SQL there."""
@@ -432,33 +432,6 @@ class Datasets(NamespaceWithDistinct[DatasetListItem]):
 
 def _new_uuid() -> str:
     return str(uuid4())
-
-
-def _new_record(post: DatasetPost, owner_ids: tuple[int, ...]) -> Dataset:
-    record = Dataset(
-        uuid=_new_uuid(),
-        database_id=post.database,
-        table_name=post.table_name,
-        schema=post.schema_name or None,
-        sql=post.sql or None,
-        external_url=post.external_url,
-        is_managed_externally=bool(post.is_managed_externally),
-        metrics=() if _names_count(post) else (count_metric(_new_uuid),),
-        owner_ids=owner_ids,
-    )
-    return replace(record, metrics=(*record.metrics, *changed_metrics(record, post.metrics or (), _new_uuid)))
-
-
-def _names_count(post: DatasetPost) -> bool:
-    return any(metric.metric_name == "count" for metric in post.metrics or ())
-
-
-def _with_found(dataset: Dataset, found: tuple[FoundColumn, ...]) -> Dataset:
-    """Return the dataset with its columns as the database has them now, and a main time column that exists."""
-    columns = refreshed_columns(dataset.columns, found, _new_uuid)
-    names = {column.column_name for column in columns}
-    main = dataset.main_dttm_col if dataset.main_dttm_col in names else first_temporal(columns)
-    return replace(dataset, columns=columns, main_dttm_col=main, primary_key=primary_key(found))
 
 
 def _bind_rules_of(unit: UnitOfWork, base: Dataset, copy: Dataset, *, actor_id: int) -> list[int]:
