@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._forecast import ForecastResult, Seasonality, forecast_series
-from analytics_core._forecast.types import Floats
+from analytics_core._forecast.time_axis import Floats
 from analytics_core.models.enums import TimeGrain
 from benchmarks.report import Ratio
 

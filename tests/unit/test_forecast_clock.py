@@ -10,8 +10,7 @@ import pytest
 from tests.support.forecasting import forecast, is_finite_and_ordered, moments_of
 
 from analytics_core._forecast import ForecastModel, WallClock
-from analytics_core._forecast.time_axis import local_steps
-from analytics_core._forecast.types import Floats, Moments
+from analytics_core._forecast.time_axis import Floats, Moments, local_steps
 from analytics_core.models.enums import TimeGrain
 
 SPRING, AUTUMN = "2024-03-31", "2024-10-27"

@@ -4,8 +4,8 @@
 keeps no state; the same numbers give the same bits. docs/explanation/forecast.md says why it is built this way.
 """
 
-from analytics_core._forecast.forecast import forecast_series
+from analytics_core._forecast.forecast import ForecastModel, ForecastResult, forecast_series
+from analytics_core._forecast.periods import Seasonality
 from analytics_core._forecast.time_axis import WallClock, future_moments
-from analytics_core._forecast.types import ForecastModel, ForecastResult, Seasonality
 
 __all__ = ["ForecastModel", "ForecastResult", "Seasonality", "WallClock", "forecast_series", "future_moments"]

@@ -19,8 +19,7 @@ from analytics_core._forecast.recursive_models import (
     fit_smoothing,
 )
 from analytics_core._forecast.season import AdjustedSeries, adjust_for_seasons, shapes_of
-from analytics_core._forecast.time_axis import LocalSteps, fill_gaps
-from analytics_core._forecast.types import Floats
+from analytics_core._forecast.time_axis import Floats, LocalSteps, fill_gaps
 
 MEMBERS = 4
 

@@ -3,24 +3,50 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from analytics_core._forecast.default_model import Projection, project
 from analytics_core._forecast.named import project_named
-from analytics_core._forecast.periods import Period, choose_periods, longest_lag
+from analytics_core._forecast.periods import Period, Seasonality, choose_periods, longest_lag
 from analytics_core._forecast.time_axis import (
+    Floats,
     LocalSteps,
+    Moments,
     RegularSeries,
     WallClock,
     future_moments,
     lay_on_grid,
     local_steps,
 )
-from analytics_core._forecast.types import Floats, ForecastModel, ForecastResult, Moments, Seasonality
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
+
+ForecastModel = Literal["auto", "ets", "theta", "mstl", "sarimax"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForecastResult:
+    """A forecast: history rows first, then the future, all arrays of one length.
+
+    Attributes:
+        moments: the distinct moments given, in order, then `periods` moments after the last one; datetime64[us].
+        yhat: one-step-ahead fits over the history, the forecast over the future; finite where anything was observed.
+        lower: lower bound of the interval.
+        upper: upper bound of the interval.
+        history: how many rows belong to the history.
+        notes: what was done otherwise than asked, as sentences.
+    """
+
+    moments: Moments
+    yhat: Floats
+    lower: Floats
+    upper: Floats
+    history: int
+    notes: tuple[str, ...] = ()
 
 
 def forecast_series(

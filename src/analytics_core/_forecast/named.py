@@ -11,8 +11,7 @@ import numpy as np
 
 from analytics_core._forecast.default_model import MOST_POINTS, Projection, project
 from analytics_core._forecast.periods import STRONG_EVIDENCE, Period
-from analytics_core._forecast.time_axis import fill_gaps
-from analytics_core._forecast.types import Floats
+from analytics_core._forecast.time_axis import Floats, fill_gaps
 
 FEWEST_POINTS = 12
 """Shorter series get the default model."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from analytics_core._forecast.time_axis import DAY_S, STEP_MONTHS, STEP_SECONDS, WEEK_S
-from analytics_core._forecast.types import Seasonality, SeasonOption
 from analytics_core.models.enums import TimeGrain
 
 YEAR_S = 365.25 * DAY_S
@@ -21,6 +20,25 @@ MOST_HARMONICS = 24
 
 LONGEST_LAG = 28
 """An autoregression looks back four weeks of days, two years of months, a day of hours at most."""
+
+
+SeasonOption = bool | int | None
+"""None detects, True forces, False (or 0) leaves out, a number forces that many harmonics."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Seasonality:
+    """Which seasons to look for (contract, `weekly_seasonality`, `monthly_seasonality`, `yearly_seasonality`).
+
+    Attributes:
+        weekly: None detects the season, True forces it, False leaves it out, a number forces that many harmonics.
+        monthly: the same for the month.
+        yearly: the same for the year.
+    """
+
+    weekly: SeasonOption = None
+    monthly: SeasonOption = None
+    yearly: SeasonOption = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

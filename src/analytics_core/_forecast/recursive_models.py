@@ -16,7 +16,7 @@ import numpy as np
 from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
-from analytics_core._forecast.types import Floats
+from analytics_core._forecast.time_axis import Floats
 
 
 def run_recursion(x: Floats, weights: Sequence[float] | Floats, *, backwards: bool = False) -> Floats:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from analytics_core._forecast.periods import Period
 from analytics_core._forecast.recursive_models import run_recursion
-from analytics_core._forecast.types import Floats
+from analytics_core._forecast.time_axis import Floats
 
 MEMORY = 0.85
 """What a cycle weighs beside the one after it, as long as there are too few cycles to tell."""

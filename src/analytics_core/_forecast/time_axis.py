@@ -9,38 +9,19 @@ from types import MappingProxyType
 import numpy as np
 from numpy.typing import NDArray
 
-from analytics_core._forecast.types import Floats, Moments
+from analytics_core._engines.grains import SECONDS, WEEK_SHIFTS
 from analytics_core.errors import LimitError
 from analytics_core.models.enums import TimeGrain
+
+Floats = NDArray[np.float64]
+Moments = NDArray[np.datetime64]
 
 DAY_S = 86_400
 WEEK_S = 7 * DAY_S
 _US = 1_000_000
 
 STEP_SECONDS: Mapping[TimeGrain, int] = MappingProxyType(
-    {
-        TimeGrain.SECOND: 1,
-        TimeGrain.FIVE_SECONDS: 5,
-        TimeGrain.THIRTY_SECONDS: 30,
-        TimeGrain.MINUTE: 60,
-        TimeGrain.FIVE_MINUTES: 300,
-        TimeGrain.TEN_MINUTES: 600,
-        TimeGrain.FIFTEEN_MINUTES: 900,
-        TimeGrain.THIRTY_MINUTES: 1_800,
-        TimeGrain.HOUR: 3_600,
-        TimeGrain.TWO_HOURS: 7_200,
-        TimeGrain.FOUR_HOURS: 14_400,
-        TimeGrain.SIX_HOURS: 21_600,
-        TimeGrain.EIGHT_HOURS: 28_800,
-        TimeGrain.TEN_HOURS: 36_000,
-        TimeGrain.TWELVE_HOURS: 43_200,
-        TimeGrain.DAY: DAY_S,
-        TimeGrain.WEEK: WEEK_S,
-        TimeGrain.WEEK_STARTING_SUNDAY: WEEK_S,
-        TimeGrain.WEEK_STARTING_MONDAY: WEEK_S,
-        TimeGrain.WEEK_ENDING_SATURDAY: WEEK_S,
-        TimeGrain.WEEK_ENDING_SUNDAY: WEEK_S,
-    }
+    {**SECONDS, TimeGrain.DAY: DAY_S, **dict.fromkeys(WEEK_SHIFTS, WEEK_S)}
 )
 """Length in seconds of the grains whose steps are all equally long."""
 
