@@ -71,7 +71,8 @@ if not TYPE_CHECKING:  # type checkers know the functions that are written out h
         return partial(_run, name)
 
 
-def _run(name: str, frame: pd.DataFrame, /, **options: Any) -> pd.DataFrame:
+def _run(name: str, /, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
+    """Return what an operation makes of a frame; the functions below give it all of their arguments as they are."""
     if not hasattr(frame, "columns"):
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
     operation = Operations()[name]
@@ -85,7 +86,7 @@ def _run(name: str, frame: pd.DataFrame, /, **options: Any) -> pd.DataFrame:
 
 def aggregate(frame: pd.DataFrame, *, aggregates: Aggregates, groupby: Names = ()) -> pd.DataFrame:
     """Return one row for each group of `groupby`, keys first, or one row in all; null is a key too, the last."""
-    return _run("aggregate", frame, groupby=groupby, aggregates=aggregates)
+    return _run("aggregate", **locals())
 
 
 def boxplot(
@@ -100,8 +101,7 @@ def boxplot(
 
     `whisker_type` is tukey, min/max or percentile, which needs `percentiles`, a lower and an upper one.
     """
-    options = {"groupby": groupby, "metrics": metrics, "percentiles": percentiles}
-    return _run("boxplot", frame, whisker_type=whisker_type, **options)
+    return _run("boxplot", **locals())
 
 
 def compare(
@@ -118,15 +118,7 @@ def compare(
     `compare_type` is difference (s - c), percentage ((s - c) / c) or ratio (s / c); the last two are rounded to
     `precision` digits.
     """
-    return _run(
-        "compare",
-        frame,
-        source_columns=source_columns,
-        compare_columns=compare_columns,
-        compare_type=compare_type,
-        drop_original_columns=drop_original_columns,
-        precision=precision,
-    )
+    return _run("compare", **locals())
 
 
 def contribution(
@@ -139,20 +131,12 @@ def contribution(
     contribution_totals: Mapping[str, float | None] | None = None,
 ) -> pd.DataFrame:
     """Return shares of each row's or each column's total, in place of the values or under `rename_columns`."""
-    return _run(
-        "contribution",
-        frame,
-        orientation=orientation,
-        columns=columns,
-        rename_columns=rename_columns,
-        time_shifts=time_shifts,
-        contribution_totals=contribution_totals,
-    )
+    return _run("contribution", **locals())
 
 
 def cum(frame: pd.DataFrame, *, operator: str, columns: Mapping[str, str] | None = None) -> pd.DataFrame:
     """Return running results of sum, prod, min or max; `columns` maps sources to targets, None takes all numbers."""
-    return _run("cum", frame, columns=columns, operator=operator)
+    return _run("cum", **locals())
 
 
 def diff(
@@ -162,17 +146,17 @@ def diff(
 
     `columns` maps sources to targets, None takes all numbers.
     """
-    return _run("diff", frame, columns=columns, periods=periods, axis=axis)
+    return _run("diff", **locals())
 
 
 def escape_separator(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with a backslash before every comma in the labels of its columns."""
-    return _run("escape_separator", frame)
+    return _run("escape_separator", **locals())
 
 
 def flatten(frame: pd.DataFrame, *, reset_index: bool = True, drop_levels: Sequence[int | str] = ()) -> pd.DataFrame:
     """Return the frame with labels of one level, parts joined by a comma and a blank, and its index as columns."""
-    return _run("flatten", frame, reset_index=reset_index, drop_levels=drop_levels)
+    return _run("flatten", **locals())
 
 
 def forecast(
@@ -192,35 +176,24 @@ def forecast(
     A seasonality is true, false, a Fourier order, or None: detect it. `index` names the column of moments. `model` is
     auto, ets, theta, mstl or sarimax.
     """
-    return _run(
-        "forecast",
-        frame,
-        time_grain=time_grain,
-        periods=periods,
-        confidence_interval=confidence_interval,
-        weekly_seasonality=weekly_seasonality,
-        monthly_seasonality=monthly_seasonality,
-        yearly_seasonality=yearly_seasonality,
-        index=index,
-        model=model,
-    )
+    return _run("forecast", **locals())
 
 
 def geodetic_parse(
     frame: pd.DataFrame, *, geodetic: str, latitude: str, longitude: str, altitude: str | None = None
 ) -> pd.DataFrame:
     """Return the frame with latitude and longitude (and altitude, if named) read from geodetic text."""
-    return _run("geodetic_parse", frame, geodetic=geodetic, latitude=latitude, longitude=longitude, altitude=altitude)
+    return _run("geodetic_parse", **locals())
 
 
 def geohash_decode(frame: pd.DataFrame, *, geohash: str, latitude: str, longitude: str) -> pd.DataFrame:
     """Return the frame with the degrees of the middle of each geohash."""
-    return _run("geohash_decode", frame, geohash=geohash, latitude=latitude, longitude=longitude)
+    return _run("geohash_decode", **locals())
 
 
 def geohash_encode(frame: pd.DataFrame, *, geohash: str, latitude: str, longitude: str) -> pd.DataFrame:
     """Return the frame with a column of geohashes made of columns of degrees."""
-    return _run("geohash_encode", frame, geohash=geohash, latitude=latitude, longitude=longitude)
+    return _run("geohash_encode", **locals())
 
 
 def histogram(
@@ -233,8 +206,7 @@ def histogram(
     normalize: bool = False,
 ) -> pd.DataFrame:
     """Return how many values of `column` lie in each of `bins` equal parts of their range, for each group."""
-    options = {"groupby": groupby, "bins": bins, "cumulative": cumulative, "normalize": normalize}
-    return _run("histogram", frame, column=column, **options)
+    return _run("histogram", **locals())
 
 
 def pivot(
@@ -251,36 +223,24 @@ def pivot(
     marginal_distribution_name: str = "All",
 ) -> pd.DataFrame:
     """Return a table with `index` as the index, the values of `columns` across and `aggregates` in the cells."""
-    return _run(
-        "pivot",
-        frame,
-        index=index,
-        aggregates=aggregates,
-        columns=columns,
-        column_fill_value=column_fill_value,
-        metric_fill_value=metric_fill_value,
-        drop_missing_columns=drop_missing_columns,
-        combine_value_with_metric=combine_value_with_metric,
-        marginal_distributions=marginal_distributions,
-        marginal_distribution_name=marginal_distribution_name,
-    )
+    return _run("pivot", **locals())
 
 
 def rank(frame: pd.DataFrame, *, metric: str, group_by: Names = ()) -> pd.DataFrame:
     """Return the frame with a column `rank`: the percentile rank of `metric`, in all or within each group."""
-    return _run("rank", frame, metric=metric, group_by=group_by)
+    return _run("rank", **locals())
 
 
 def rename(
     frame: pd.DataFrame, *, columns: Mapping[str, str | None], level: int | str | None = None, inplace: bool = False
 ) -> pd.DataFrame:
     """Return the frame with new labels; `inplace` is accepted and without effect: the frame given never changes."""
-    return _run("rename", frame, columns=columns, level=level, inplace=inplace)
+    return _run("rename", **locals())
 
 
 def resample(frame: pd.DataFrame, *, rule: str, method: str, fill_value: float | None = None) -> pd.DataFrame:
     """Return the frame on even intervals of `rule`; its index holds moments."""
-    return _run("resample", frame, rule=rule, method=method, fill_value=fill_value)
+    return _run("resample", **locals())
 
 
 def rolling(
@@ -295,24 +255,14 @@ def rolling(
     rolling_type_options: Mapping[str, Any] | None = None,
 ) -> pd.DataFrame:
     """Return results over the last `window` rows; `columns` maps sources to targets."""
-    return _run(
-        "rolling",
-        frame,
-        rolling_type=rolling_type,
-        window=window,
-        columns=columns,
-        min_periods=min_periods,
-        center=center,
-        win_type=win_type,
-        rolling_type_options=rolling_type_options,
-    )
+    return _run("rolling", **locals())
 
 
 def select(
     frame: pd.DataFrame, *, columns: Names = (), exclude: Names = (), rename: Mapping[str, str] | None = None
 ) -> pd.DataFrame:
     """Return `columns` (all without it) but `exclude`, renamed; every option speaks of the names before renaming."""
-    return _run("select", frame, columns=columns, exclude=exclude, rename=rename)
+    return _run("select", **locals())
 
 
 def sort(
@@ -328,17 +278,9 @@ def sort(
 
     `aggregates`, which the contract lists, is accepted and without effect.
     """
-    return _run(
-        "sort",
-        frame,
-        columns=columns,
-        by=by,
-        ascending=ascending,
-        is_sort_index=is_sort_index,
-        aggregates=aggregates,
-    )
+    return _run("sort", **locals())
 
 
 def unescape_separator(frame: pd.DataFrame) -> pd.DataFrame:
     """Return the frame with labels without the backslashes that `flatten` and `escape_separator` write."""
-    return _run("unescape_separator", frame)
+    return _run("unescape_separator", **locals())
