@@ -1,4 +1,4 @@
-"""The JSON text of a whole column at once: an Arrow array of cells, each ending in its separator.
+"""The JSON text of many records, a column at a time: an Arrow array of cells, each ending in its separator.
 
 Numbers are written by orjson from one numpy array and cut at the commas; text is quoted as it stands, and only the rows
 that hold a character to escape are taken out. Where a column is of no such type, `json_value` writes each value.
@@ -8,23 +8,63 @@ from __future__ import annotations
 
 from typing import Any
 
-from analytics_core._frames.arrow_frames import is_arrow, list_as_arrow, long_decimals
-from analytics_core._frames.values import LARGEST_NUMBER, json_value, json_values
+import numpy as np
+import orjson
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+
+from analytics_core._engines.types import ValueKind
+from analytics_core._frames.arrow_frames import arrow_part, is_arrow, list_as_arrow, long_decimals
+from analytics_core._frames.frame import Frame, FrameColumn
+from analytics_core._frames.values import LARGEST_NUMBER, clean_text, json_value, json_values
 
 Piece = Any
 """A pyarrow LargeStringArray with one text per row, or a text that stands in every row."""
 
 
-def cell_pieces(values: Any, end: str) -> list[Piece]:
+def record_slice(frame: Frame, start: int, rows: int, *, is_first: bool) -> memoryview:
+    """Return the records of some rows as text; each but the first of all has a comma before it."""
+    pieces = [_text(piece) if isinstance(piece, str) else piece for piece in _row_pieces(frame, start, rows)]
+    joined = pc.binary_join_element_wise(*pieces, _text(""))
+    _, offset_bytes, text = joined.buffers()
+    offsets = np.frombuffer(offset_bytes, np.int64)[joined.offset : joined.offset + rows + 1]
+    # The texts of the rows lie one behind the other: the buffer is the answer.
+    return memoryview(text)[int(offsets[0]) + is_first : int(offsets[-1])]
+
+
+def _row_pieces(frame: Frame, start: int, rows: int) -> list[Piece]:
+    """Return the pieces of every row, neighbouring texts merged."""
+    pieces: list[Piece] = [",{"]
+    last = len(frame.columns) - 1
+    for position, column in enumerate(frame.columns):
+        key = orjson.dumps(clean_text(column.name)).decode() + ":"
+        for piece in (key, *_cells(column, start, rows, "}" if position == last else ",")):
+            if isinstance(piece, str) and isinstance(pieces[-1], str):
+                pieces[-1] += piece
+            else:
+                pieces.append(piece)
+    return pieces
+
+
+def _cells(column: FrameColumn, start: int, rows: int, end: str) -> list[Piece]:
+    part = _part(column, start, rows)
+    return _number_list_pieces(part, end) if column.kind is ValueKind.NUMBERS else _cell_pieces(part, end)
+
+
+def _part(column: FrameColumn, start: int, rows: int) -> Any:
+    if is_arrow(column.values):
+        return arrow_part(column.values, start, rows)
+    return column.to_list()[start : start + rows]
+
+
+def _cell_pieces(values: Any, end: str) -> list[Piece]:
     """Return what, joined row by row, is the JSON text of each value and `end` (one ASCII character).
 
     Args:
         values: a list of Python values, or one pyarrow Array.
         end: the separator after the value: a comma, or the brace that closes the record.
     """
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     array = values if is_arrow(values) else list_as_arrow(values)
     if array is None:
         return [_cells_of_values(values, end)]
@@ -38,18 +78,13 @@ def cell_pieces(values: Any, end: str) -> list[Piece]:
     return [_cells_of_values(array.to_pylist(), end) if cells is None else cells]
 
 
-def number_list_pieces(values: list[list[Any] | None], end: str) -> list[Piece]:
-    """Return what is the JSON text of each list of numbers and `end`; see `cell_pieces`."""
-    import orjson
-    import pyarrow as pa
-
+def _number_list_pieces(values: list[list[Any] | None], end: str) -> list[Piece]:
+    """Return what is the JSON text of each list of numbers and `end`; see `_cell_pieces`."""
     lists = [None if value is None else json_values(value) for value in values]
     return [pa.array([orjson.dumps(value).decode() + end for value in lists], pa.large_string())]
 
 
 def _typed_cells(array: Any, end: str) -> Any | None:
-    import pyarrow.types as kinds
-
     kind = array.type
     if kinds.is_boolean(kind):
         return _boolean_cells(array, end)
@@ -63,36 +98,23 @@ def _typed_cells(array: Any, end: str) -> Any | None:
 
 
 def _text(value: str) -> Any:
-    import pyarrow as pa
-
     return pa.scalar(value, pa.large_string())
 
 
 def _repeated(text: str, rows: int) -> Any:
-    import pyarrow as pa
-
     return pa.repeat(_text(text), rows)
 
 
 def _cells_of_values(values: list[Any], end: str) -> Any:
-    import orjson
-    import pyarrow as pa
-
     return pa.array([orjson.dumps(json_value(value)).decode() + end for value in values], pa.large_string())
 
 
 def _with_nulls(cells: Any, array: Any, end: str) -> Any:
-    import pyarrow.compute as pc
-
     return pc.if_else(array.is_valid(), cells, _text("null" + end)) if array.null_count else cells
 
 
 def _number_cells(numbers: Any, end: str) -> Any:
     """Cut the text of a numpy array of numbers into cells; orjson writes NaN and the infinities as null."""
-    import numpy as np
-    import orjson
-    import pyarrow as pa
-
     written = orjson.dumps(np.ascontiguousarray(numbers), option=orjson.OPT_SERIALIZE_NUMPY)
     text = np.frombuffer(written, np.uint8)[1:].copy()  # the copy may be written to
     text[-1] = ord(",")
@@ -104,15 +126,11 @@ def _number_cells(numbers: Any, end: str) -> Any:
 
 
 def _float_cells(array: Any, end: str) -> Any:
-    import pyarrow as pa
-
     # As doubles: 0.1 of a 32-bit column is the number 0.10000000149011612, and NaN stands for null.
     return _number_cells(array.cast(pa.float64()).to_numpy(zero_copy_only=False), end)
 
 
 def _integer_cells(array: Any, end: str) -> Any | None:
-    import pyarrow.compute as pc
-
     bounds = pc.min_max(array).as_py()
     if bounds["min"] is None:
         return _repeated("null" + end, len(array))
@@ -124,10 +142,6 @@ def _integer_cells(array: Any, end: str) -> Any | None:
 
 def _epoch_ms(array: Any) -> Any:
     """Return the moments or days as 64-bit milliseconds since the epoch, rounded down."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     if kinds.is_date(array.type):
         return array.cast(pa.timestamp("ms")).cast(pa.int64())
     counts = array.cast(pa.int64())
@@ -140,9 +154,6 @@ def _epoch_ms(array: Any) -> Any:
 
 
 def _decimal_cells(array: Any, end: str) -> Any | None:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     bounds = pc.min_max(array).as_py()
     if bounds["min"] is None:
         return _repeated("null" + end, len(array))
@@ -153,15 +164,11 @@ def _decimal_cells(array: Any, end: str) -> Any | None:
 
 
 def _boolean_cells(array: Any, end: str) -> Any:
-    import pyarrow.compute as pc
-
     cells = pc.if_else(array, _text("true" + end), _text("false" + end))
     return cells.fill_null(_text("null" + end)) if array.null_count else cells
 
 
 def _text_pieces(array: Any, end: str) -> list[Piece]:
-    import pyarrow.compute as pc
-
     escaped = _escaped(array)
     if not array.null_count:
         return ['"', escaped, '"' + end]
@@ -171,11 +178,6 @@ def _text_pieces(array: Any, end: str) -> list[Piece]:
 
 def _escaped(array: Any) -> Any:
     """Return the texts with quotes, backslashes and control characters escaped, without the outer quotes."""
-    import numpy as np
-    import orjson
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     rows = _rows_to_escape(array)
     if not len(rows):
         return array
@@ -187,8 +189,6 @@ def _escaped(array: Any) -> Any:
 
 def _rows_to_escape(array: Any) -> Any:
     """Return the positions of the texts that hold a quote, a backslash or a control character, in order."""
-    import numpy as np
-
     _, offset_bytes, held = array.buffers()
     if held is None:
         return np.empty(0, np.int64)

@@ -8,9 +8,8 @@ from operator import attrgetter
 from typing import Any, Final
 
 from analytics_core._engines.types import ValueKind
-from analytics_core._frames.arrow_frames import arrow_part, is_arrow
+from analytics_core._frames.arrow_frames import is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.json_cells import Piece, cell_pieces, number_list_pieces
 from analytics_core._frames.values import clean_text, json_value, json_values
 
 Chunk = bytes | memoryview
@@ -134,55 +133,16 @@ def record_chunks(
 
         yield orjson.dumps(records(frame))
         return
+    from analytics_core._frames.json_cells import record_slice
+
     yield b"["
     for start in range(0, len(frame), slice_rows):
-        yield _slice_json(frame, start, min(slice_rows, len(frame) - start), is_first=start == 0)
+        yield record_slice(frame, start, min(slice_rows, len(frame) - start), is_first=start == 0)
     yield b"]"
 
 
 def _rows_for_dicts(frame: Frame) -> int:
     return SMALL_ARROW_ROWS if any(map(is_arrow, map(_VALUES, frame.columns))) else SMALL_ROWS
-
-
-def _slice_json(frame: Frame, start: int, rows: int, *, is_first: bool) -> memoryview:
-    """Return the records of some rows as text; each but the first of all has a comma before it."""
-    import numpy as np
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    scalars = [pa.scalar(p, pa.large_string()) if isinstance(p, str) else p for p in _row_pieces(frame, start, rows)]
-    joined = pc.binary_join_element_wise(*scalars, pa.scalar("", pa.large_string()))
-    _, offset_bytes, text = joined.buffers()
-    offsets = np.frombuffer(offset_bytes, np.int64)[joined.offset : joined.offset + rows + 1]
-    # The texts of the rows lie one behind the other: the buffer is the answer.
-    return memoryview(text)[int(offsets[0]) + is_first : int(offsets[-1])]
-
-
-def _row_pieces(frame: Frame, start: int, rows: int) -> list[Piece]:
-    """Return the pieces of every row, neighbouring texts merged."""
-    import orjson
-
-    pieces: list[Piece] = [",{"]
-    last = len(frame.columns) - 1
-    for position, column in enumerate(frame.columns):
-        key = orjson.dumps(clean_text(column.name)).decode() + ":"
-        for piece in (key, *_cells(column, start, rows, "}" if position == last else ",")):
-            if isinstance(piece, str) and isinstance(pieces[-1], str):
-                pieces[-1] += piece
-            else:
-                pieces.append(piece)
-    return pieces
-
-
-def _cells(column: FrameColumn, start: int, rows: int, end: str) -> list[Piece]:
-    part = _part(column, start, rows)
-    return number_list_pieces(part, end) if column.kind is ValueKind.NUMBERS else cell_pieces(part, end)
-
-
-def _part(column: FrameColumn, start: int, rows: int) -> Any:
-    if is_arrow(column.values):
-        return arrow_part(column.values, start, rows)
-    return column.to_list()[start : start + rows]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
