@@ -23,7 +23,6 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from analytics_core._frames.pandas_frames import unshared
 from analytics_core._frames.pipeline import Step, read_options, run_step
 from analytics_core._frames.registry import Operations
 from analytics_core.errors import PostProcessingError
@@ -75,6 +74,8 @@ def _run(name: str, /, frame: pd.DataFrame, **options: Any) -> pd.DataFrame:
     """Return what an operation makes of a frame; the functions below give it all of their arguments as they are."""
     if not hasattr(frame, "columns"):
         raise PostProcessingError(f"{name}: the first argument must be a DataFrame, not {type(frame).__name__}")
+    from analytics_core._frames.pandas_frames import unshared
+
     operation = Operations()[name]
     step = Step(place=name, operation=operation, options=read_options(operation, options, place=name))
     noted = run_step(step, unshared(frame))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
@@ -184,15 +185,7 @@ def _deviation(cells: Cells, q: float) -> Array:
 
 
 # ----------------------------------------------------------------------------------------------------------- extremes
-def _least(cells: Cells, _q: float) -> Array:
-    return _extreme(cells, np.minimum)
-
-
-def _greatest(cells: Cells, _q: float) -> Array:
-    return _extreme(cells, np.maximum)
-
-
-def _extreme(cells: Cells, ufunc: np.ufunc) -> Array:
+def _least(cells: Cells, _q: float, *, ufunc: np.ufunc = np.minimum) -> Array:
     held = cells.without_nulls()
     result = np.zeros(held.size, dtype=held.values.dtype)
     result[held.codes] = held.values  # some value of the group to start from
@@ -200,16 +193,12 @@ def _extreme(cells: Cells, ufunc: np.ufunc) -> Array:
     return _null_where(result, held.counts() == 0)
 
 
-def _first_least(cells: Cells, _q: float) -> Array:
-    return _first_at(cells, _extreme(cells, np.minimum))
+_greatest = partial(_least, ufunc=np.maximum)
 
 
-def _first_greatest(cells: Cells, _q: float) -> Array:
-    return _first_at(cells, _extreme(cells, np.maximum))
-
-
-def _first_at(cells: Cells, extremes: Array) -> Array:
+def _place_of_least(cells: Cells, q: float, *, extreme: Operator = _least) -> Array:
     """Return the position within each group of the first row that holds the group's extreme."""
+    extremes = extreme(cells, q)
     order = np.argsort(cells.codes, kind="stable")
     counts = cells.counts()
     within = np.empty(len(order), dtype=np.int64)
@@ -308,8 +297,8 @@ _SKIP_NULLS: Final = _EXTREMES | {
 
 _OPERATORS: Final[Mapping[Op, Operator]] = {
     Op.AVERAGE: _strict(_mean),
-    Op.ARGMIN: _first_least,
-    Op.ARGMAX: _first_greatest,
+    Op.ARGMIN: _place_of_least,
+    Op.ARGMAX: partial(_place_of_least, extreme=_greatest),
     Op.CUMSUM: _sum,
     Op.CUMPROD: _product,
     Op.MAX: _greatest,

@@ -16,6 +16,8 @@ from analytics_core._frames.columns import (
     labels,
     listed,
     numbers,
+    numeric_places,
+    places_by_name,
     reject_column,
     require_columns,
 )
@@ -51,14 +53,15 @@ def map_columns(frame: pd.DataFrame, names: Mapping[str, str]) -> list[MappedCol
     """
     held = list(frame.columns)
     if not names:
-        series = [frame.iloc[:, place] for place in range(len(held))]
-        own = [place for place, column in enumerate(series) if is_numeric(column, booleans=False)]
-        return [MappedColumn(values=numbers(series[place]), home=place, target=held[place]) for place in own]
+        return [
+            MappedColumn(values=numbers(frame.iloc[:, place]), home=place, target=held[place])
+            for place in numeric_places(frame)
+        ]
     require_columns(frame, names, option="columns")
     _require_distinct(names.values())
     _require_one_place(frame, (target for source, target in names.items() if source != target))
     home_of: dict[Hashable, int] = {label: place for place, label in enumerate(held)}
-    places = _places_by_name(frame)
+    places = places_by_name(frame)
     chosen = [(place, source == target, target) for source, target in names.items() for place in places[source]]
     targets = [_renamed(held[place], target) for place, _, target in chosen]
     _require_distinct(label for label, (_, in_place, _) in zip(targets, chosen, strict=True) if not in_place)
@@ -88,13 +91,6 @@ def _require_distinct(labels_of_results: Iterable[Hashable]) -> None:
     shared = [label for label, count in Counter(labels_of_results).items() if count > 1]
     if shared:
         raise PostProcessingError(f"columns: several columns would be called {listed(shared)}; name each differently")
-
-
-def _places_by_name(frame: pd.DataFrame) -> Mapping[Hashable, list[int]]:
-    places: dict[Hashable, list[int]] = {}
-    for place, name in enumerate(labels(frame)):
-        places.setdefault(name, []).append(place)
-    return places
 
 
 def _renamed(label: Hashable, first: str) -> Hashable:
@@ -166,7 +162,7 @@ def _require_one_place(frame: pd.DataFrame, added: Iterable[Hashable]) -> None:
     if frame.columns.is_unique:
         return
     for label in added:
-        count = len(_places_by_name(frame).get(label, ()))
+        count = len(places_by_name(frame).get(label, ()))
         if count > 1:
             raise PostProcessingError(f"the new column {label!r} would replace {count} columns; name it differently")
 
@@ -177,7 +173,7 @@ def only_place(frame: pd.DataFrame, name: str, *, option: str) -> int:
     Raises:
         PostProcessingError: there is no such column, or there are several.
     """
-    places = _places_by_name(frame).get(name, [])
+    places = places_by_name(frame).get(name, [])
     if len(places) != 1:
         require_columns(frame, [name], option=option)
         raise PostProcessingError(f"{option}: {len(places)} columns are called {name!r}; flatten or rename them first")

@@ -48,9 +48,13 @@ def _are_among(names: Iterable[Hashable], columns: pd.Index[Any]) -> bool:
 
 
 def _no_column(name: Hashable, known: Collection[Hashable], present: Sequence[Hashable], option: str) -> str:
+    return f"{option}: there is no column {name!r}{did_you_mean(name, known)} The columns are: {listed(present)}"
+
+
+def did_you_mean(name: Hashable, known: Iterable[Hashable]) -> str:
+    """Return the end of a sentence about an unknown name: the nearest known one, if any is near."""
     close = nearest(str(name), [str(label) for label in known])
-    hint = f"; did you mean {close[0]!r}?" if close else "."
-    return f"{option}: there is no column {name!r}{hint} The columns are: {listed(present)}"
+    return f"; did you mean {close[0]!r}?" if close else "."
 
 
 def listed(names: Iterable[Hashable]) -> str:
@@ -77,10 +81,22 @@ def require_numeric(frame: pd.DataFrame, names: Sequence[Hashable], *, option: s
 
 def reject_column(frame: pd.DataFrame, label: Hashable, *, option: str) -> NoReturn:
     """Raise the error of a column that holds no numbers where numbers are needed."""
-    numeric = [name for place, name in enumerate(labels(frame)) if is_numeric(frame.iloc[:, place], booleans=False)]
-    raise PostProcessingError(
-        f"{option}: column {label!r} does not hold numbers; the numeric columns are: {listed(numeric)}"
-    )
+    present = labels(frame)
+    numeric = listed(present[place] for place in numeric_places(frame))
+    raise PostProcessingError(f"{option}: column {label!r} does not hold numbers; the numeric columns are: {numeric}")
+
+
+def numeric_places(frame: pd.DataFrame) -> list[int]:
+    """Return where the columns of numbers stand; those of Booleans are none."""
+    return [place for place in range(len(frame.columns)) if is_numeric(frame.iloc[:, place], booleans=False)]
+
+
+def places_by_name(frame: pd.DataFrame) -> dict[Hashable, list[int]]:
+    """Return where the columns of each name stand; of multi-level columns all under the first-level name."""
+    places: dict[Hashable, list[int]] = {}
+    for place, name in enumerate(labels(frame)):
+        places.setdefault(name, []).append(place)
+    return places
 
 
 def is_numeric(series: pd.Series[Any], *, booleans: bool = True) -> bool:
@@ -119,6 +135,12 @@ def numbers(series: pd.Series[Any]) -> Array:
     if not pd.api.types.is_object_dtype(dtype):
         return series.to_numpy(dtype=np.float64, na_value=np.nan)
     return _numbers_of_objects(series)
+
+
+def nulls_as_0(values: Array) -> Array:
+    """Return numbers with 0 for null; they may be the array that is given."""
+    missing = np.isnan(values)
+    return np.where(missing, 0.0, values) if missing.any() else values
 
 
 def _whole_numbers(series: pd.Series[Any]) -> Array:

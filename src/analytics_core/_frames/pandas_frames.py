@@ -1,19 +1,22 @@
-"""Frames to pandas and back; pandas is loaded only when one of these is called."""
+"""Frames to pandas and back; the module loads pandas, so functions import it that need it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.types as kinds
+from pandas.api import types
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.arrow_frames import is_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
 from analytics_core._frames.values import value_types
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _DTYPES: Final[Mapping[ValueKind, tuple[str, str]]] = {
     ValueKind.INTEGER: ("int64", "Int64"),
@@ -31,8 +34,6 @@ def to_pandas(frame: Frame, *, decimals_as_floats: bool = False) -> pd.DataFrame
 
     Columns of decimals are objects, or floats with `decimals_as_floats`: the nearest ones.
     """
-    import pandas as pd
-
     columns = map(_with_floats, frame.columns) if decimals_as_floats else frame.columns
     series = {position: _series(column) for position, column in enumerate(columns)}
     table = pd.DataFrame(series, index=pd.RangeIndex(len(frame)))
@@ -44,9 +45,7 @@ def _with_floats(column: FrameColumn) -> FrameColumn:
     """Return a column of numbers, decimals among them, as floats; any other column as it is."""
     arrow: Any = column.values
     if is_arrow(arrow):
-        import pyarrow as pa
-
-        if not pa.types.is_decimal(arrow.type):
+        if not kinds.is_decimal(arrow.type):
             return column
         # By way of their text: Arrow's own cast misses the nearest double now and then.
         return replace(column, kind=ValueKind.FLOAT, values=arrow.cast(pa.string()).cast(pa.float64()))
@@ -58,8 +57,6 @@ def _with_floats(column: FrameColumn) -> FrameColumn:
 
 
 def _series(column: FrameColumn) -> pd.Series[Any]:
-    import pandas as pd
-
     if is_arrow(column.values) and (ready := _series_of_arrow(column)) is not None:
         return ready
     values = column.to_list()
@@ -75,9 +72,6 @@ def _series(column: FrameColumn) -> pd.Series[Any]:
 
 def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
     """Return what `_series` makes of the values one by one, at once; None where Arrow's type says too little."""
-    import pandas as pd
-    import pyarrow.types as kinds
-
     values: Any = column.values
     kind = values.type
     if column.kind is ValueKind.FLOAT and kinds.is_float64(kind):
@@ -94,15 +88,11 @@ def _series_of_arrow(column: FrameColumn) -> pd.Series[Any] | None:
 
 def _text_dtype() -> Any:
     """Return the dtype that pandas gives text; the "str" of pandas 2 would write a null as the text "None"."""
-    import pandas as pd
-
     return "str" if pd.__version__ >= "3" or pd.get_option("future.infer_string") else object
 
 
 def unshared(table: pd.DataFrame) -> pd.DataFrame:
     """Return a table that may share memory with what is made of it; pandas 2 copies nothing when somebody writes."""
-    import pandas as pd
-
     return table.copy() if pd.__version__.startswith("2.") else table
 
 
@@ -129,8 +119,6 @@ def _column(name: str, series: pd.Series[Any]) -> FrameColumn:
 
 
 def _floats(series: pd.Series[Any]) -> list[float | None]:
-    import numpy as np
-
     numbers = series.to_numpy(dtype=np.float64, na_value=np.nan)
     values: list[float | None] = numbers.tolist()
     for position in np.flatnonzero(~np.isfinite(numbers)).tolist():
@@ -139,9 +127,6 @@ def _floats(series: pd.Series[Any]) -> list[float | None]:
 
 
 def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
-    import pandas as pd
-    from pandas.api import types
-
     dtype = series.dtype
     if types.is_object_dtype(dtype):
         return _kind_of_objects(series), _python_value
@@ -159,8 +144,6 @@ def _kind_of(series: pd.Series[Any]) -> tuple[ValueKind, Callable[[Any], Any]]:
 
 def _kind_of_objects(series: pd.Series[Any]) -> ValueKind:
     """Return TEXT, DECIMAL or NUMBERS for objects that are all one of these, else OTHER."""
-    from pandas.api import types
-
     found = types.infer_dtype(series, skipna=True)
     if found == "mixed" and all(map(_is_list_of_numbers, series)):
         return ValueKind.NUMBERS
@@ -173,8 +156,6 @@ def _is_list_of_numbers(value: Any) -> bool:
 
 def _python_value(value: Any) -> Any:
     """Return a value of NumPy or pandas as Python's own, others as they are; nanoseconds are cut to microseconds."""
-    import pandas as pd
-
     if isinstance(value, pd.Timestamp):
         return value.to_pydatetime(warn=False)
     if isinstance(value, pd.Timedelta):

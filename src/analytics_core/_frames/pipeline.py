@@ -11,7 +11,6 @@ from pydantic import ValidationError
 
 from analytics_core._engines.types import ValueKind
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pandas_frames import from_pandas, to_pandas
 from analytics_core._frames.registry import FrameWithNotes, Operation
 from analytics_core._frames.values import value_types
 from analytics_core.errors import LimitError, PostProcessingError, UnknownOperationError
@@ -107,6 +106,8 @@ def run_steps(frame: Frame, steps: Sequence[Step], *, check: Callable[[], None] 
     """
     if not steps:
         return ProcessedFrame(frame=frame)
+    from analytics_core._frames.pandas_frames import from_pandas, to_pandas
+
     table = _with_days_marked(to_pandas(frame), frame)
     notes: list[str] = []
     for step in steps:

@@ -110,29 +110,23 @@ def _nested(value: Any) -> str:
     return orjson.dumps(nested_value(value)).decode()
 
 
-def _same(value: Any) -> Any:
-    return value
-
+_ALIKE: Final[Mapping[type, Callable[[Any], str]]] = {
+    **dict.fromkeys((bytes, bytearray, memoryview), bytes_text),
+    **dict.fromkeys((list, tuple, set, frozenset, dict), _nested),
+    **dict.fromkeys((time, timedelta), str),
+}
+"""The types whose values are the same text in JSON and by themselves."""
 
 _BY_TYPE: Final[Mapping[type, Callable[[Any], Any]]] = {
-    type(None): _same,
-    bool: _same,
+    type(None): lambda value: value,
+    bool: lambda value: value,
     str: clean_text,
     int: _whole,
     float: _float,
     datetime: epoch_ms,
     date: _date,
     Decimal: _decimal,
-    bytes: bytes_text,
-    bytearray: bytes_text,
-    memoryview: bytes_text,
-    list: _nested,
-    tuple: _nested,
-    set: _nested,
-    frozenset: _nested,
-    dict: _nested,
-    time: str,
-    timedelta: str,
+    **_ALIKE,
 }
 
 
@@ -185,10 +179,6 @@ def _all_ascii(values: list[str | None]) -> bool:
     return all(map(str.isascii, filter(None, values)))
 
 
-def _text_of_nothing(_value: None) -> str:
-    return ""
-
-
 def _text_of_float(value: float) -> str:
     return repr(value) if value - value == 0 else ""
 
@@ -201,31 +191,16 @@ def _text_of_decimal(value: Decimal) -> str:
     return decimal_text(value) if value.is_finite() else ""
 
 
-def _text_of_nested(value: Any) -> str:
-    import orjson
-
-    return orjson.dumps(nested_value(value)).decode()
-
-
 _TEXT_BY_TYPE: Final[Mapping[type, Callable[[Any], str]]] = {
     str: clean_text,
-    type(None): _text_of_nothing,
+    type(None): lambda _value: "",
     bool: str,
     int: str,
     float: _text_of_float,
     datetime: _text_of_moment,
     date: str,
     Decimal: _text_of_decimal,
-    time: str,
-    timedelta: str,
-    bytes: bytes_text,
-    bytearray: bytes_text,
-    memoryview: bytes_text,
-    list: _text_of_nested,
-    tuple: _text_of_nested,
-    set: _text_of_nested,
-    frozenset: _text_of_nested,
-    dict: _text_of_nested,
+    **_ALIKE,
 }
 
 

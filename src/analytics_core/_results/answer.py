@@ -14,7 +14,6 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._error_types import short_repr
 from analytics_core._frames.arrow_frames import to_arrow
 from analytics_core._frames.frame import Frame, FrameColumn
-from analytics_core._frames.pandas_frames import to_pandas
 from analytics_core._frames.values import text_value
 from analytics_core._results.rows import AnnotationData, Chunk, PlainRows, ResultRows
 from analytics_core._results.spreadsheets import Sheet, csv_bytes, xlsx_bytes
@@ -164,6 +163,8 @@ class QueryResult:
         """
         if decimals not in _DECIMALS:
             raise UnknownNameError(decimals, place="decimals", known=_DECIMALS)
+        from analytics_core._frames.pandas_frames import to_pandas
+
         return to_pandas(self.frame, decimals_as_floats=decimals == "float")
 
     def arrow(self) -> pa.Table:

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.column_maps import only_column
-from analytics_core._frames.columns import Array, is_numeric, labels, numbers, reject_column
+from analytics_core._frames.columns import Array, is_numeric, labels, numbers, numeric_places, reject_column
 from analytics_core._frames.grouping import Groups, group_rows
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
@@ -130,11 +130,8 @@ def _require_percentiles(options: BoxplotOptions) -> None:
 def _metrics(frame: pd.DataFrame, options: BoxplotOptions) -> Sequence[str]:
     if options.metrics is not None:
         return tuple(dict.fromkeys(options.metrics))
-    return [
-        str(label)
-        for place, label in enumerate(labels(frame))
-        if label not in options.groupby and is_numeric(frame.iloc[:, place], booleans=False)
-    ]
+    present = labels(frame)
+    return [str(present[place]) for place in numeric_places(frame) if present[place] not in options.groupby]
 
 
 def _metric(frame: pd.DataFrame, name: str) -> Array:

@@ -10,10 +10,12 @@ import pandas as pd
 
 from analytics_core._frames.columns import (
     Array,
-    is_numeric,
     labels,
     listed,
+    nulls_as_0,
     numbers,
+    numeric_places,
+    places_by_name,
     require_numeric,
     require_unique_columns,
 )
@@ -45,12 +47,12 @@ def apply(frame: pd.DataFrame, options: ContributionOptions) -> pd.DataFrame:
 
 
 def _places(frame: pd.DataFrame, columns: Sequence[str]) -> list[int]:
-    present = labels(frame)
     if not columns:
-        return [place for place in range(len(present)) if is_numeric(frame.iloc[:, place], booleans=False)]
+        return numeric_places(frame)
     require_numeric(frame, columns, option="columns")
     _require_once(columns, option="columns")
-    return [place for name in columns for place, label in enumerate(present) if label == name]
+    places = places_by_name(frame)
+    return [place for name in columns for place in places[name]]
 
 
 def _require_once(names: Sequence[str], *, option: str) -> None:
@@ -80,15 +82,10 @@ def _of_columns(
     present = labels(frame)
     shares = []
     for place, column in values.items():
-        held = _nulls_as_0(column)
+        held = nulls_as_0(column)
         given = (totals or {}).get(str(present[place]))
         shares.append(_shares(held, np.asarray(held.sum() if given is None else given)))
     return shares
-
-
-def _nulls_as_0(column: Array) -> Array:
-    missing = np.isnan(column)
-    return np.where(missing, 0.0, column) if missing.any() else column
 
 
 def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[str]) -> list[Array]:
@@ -97,7 +94,7 @@ def _of_rows(frame: pd.DataFrame, values: Mapping[int, Array], shifts: Sequence[
     totals: dict[str | None, Array] = {}
     for place, column in values.items():
         total = totals.setdefault(shift_of[place], np.zeros(len(frame)))
-        total += _nulls_as_0(column)
+        total += nulls_as_0(column)
     return [_shares(column, totals[shift_of[place]]) for place, column in values.items()]
 
 

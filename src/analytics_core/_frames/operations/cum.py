@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from analytics_core._frames.column_maps import map_columns, with_results
-from analytics_core._frames.columns import Array
+from analytics_core._frames.columns import Array, nulls_as_0
 from analytics_core._frames.registry import Operation
 from analytics_core.models.postprocessing import CumOptions, CumulativeOperator
 
@@ -39,7 +39,7 @@ def cumulated(values: Array, operator: CumulativeOperator) -> Array:
     run = _RUNNING[operator]
     if values.dtype.kind == "f":
         with np.errstate(over="ignore", invalid="ignore"):
-            return run(_without_nulls(values))
+            return run(nulls_as_0(values))
     whole = values.astype(np.int64, copy=False)
     if operator in (CumulativeOperator.MIN, CumulativeOperator.MAX) or not len(whole):
         return run(whole)
@@ -47,11 +47,6 @@ def cumulated(values: Array, operator: CumulativeOperator) -> Array:
         rough = run(whole.astype(np.float64))
     # Integer sums and products wrap around silently; as floats they lose digits, but not their size.
     return rough if not np.abs(rough).max() < _INTEGER_LIMIT else run(whole)
-
-
-def _without_nulls(values: Array) -> Array:
-    missing = np.isnan(values)
-    return np.where(missing, 0.0, values) if missing.any() else values
 
 
 OPERATION = Operation(name="cum", options=CumOptions, apply=apply)

@@ -49,21 +49,17 @@ class Block:
 
     def with_row(self, row: Array) -> Block:
         """Return the block with one more row."""
-        return replace(self, values=_stacked([self.values, row], axis=0))
+        return replace(self, values=np.concatenate([self.values, row]))
 
     def with_column(self, key: Key, column: Array, last: Array) -> Block:
         """Return the block with one more column, whose last cell is given apart."""
-        column = _stacked([column, last], axis=0)
-        return replace(self, keys=(*self.keys, key), values=_stacked([self.values, column], axis=1))
+        column = np.concatenate([column, last])
+        return replace(self, keys=(*self.keys, key), values=np.concatenate([self.values, column], axis=1))
 
     def filled(self, value: float) -> Block:
         """Return the block with a number in every cell that holds nothing."""
         missing = pd.isna(self.values)
         return replace(self, values=np.where(missing, value, self.values)) if missing.any() else self
-
-
-def _stacked(parts: Sequence[Array], *, axis: int) -> Array:
-    return np.concatenate(parts, axis=axis)
 
 
 def scattered(made: Any, places: Array, shape: tuple[int, int]) -> Array:

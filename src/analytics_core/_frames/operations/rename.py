@@ -7,9 +7,9 @@ from typing import Any
 
 import pandas as pd
 
-from analytics_core._frames.columns import label_index, level_place, listed
+from analytics_core._frames.columns import did_you_mean, label_index, level_place, listed
 from analytics_core._frames.registry import Operation
-from analytics_core.errors import PostProcessingError, nearest
+from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import RenameOptions
 
 
@@ -38,8 +38,7 @@ def _check_known(columns: pd.Index[Any], levels: Any, renames: Mapping[str, str 
     known = dict.fromkeys(label for level in levels for label in columns.get_level_values(level))
     for name in renames:
         if name not in known:
-            close = nearest(name, [str(label) for label in known])
-            hint = f"; did you mean {close[0]!r}?" if close else "."
+            hint = did_you_mean(name, known)
             raise PostProcessingError(f"columns: there is no label {name!r}{hint} The labels are: {listed(known)}")
 
 

@@ -83,6 +83,8 @@ def apply(frame: pd.DataFrame, options: ResampleOptions) -> FrameWithNotes:
         _require_moderate(table, interval, options.rule)
         try:
             table = _in_fine_units(table, interval)
+            if options.method not in _TAKE_REPEATED:
+                _require_distinct(table.index)
             table = _METHODS[options.method](table, interval)
         except (pd.errors.OutOfBoundsDatetime, pd.errors.OutOfBoundsTimedelta, OverflowError):
             raise PostProcessingError(f"rule: {options.rule!r} leads beyond the calendar") from None
@@ -138,29 +140,11 @@ def _require_moderate(table: pd.DataFrame, interval: Interval, rule: str) -> Non
         )
 
 
-def _asfreq(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    _require_distinct(table.index)
-    return table.resample(interval).asfreq()
-
-
-def _ffill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    """Return for each moment the last value before or at it that is not null."""
-    _require_distinct(table.index)
-    return _carried(table, "ffill").resample(interval).ffill()
-
-
-def _bfill(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    """Return for each moment the first value at or after it that is not null."""
-    _require_distinct(table.index)
-    return _carried(table, "bfill").resample(interval).bfill()
-
-
 def _linear(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
     """Return the values on the straight lines between the observations, wherever in time these lie.
 
     Before the first observation of a column there is null, after the last its value stays.
     """
-    _require_distinct(table.index)
     columns = _numbers_of(table)
     # The first row and the last make the grid; pandas takes long to look at the others.
     grid = pd.Series(0, index=table.index[[0, -1]].unique()).resample(interval).asfreq().index
@@ -181,34 +165,23 @@ def _interpolated(known: Array, values: Array, wanted: Array) -> Array:
     return np.interp(wanted, known, values, left=np.nan)
 
 
-def _mean(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    return _numeric(table).resample(interval).mean()
-
-
-def _median(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    return _numeric(table).resample(interval).median()
-
-
-def _sum(table: pd.DataFrame, interval: Interval) -> pd.DataFrame:
-    return _numeric(table).resample(interval).sum()
-
-
 _METHODS: Final[Mapping[ResampleMethod, Callable[[pd.DataFrame, Interval], pd.DataFrame]]] = MappingProxyType(
     {
-        ResampleMethod.ASFREQ: _asfreq,
-        ResampleMethod.BFILL: _bfill,
-        ResampleMethod.FFILL: _ffill,
+        ResampleMethod.ASFREQ: lambda table, interval: table.resample(interval).asfreq(),
+        ResampleMethod.BFILL: lambda table, interval: _carried(table, "bfill").resample(interval).bfill(),
+        ResampleMethod.FFILL: lambda table, interval: _carried(table, "ffill").resample(interval).ffill(),
         ResampleMethod.LINEAR: _linear,
-        ResampleMethod.MEAN: _mean,
-        ResampleMethod.MEDIAN: _median,
-        ResampleMethod.SUM: _sum,
+        ResampleMethod.MEAN: lambda table, interval: _numeric(table).resample(interval).mean(),
+        ResampleMethod.MEDIAN: lambda table, interval: _numeric(table).resample(interval).median(),
+        ResampleMethod.SUM: lambda table, interval: _numeric(table).resample(interval).sum(),
     }
 )
 
 
-_NEED_NUMBERS: Final = frozenset(
-    {ResampleMethod.LINEAR, ResampleMethod.MEAN, ResampleMethod.MEDIAN, ResampleMethod.SUM}
-)
+_TAKE_REPEATED: Final = frozenset({ResampleMethod.MEAN, ResampleMethod.MEDIAN, ResampleMethod.SUM})
+"""The methods that make one value of rows with one moment."""
+
+_NEED_NUMBERS: Final = _TAKE_REPEATED | {ResampleMethod.LINEAR}
 
 
 def _require_distinct(index: pd.Index[Any]) -> None:

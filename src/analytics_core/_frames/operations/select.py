@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping
 
 import pandas as pd
 
-from analytics_core._frames.columns import label_index, labels, listed, require_columns
+from analytics_core._frames.columns import label_index, labels, listed, places_by_name, require_columns
 from analytics_core._frames.registry import Operation
 from analytics_core.errors import PostProcessingError
 from analytics_core.models.postprocessing import SelectOptions
@@ -25,14 +25,12 @@ def apply(frame: pd.DataFrame, options: SelectOptions) -> pd.DataFrame:
     require_columns(frame, options.rename, option="rename")
     if len(set(options.columns)) < len(options.columns):
         raise PostProcessingError("columns: a column is chosen twice; name each once")
-    result = frame.take(_places(labels(frame), options), axis="columns")
+    result = frame.take(_places(frame, options), axis="columns")
     return _renamed(result, options.rename) if options.rename else result
 
 
-def _places(present: Sequence[Hashable], options: SelectOptions) -> list[int]:
-    under: dict[Hashable, list[int]] = {}
-    for place, label in enumerate(present):
-        under.setdefault(label, []).append(place)
+def _places(frame: pd.DataFrame, options: SelectOptions) -> list[int]:
+    present, under = labels(frame), places_by_name(frame)
     chosen = [place for name in options.columns for place in under[name]] if options.columns else range(len(present))
     left_out = set(options.exclude)
     return [place for place in chosen if present[place] not in left_out]
