@@ -3,24 +3,41 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import sqlglot
 from sqlglot import exp
 from tests.support.golden_payloads import PAYLOADS, item, rules_for, view_for
-from tests.support.planning import COLUMNS, ENGINES, bound_values, dataset, plan, spec_of, statement, view_of
+from tests.support.planning import (
+    COLUMNS,
+    ENGINES,
+    bound_values,
+    dataset,
+    plan,
+    query_of,
+    scope_of,
+    spec_of,
+    statement,
+    view_of,
+)
 
 from analytics_core._compile.explanation import explain_plan
 from analytics_core._compile.lowering.expressions import MARK
 from analytics_core._compile.lowering.query import lower
 from analytics_core._compile.plan import TableSource
-from analytics_core._compile.planning_context import make_view
+from analytics_core._compile.planner import PlanRequest, plan_query
+from analytics_core._compile.planning_context import DatasetView, make_view
+from analytics_core._compile.render import compile_plan
 from analytics_core._engines.spec import ParamStyle
 from analytics_core._gate.guard import check_select
-from analytics_core._records.datasource import DatasetColumn
+from analytics_core._records.datasource import DatasetColumn, DatasetMetric
 from analytics_core._records.people import RowFilter
 from analytics_core.errors import QueryError, UnsupportedByEngineError
+from analytics_core.models.enums import TimeGrain
 
 NAMES = ENGINES.names()
 SERIES = {"columns": ["city"], "metrics": ["orders"], "series_columns": ["city"], "series_limit": 2}
@@ -340,3 +357,47 @@ def test_groups_are_sorted_by_the_metric_that_differs_from_another_by_the_case_o
     made = statement({**SERIES, "metrics": [great, small], "orderby": [[small, False]]}, "postgresql")
     assert '"page"."c2" AS "small"' in made.sql
     assert 'ORDER BY "page"."c2" DESC' in made.sql
+
+
+# ------------------------------------------------------------------------------------- texts that were written before
+def same_by_known_texts(query: Mapping[str, Any], engine: str, *, view: DatasetView, **options: Any) -> None:
+    """Compile a query from nodes, from texts that are written now, and from texts and outputs that were before."""
+    made = plan(query, view=view, **options)
+    plain = compile_plan(made, view.spec)
+    assert compile_plan(made, view.spec, view.known) == plain
+    again = plan(query, view=view, **options)
+    assert again == made
+    assert compile_plan(again, view.spec, view.known) == plain
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_known_texts_give_the_statements_that_nodes_give(engine: str) -> None:
+    for name, payload in PAYLOADS.items():
+        with suppress(UnsupportedByEngineError):
+            same_by_known_texts(payload, engine, view=view_for(name, engine), row_filters=rules_for(name))
+
+
+@pytest.mark.parametrize("engine", NAMES)
+def test_known_texts_tell_columns_grains_and_aggregates_apart(engine: str) -> None:
+    view = view_of(engine, offset=3)
+    times = [column.column_name for column in COLUMNS if column.is_dttm]
+    for grain in (*TimeGrain, None):
+        for time in times:
+            axis = {"columnType": "BASE_AXIS", "sqlExpression": time, "label": "t", "timeGrain": grain}
+            metrics = [
+                {"expressionType": "SIMPLE", "aggregate": name, "column": {"column_name": column}, "label": name}
+                for name, column in (("MIN", time), ("MAX", "city"), ("AVG", "is_paid"), ("COUNT_DISTINCT", "weight"))
+            ]
+            query = {"columns": [axis, "city"], "metrics": metrics, "orderby": [[metrics[0], True], ["city", False]]}
+            with suppress(UnsupportedByEngineError):
+                same_by_known_texts(query, engine, view=view)
+                same_by_known_texts({**query, "series_columns": ["city"], "series_limit": 2}, engine, view=view)
+
+
+def test_a_saved_metric_with_a_template_is_read_anew_each_time() -> None:
+    texts = iter(["1", "2"])
+    metrics = (DatasetMetric(metric_name="m", expression="SUM(quantity + {{ n }})"),)
+    scope = replace(scope_of(view_of(metrics=metrics)), render=lambda text: text.replace("{{ n }}", next(texts)))
+    query = query_of({"metrics": ["m"]})
+    found = [plan_query(query, scope, PlanRequest()).outputs[0].expr for _ in range(2)]
+    assert ["+ 1" in found[0].sql, "+ 2" in found[1].sql] == [True, True]  # type: ignore[union-attr]

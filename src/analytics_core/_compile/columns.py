@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import replace
 from typing import Any, TypeGuard
 
@@ -36,7 +36,7 @@ def column_by_name(scope: PlanningContext, name: str) -> ColumnExpr | FragmentEx
         raise UnknownColumnError(name, dataset=scope.view.dataset.table_name, known=scope.view.columns)
     column = scope.view.columns[own]
     if not column.expression:
-        return scope.view.physical(own)
+        return scope.view.physical[own]
     fragment = scope.read_stored(column.expression, FragmentSlot.CALCULATED, f"calculated column {own!r}")
     kind = scope.view.kinds[own]
     return replace(fragment, kind=fragment.kind if kind is ValueKind.UNKNOWN else kind, time=scope.view.times.get(own))
@@ -122,9 +122,25 @@ def resolve_column(
     if isinstance(column, AdhocColumn):
         axis_grain = grain if is_axis(column) else None
         return _adhoc_output(scope, column, place=place, origin=origin, grain=axis_grain)
+    bucket = grain if grouped and column == granularity else None
+    return remembered(scope, (column, bucket, place), column, lambda: _named_output(scope, column, bucket, origin))
+
+
+def remembered(scope: PlanningContext, key: Hashable, name: str, make: Callable[[], Output]) -> Output:
+    """Return the output that the dataset's column or metric `name` always gives; one with a template is made anew."""
+    output = scope.view.outputs.get(key)
+    if output is None:
+        output = make()
+        column, metric = scope.view.columns.get(scope.view.find_column(name) or ""), scope.view.metrics.get(name)
+        if not any(part and part.expression and "{" in part.expression for part in (column, metric)):
+            scope.view.outputs.put(key, output)
+    return output
+
+
+def _named_output(scope: PlanningContext, column: str, bucket: TimeGrain | None, origin: Origin) -> Output:
     expr = column_by_name(scope, column)
-    if grouped and grain and column == granularity and expr.time is not None:
-        return bucket_output(scope, expr, grain, label=column, origin=origin)
+    if bucket and expr.time is not None:
+        return bucket_output(scope, expr, bucket, label=column, origin=origin)
     return plain_output(scope, expr, label=column, origin=origin)
 
 

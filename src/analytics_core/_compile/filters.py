@@ -158,7 +158,7 @@ def _column_target(scope: PlanningContext, item: ChartDataFilter, *, place: str)
         kind=kind,
         temporal=temporal,
         max_in_values=scope.limits.max_in_values,
-        numbers=scope.view.numbers.get(expr.name) if isinstance(expr, ColumnExpr) else None,
+        numbers=expr.numbers if isinstance(expr, ColumnExpr) else None,
         hours=hours,
         nested=isinstance(expr, ColumnExpr) and bool(_NESTED.search(scope.view.columns[expr.name].type or "")),
     )

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from analytics_core._compile.columns import column_by_name, stored_moment
+from analytics_core._compile.columns import column_by_name, remembered, stored_moment
 from analytics_core._compile.fragments import FragmentSlot
 from analytics_core._compile.plan import (
     AggregateExpr,
@@ -60,6 +60,10 @@ def resolve_metric(scope: PlanningContext, metric: MetricRef, *, place: str) -> 
 
 def saved_metric(scope: PlanningContext, name: str) -> Output:
     """Return the output of the dataset's saved metric `name`."""
+    return remembered(scope, name, name, lambda: _saved_metric(scope, name))
+
+
+def _saved_metric(scope: PlanningContext, name: str) -> Output:
     stored = scope.view.metrics.get(name)
     if stored is None:
         raise UnknownMetricError(name, dataset=scope.view.dataset.table_name, known=scope.view.metrics)

@@ -113,7 +113,7 @@ def _tie_breakers(scope: PlanningContext, outputs: Sequence[Output], requested: 
     origin = Origin(OriginKind.ENGINE, f"tie-breaker: {'primary key' if scope.view.key else 'everything selected'}")
     keys: list[tuple[PlanExpr, bool]]
     if scope.view.key:
-        keys = [(scope.view.physical(name), False) for name in scope.view.key]
+        keys = [(scope.view.physical[name], False) for name in scope.view.key]
     else:
         keys = [(output.expr, output.nullable is not False) for output in outputs if _sortable(output, scope)]
     taken = {term.expr for term in requested if _tells_apart(term.expr, scope)}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 
 from analytics_core._compile.columns import (
@@ -61,17 +62,16 @@ _LONGEST_LABEL = 1_000
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f]")
 
 
-def columns_without_null(where: Iterable[Clause]) -> frozenset[str]:
+def _columns_without_null(where: Iterable[Clause]) -> frozenset[str]:
     """Return the columns that are not NULL in any row for which all conditions hold."""
     return frozenset(name for clause in where for name in _proven(clause.predicate))
 
 
-def without_nulls(outputs: Sequence[Output], where: Iterable[Clause]) -> tuple[Output, ...]:
-    """Return the outputs of which those that conditions prove so hold no NULL."""
-    proven = columns_without_null(where)
+def _without_nulls(outputs: Sequence[Output], names: AbstractSet[str]) -> tuple[Output, ...]:
+    """Return the outputs of which those of the named columns hold no NULL."""
     return tuple(
         replace(output, nullable=False)
-        if isinstance(output.expr, ColumnExpr) and output.expr.name in proven
+        if isinstance(output.expr, ColumnExpr) and output.expr.name in names and output.nullable is not False
         else output
         for output in outputs
     )
@@ -137,10 +137,11 @@ def plan_query(query: ChartDataQueryObject, scope: PlanningContext, request: Pla
     where = _rules_first(rules, bounds.clauses, (*filters.where, *_fixed_conditions(query, scope)))
     having = () if request.is_comparison else (*filters.having, *_having(query, scope))
     _check_having(having, plain, grouped=grouped)
-    plain = without_nulls(plain, where)
+    not_null = _columns_without_null(where)
+    plain = _without_nulls(plain, not_null)
     series_limit = request.series_limit if request.is_comparison else plan_series_limit(query, scope, plain, where)
     outputs = with_others(plain, series_limit)
-    order = plan_order(query, scope, outputs, grouped=grouped, not_null=columns_without_null(where))
+    order = plan_order(query, scope, outputs, grouped=grouped, not_null=not_null)
     reported = _reported(scope, bounds)
     return QueryPlan(
         engine=scope.view.spec.name,

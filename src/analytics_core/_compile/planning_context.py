@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from analytics_core._compile.advanced_types import AdvancedDataType
 from analytics_core._compile.fragments import FragmentNames, FragmentParser, FragmentSlot
-from analytics_core._compile.lowering.expressions import MARK
-from analytics_core._compile.plan import ColumnExpr, FragmentExpr, SqlSource, TableSource
+from analytics_core._compile.lowering.expressions import MARK, KnownTexts
+from analytics_core._compile.plan import ColumnExpr, FragmentExpr, Output, SqlSource, TableSource
 from analytics_core._compile.time_range import TimeRange
 from analytics_core._engines.spec import EngineSpec
-from analytics_core._engines.types import NumberRange, TimeEncoding, TimeFormat, ValueKind
+from analytics_core._engines.types import TimeEncoding, TimeFormat, ValueKind
+from analytics_core._memo import Memo
 from analytics_core._records.datasource import Dataset, DatasetColumn, DatasetMetric
 from analytics_core.errors import LimitError, QueryError
 from analytics_core.models.enums import RelativeTime
@@ -26,10 +27,10 @@ VIRTUAL_ALIAS = "virtual_table"
 class DatasetView:
     """A dataset prepared for planning: made once per version of the dataset.
 
-    `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `numbers`
-    has the physical columns whose type says which exact numbers they hold, `stored` the types of those that the
-    database said to store. No two rows are alike in the columns of
-    `key`; it is empty where no such columns are known.
+    `columns` and `metrics` are keyed by name; `by_verbose_name` finds a column by the name that people see. `physical`
+    has those columns that are no expressions, `stored` the types of those that the database said to store. No two rows
+    are alike in the columns of `key`; it is empty where no such columns are known. `known` and `outputs` remember what
+    was made of columns and metrics before.
     """
 
     dataset: Dataset
@@ -39,28 +40,14 @@ class DatasetView:
     columns: Mapping[str, DatasetColumn]
     kinds: Mapping[str, ValueKind]
     times: Mapping[str, TimeFormat]
-    numbers: Mapping[str, NumberRange]
+    physical: Mapping[str, ColumnExpr]
     metrics: Mapping[str, DatasetMetric]
     by_verbose_name: Mapping[str, str]
     names: FragmentNames
     stored: Mapping[str, str]
     key: tuple[str, ...] = ()
-
-    def physical(self, name: str) -> ColumnExpr:
-        """Return the physical column `name` as an expression; the caller knows that it exists."""
-        column = self.columns[name]
-        return ColumnExpr(
-            name,
-            self.kinds[name],
-            column.nullable,
-            self.times.get(name),
-            length=_length(column.type),
-            numbers=self.numbers.get(name),
-            leads_index=bool(column.leads_index),
-            collation=self.spec.collation(column.collation),
-            collation_name=column.collation,
-            declared=column.type,
-        )
+    known: KnownTexts = field(default_factory=KnownTexts, compare=False, repr=False)
+    outputs: Memo[Hashable, Output] = field(default_factory=lambda: Memo(2_000), compare=False, repr=False)
 
     def find_column(self, name: str) -> str | None:
         """Return the column's own name for a name or verbose name, or None."""
@@ -78,6 +65,8 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
     kinds = {
         name: spec.value_kind(column.type) if column.type else ValueKind.UNKNOWN for name, column in columns.items()
     }
+    times = _time_formats(columns, kinds)
+    physical = {name: column for name, column in columns.items() if not column.expression}
     alias = VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
     return DatasetView(
         dataset=dataset,
@@ -86,20 +75,16 @@ def make_view(dataset: Dataset, spec: EngineSpec, source: TableSource | SqlSourc
         alias=alias,
         columns=columns,
         kinds=kinds,
-        times=_time_formats(columns, kinds),
-        numbers=_number_ranges(columns, spec),
+        times=times,
+        physical={name: _physical(column, kinds[name], times.get(name), spec) for name, column in physical.items()},
         metrics={metric.metric_name: metric for metric in dataset.metrics},
         by_verbose_name={c.verbose_name: name for name, c in columns.items() if c.verbose_name},
         names=FragmentNames(
             alias=alias,
-            columns=tuple(name for name, column in columns.items() if not column.expression),
+            columns=tuple(physical),
             tables=_table_names(source),
         ),
-        stored={
-            name: column.stored_type
-            for name, column in columns.items()
-            if column.stored_type is not None and not column.expression
-        },
+        stored={name: column.stored_type for name, column in physical.items() if column.stored_type is not None},
         key=_key(dataset, columns) if isinstance(source, TableSource) else (),
     )
 
@@ -142,10 +127,19 @@ def _time_formats(columns: Mapping[str, DatasetColumn], kinds: Mapping[str, Valu
     return {name: found for name, found in formats.items() if found is not None}
 
 
-def _number_ranges(columns: Mapping[str, DatasetColumn], spec: EngineSpec) -> dict[str, NumberRange]:
-    typed = {name: column.type for name, column in columns.items() if column.type and not column.expression}
-    ranges = {name: spec.number_range(type_text) for name, type_text in typed.items()}
-    return {name: found for name, found in ranges.items() if found is not None}
+def _physical(column: DatasetColumn, kind: ValueKind, time: TimeFormat | None, spec: EngineSpec) -> ColumnExpr:
+    return ColumnExpr(
+        column.column_name,
+        kind,
+        column.nullable,
+        time,
+        length=_length(column.type),
+        numbers=spec.number_range(column.type) if column.type else None,
+        leads_index=bool(column.leads_index),
+        collation=spec.collation(column.collation),
+        collation_name=column.collation,
+        declared=column.type,
+    )
 
 
 _NATIVE = {

@@ -9,7 +9,7 @@ from sqlglot import exp
 from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.fence import is_plain_query
-from analytics_core._compile.lowering.expressions import MARK, Binds, Lowering
+from analytics_core._compile.lowering.expressions import MARK, Binds, KnownTexts, Lowering
 from analytics_core._compile.lowering.query import bound_sql, lower, lower_relation, source_alias
 from analytics_core._compile.plan import QueryPlan, SqlSource, Statement
 from analytics_core._engines.nodes import quoted
@@ -18,9 +18,9 @@ from analytics_core._engines.types import ValueKind
 from analytics_core._records.datasource import Dataset
 
 
-def compile_plan(plan: QueryPlan, spec: EngineSpec) -> Statement:
-    """Return the statement of a plan on its engine; pure, no driver needed."""
-    tree, binds = lower(plan, spec)
+def compile_plan(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> Statement:
+    """Return the statement of a plan on its engine; pure, no driver needed. `known` makes it quicker, not another."""
+    tree, binds = lower(plan, spec, known)
     if plan.count_rows:
         labels, kinds = ("rowcount",), (ValueKind.INTEGER,)
         return render(tree, binds, spec, labels=labels, kinds=kinds)

@@ -175,13 +175,16 @@ def plan_time_bounds(
 
     `override` takes the place of the range that the query reports, wherever that one binds; other ranges stay.
     """
+    if not (filters or query.time_range or query.time_shift or query.granularity or override):
+        return TimeBounds(range=TimeRange(), clauses=(), applied=(), counts_seconds=False)
     known = [pair for pair in filters if is_known(scope, pair[1])]
     requested = _requested(scope, query, known, axis)
-    main = _resolve(scope, query, requested.text)
+    main = resolve_range(query, requested.text, now=scope.now, limits=scope.limits)
     reported = override or main
 
     def resolve(text: str) -> TimeRange:
-        found = _resolve(scope, query, text)
+        is_main = text == requested.text
+        found = main if is_main else resolve_range(query, text, now=scope.now, limits=scope.limits)
         return reported if (found.since, found.until) == (main.since, main.until) else found
 
     clauses = _own_clauses(scope, query, requested, resolve, axis) + list(
@@ -283,10 +286,6 @@ def _resolve_at(query: ChartDataQueryObject, text: str, now: datetime, limits: P
         relative_end=(extras and extras.relative_end) or limits.relative_end,
         time_shift=query.time_shift,
     )
-
-
-def _resolve(scope: PlanningContext, query: ChartDataQueryObject, text: str) -> TimeRange:
-    return resolve_range(query, text, now=scope.now, limits=scope.limits)
 
 
 def _empty(clauses: Sequence[Clause]) -> Iterator[str]:

@@ -61,7 +61,7 @@ class Preparer:
             charge=chart_request.budget.take_sql if chart_request.budget else None,
         )
         plan = plan_query(query, scope, request)
-        statement = compile_plan(plan, view.spec)
+        statement = compile_plan(plan, view.spec, view.known)
         return PreparedQuery(
             query=query,
             plan=plan,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from functools import cached_property, partial
 from typing import Any
 
 from analytics_core._compile.columns import axis_name, column_label, is_axis, time_grain
@@ -30,30 +30,53 @@ from analytics_core.models.query import ChartDataExtras, ChartDataFilter, ChartD
 from analytics_core.models.strict_json import RepeatedKeyError, read_json_once
 
 
-class QueryRanges:
-    """The time ranges of one query as its templates see them; `moved_to` is that of a time comparison.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TemplateRequest:
+    """For what templates are rendered: a query on a dataset, and what is being rendered already.
 
-    `requested` tells what they bound, `own_text` is the text of the query's range, `counts_seconds` says whether a
-    range that was asked for moves with every second.
+    `path` names datasets and metrics that take each other in, `taken_in` gets the versions of other datasets, `found`
+    what was looked up already. `is_sample`: nobody asks yet.
     """
 
-    def __init__(
-        self,
-        query: ChartDataQueryObject,
-        *,
-        requested: RequestedRanges,
-        now: datetime,
-        limits: PlanLimits,
-        moved_to: TimeRange | None,
-    ) -> None:
-        self.requested = requested
-        self._query = query
-        self._now = now
+    query: ChartDataQueryObject
+    dataset: Dataset
+    spec: EngineSpec
+    chart_request: ChartRequest
+    plan_request: PlanRequest
+    is_sample: bool
+    path: tuple[str, ...]
+    taken_in: list[Hashable]
+    found: dict[Hashable, str]
+
+    @property
+    def axis(self) -> str | None:
+        """The name of the x-axis."""
+        axis = self.plan_request.axis
+        return axis_name((axis,) if axis else self.query.columns)
+
+
+class QueryRanges:
+    """The time ranges of one query as its templates see them, read when the first template needs one.
+
+    `counts_seconds` says whether a range that was asked for moves with every second.
+    """
+
+    def __init__(self, request: TemplateRequest, limits: PlanLimits) -> None:
+        self._request = request
         self._limits = limits
-        self._moved_to = moved_to
-        self._moved_text = render_time_range(moved_to) if moved_to else None
-        self.own_text = self._moved_text or requested.text
+        self._moved_to = request.plan_request.range_override
+        self._moved_text = render_time_range(self._moved_to) if self._moved_to else None
         self.counts_seconds = False
+
+    @cached_property
+    def requested(self) -> RequestedRanges:
+        """Which range of the query bounds what."""
+        return _ranges_of(self._request)
+
+    @property
+    def own_text(self) -> str:
+        """The text of the query's range; in a time comparison, of the moved one."""
+        return self._moved_text or self.requested.text
 
     @property
     def own(self) -> TimeRange:
@@ -75,8 +98,9 @@ class QueryRanges:
         return naive(found.since), naive(found.until)
 
     def _resolved(self, text: str) -> TimeRange:
+        request = self._request
         found = self._moved_to if text == self._moved_text else None
-        return found or resolve_range(self._query, text, now=self._now, limits=self._limits)
+        return found or resolve_range(request.query, text, now=request.chart_request.now, limits=self._limits)
 
 
 class BoundTemplates:
@@ -89,21 +113,20 @@ class BoundTemplates:
     def __init__(
         self,
         renderer: TemplateRenderer | None,
-        values: Callable[[], TemplateValues],
+        request: TemplateRequest,
+        limits: PlanLimits,
         *,
-        dataset: Dataset,
-        ranges: QueryRanges,
-        taken_in: list[Hashable],
+        lookups: Callable[[], Lookups] | None,
     ) -> None:
         self._renderer = renderer
-        self._make_values = values
-        self._values: TemplateValues | None = None
-        self._dataset = dataset
-        self._ranges = ranges
+        self._request = request
+        self._limits = limits
+        self._lookups = lookups
+        self._ranges = QueryRanges(request, limits)
         self._removed: set[str] = set()
         self._reads_range = False
         self.looks_up = False
-        self.taken_in = taken_in
+        self.taken_in = request.taken_in
 
     @property
     def counts_seconds(self) -> bool:
@@ -114,8 +137,6 @@ class BoundTemplates:
         """Return the text with its template rendered; the text itself where it has none, or templates are off."""
         if self._renderer is None or "{" not in text:
             return text
-        if self._values is None:
-            self._values = self._make_values()
         rendered = self._renderer.render(text, self._values)
         self._removed.update(rendered.removed_filters)
         self._reads_range |= rendered.reads_range
@@ -128,7 +149,8 @@ class BoundTemplates:
 
     def render_source(self) -> str | None:
         """Return the SQL of a virtual dataset, rendered; None for a physical one."""
-        return self.render(self._dataset.sql) if self._dataset.sql else None
+        sql = self._request.dataset.sql
+        return self.render(sql) if sql else None
 
     def taken_over(self, query: ChartDataQueryObject) -> tuple[str, ...]:
         """Return the names of the filters that the templates apply themselves (`remove_filter=True`)."""
@@ -156,38 +178,12 @@ class BoundTemplates:
         bounded = [pair for pair in requested.filters if pair[2] in {RangeRole.SHARED, RangeRole.REPLACED}]
         return None if bounded and all(pair in removed for pair in bounded) else query.time_range
 
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TemplateRequest:
-    """For what templates are rendered: a query on a dataset, and what is being rendered already.
-
-    `path` names datasets and metrics that take each other in, `taken_in` gets the versions of other datasets, `found`
-    what was looked up already. `is_sample`: nobody asks yet.
-    """
-
-    query: ChartDataQueryObject
-    dataset: Dataset
-    spec: EngineSpec
-    chart_request: ChartRequest
-    plan_request: PlanRequest
-    is_sample: bool
-    path: tuple[str, ...]
-    taken_in: list[Hashable]
-    found: dict[Hashable, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _TemplateInputs:
-    request: TemplateRequest
-    ranges: QueryRanges
-    axis: str | None
-    row_limit: int
-    lookups: Lookups | None
-
-    def values(self) -> TemplateValues:
-        """Return what the templates of the query may use."""
-        request, ranges = self.request, self.ranges
-        query, actor, dataset = request.query, request.chart_request.actor, request.dataset
+    @cached_property
+    def _values(self) -> TemplateValues:
+        """What the templates of the query may use."""
+        request, ranges = self._request, self._ranges
+        query, dataset, plan_request = request.query, request.dataset, request.plan_request
+        actor = request.chart_request.actor
         since, until = ranges.bounds(ranges.own_text)
         return TemplateValues(
             spec=request.spec,
@@ -206,15 +202,15 @@ class _TemplateInputs:
             time_range=ranges.own_text,
             columns=tuple(column_label(column) for column in query.columns),
             metrics=tuple(metric_label(metric) for metric in query.metrics or ()),
-            row_limit=self.row_limit,
+            row_limit=plan_limit(query, self._limits, samples=plan_request.samples, streams=plan_request.streams).rows,
             row_offset=query.row_offset,
             table_columns=tuple(column.column_name for column in dataset.columns),
-            time_column=query.granularity or self.axis or dataset.main_dttm_col,
+            time_column=query.granularity or request.axis or dataset.main_dttm_col,
             time_grain=time_grain(query),
             resolve_range=ranges.bounds,
             is_sample=request.is_sample,
-            lookups=self.lookups,
-            writes_sql=request.plan_request.writes_sql,
+            lookups=self._lookups() if self._lookups else None,
+            writes_sql=plan_request.writes_sql,
             steps=request.chart_request.budget.template_steps if request.chart_request.budget else None,
         )
 
@@ -250,34 +246,19 @@ class QueryTemplates:
 
         `path`, `taken_in` and `found` are those of what is rendered around them, see `TemplateRequest`.
         """
-        request = request or PlanRequest()
-        axis = axis_name((request.axis,) if request.axis else query.columns)
-        ranges = QueryRanges(
-            query,
-            requested=_ranges_of(query, axis, dataset, spec),
-            now=chart_request.now,
-            limits=self._limits,
-            moved_to=request.range_override,
-        )
         requested = TemplateRequest(
             query=query,
             dataset=dataset,
             spec=spec,
             chart_request=chart_request,
-            plan_request=request,
+            plan_request=request or PlanRequest(),
             is_sample=is_sample,
             path=path or ((f"dataset {dataset.id}",) if dataset.sql else ()),
             taken_in=[] if taken_in is None else taken_in,
             found={} if found is None else found,
         )
-        values = _TemplateInputs(
-            request=requested,
-            ranges=ranges,
-            axis=axis,
-            row_limit=plan_limit(query, self._limits, samples=request.samples, streams=request.streams).rows,
-            lookups=self._lookups(self, requested) if self._lookups else None,
-        ).values
-        return BoundTemplates(self._renderer, values, dataset=dataset, ranges=ranges, taken_in=requested.taken_in)
+        lookups = partial(self._lookups, self, requested) if self._lookups else None
+        return BoundTemplates(self._renderer, requested, self._limits, lookups=lookups)
 
     def sample_source(self, dataset: Dataset, spec: EngineSpec, chart_request: ChartRequest) -> str | None:
         """Return the SQL of a virtual dataset as it reads while nobody asks for its rows; None for a physical one.
@@ -291,11 +272,12 @@ class QueryTemplates:
             return self.for_query(today, dataset, spec, chart_request, is_sample=True).render_source()
 
 
-def _ranges_of(query: ChartDataQueryObject, axis: str | None, dataset: Dataset, spec: EngineSpec) -> RequestedRanges:
-    """Return which range of a query bounds what; `axis` names its x-axis."""
+def _ranges_of(request: TemplateRequest) -> RequestedRanges:
+    """Return which range of a query bounds what."""
+    query, dataset, axis = request.query, request.dataset, request.axis
     temporal, _ = split_temporal(query)
     columns = dataset.columns if temporal else ()
-    times = {name for column in columns if _is_time(column, spec) for name in _names(column)}
+    times = {name for column in columns if _is_time(column, request.spec) for name in _names(column)}
     names = {column.verbose_name: column.column_name for column in columns if column.verbose_name}
     return requested_ranges(
         query,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import count
 
 from sqlglot import exp
+from sqlglot.dialects.dialect import Dialect
 
 from analytics_core._compile.plan import (
     AggregateExpr,
@@ -43,12 +44,45 @@ class Binds:
         return exp.Var(this=f"{MARK}{name}{MARK}")
 
 
+class KnownTexts:
+    """The SQL of columns and of expressions without bound values, as it was written before for one view of a dataset.
+
+    What a plan does not compare by, such as the collation of a column, is the same in one view. Bounded, and safe
+    between threads: a text that another thread writes meanwhile is the same.
+    """
+
+    __slots__ = ("_texts",)
+
+    def __init__(self) -> None:
+        self._texts: dict[Hashable, tuple[str, ...]] = {}
+
+    def nodes(self, key: Hashable, make: Callable[[], Sequence[exp.Expr]], spec: EngineSpec) -> list[exp.Expr]:
+        """Return nodes that are the texts of those that `make` makes for the key."""
+        texts = self._texts.get(key)
+        if texts is None:
+            generator = Dialect.get_or_raise(spec.dialect).generator(comments=False)
+            texts = tuple(generator.generate(node, copy=False) for node in make())
+            if len(self._texts) < _MOST_TEXTS:
+                self._texts[key] = texts
+        return [exp.Var(this=text) for text in texts]
+
+    def column(self, name: str, low: Lowering) -> exp.Expr:
+        """Return a physical column whose text is made: it stays a column to what writes the nodes around it."""
+        texts = self._texts.get(name)
+        node = exp.Var(this=texts[0]) if texts else self.nodes(name, lambda: [_column(name, low)], low.spec)[0]
+        return exp.Column(this=node)
+
+
+_MOST_TEXTS = 5_000
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lowering:
     """The engine, the values bound so far, and the alias of the source with which columns are qualified.
 
     `fences_relations`: row rules inside the SQL of a virtual dataset stand behind fences of their own. `holds_types`:
-    columns are compared as their declared types; what somebody said of a type must not decide about an error.
+    columns are compared as their declared types; what somebody said of a type must not decide about an error. `known`:
+    texts are taken from there instead of nodes that would be printed again; None: all are nodes.
     """
 
     spec: EngineSpec
@@ -56,11 +90,22 @@ class Lowering:
     alias: str
     fences_relations: bool = True
     holds_types: bool = False
+    known: KnownTexts | None = None
+
+    def written(self, use: Hashable, expr: PlanExpr, make: Callable[[], Sequence[exp.Expr]]) -> Sequence[exp.Expr]:
+        """Return the nodes that `make` makes of an expression for a use; plain ones are made as quickly as found."""
+        if self.known is None or isinstance(expr, ColumnExpr | FragmentExpr):
+            return make()
+        return self.known.nodes((use, expr), make, self.spec)
 
     @property
     def series_alias(self) -> str:
         """The name under which the best series are joined; never the source's own."""
         return "series_limit" if self.alias.casefold() != "series_limit" else "series_limit_"
+
+
+def _column(name: str, low: Lowering) -> exp.Column:
+    return exp.Column(this=quoted(name), table=quoted(low.alias))
 
 
 _PLAIN_TIMESTAMP = TimeFormat(encoding=TimeEncoding.TIMESTAMP)
@@ -76,9 +121,7 @@ def raw(expr: ColumnExpr | FragmentExpr, low: Lowering) -> exp.Expr:
     A fragment is the text that was rendered from its checked tree: printing it verbatim saves rendering it again.
     """
     if isinstance(expr, ColumnExpr):
-        return exp.Column(
-            this=exp.Identifier(this=expr.name, quoted=True), table=exp.Identifier(this=low.alias, quoted=True)
-        )
+        return _column(expr.name, low) if low.known is None else low.known.column(expr.name, low)
     closed = isinstance(expr.tree, _ATOMS) and not isinstance(expr.tree, exp.Binary)  # AND is a function to sqlglot
     return exp.Var(this=expr.sql if closed else f"({expr.sql})")
 

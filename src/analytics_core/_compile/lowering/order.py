@@ -42,12 +42,15 @@ def order_keys(terms: Sequence[OrderTerm], low: Lowering) -> list[exp.Expr]:
 def sort_keys(term: OrderTerm, low: Lowering) -> Iterator[exp.Ordered]:
     """Yield the sort keys of a term with NULLs last; where there is no NULL the engine's own default saves the work."""
     nulls_first = False if term.nullable else low.spec.nulls_first_by_default(term.descending)
-    keys: tuple[exp.Expr, ...] = (lower_sorted(term.expr, low),)
-    if term.breaks_ties and isinstance(term.expr, ColumnExpr | FragmentExpr):
-        length = term.expr.length if isinstance(term.expr, ColumnExpr) else None
-        keys = low.spec.tie_keys(keys[0], term.expr.kind, length)
-    for key in keys:
+    for key in low.written(("sort", term.breaks_ties), term.expr, lambda: _plain_keys(term, low)):
         yield exp.Ordered(this=key, desc=term.descending, nulls_first=nulls_first)
+
+
+def _plain_keys(term: OrderTerm, low: Lowering) -> Sequence[exp.Expr]:
+    key, expr = lower_sorted(term.expr, low), term.expr
+    if not term.breaks_ties or not isinstance(expr, ColumnExpr | FragmentExpr):
+        return (key,)
+    return low.spec.tie_keys(key, expr.kind, expr.length if isinstance(expr, ColumnExpr) else None)
 
 
 def set_limit(select: exp.Select, *, rows: int, offset: int = 0) -> None:
@@ -131,8 +134,7 @@ def sorts_apart(plan: QueryPlan, low: Lowering) -> bool:
 
 def apart_select(plan: QueryPlan, low: Lowering, select: Select, *, rows: int) -> exp.Select:
     """Return the statement that sorts and limits the groups of a sub-query, which OFFSET 0 keeps apart."""
-    groups = _with_keys(select(plan, low), plan, low)
-    groups.set("order", None)
+    groups = _with_keys(select(replace(plan, order=()), low), plan, low)
     groups.set("offset", exp.Offset(expression=_number(0)))
     return _page_of(groups, plan, low, rows=rows, offset=plan.limit.offset)
 
@@ -181,6 +183,7 @@ def _named_keys(plan: QueryPlan, low: Lowering) -> Iterator[tuple[exp.Expr, str]
 
     What stands below is the sort key, or the key before its collation.
     """
+    low = replace(low, known=None)  # what stands below is a node
     selected: dict[PlanExpr, str] = {}
     for i, output in enumerate(plan.outputs):
         selected.setdefault(output.expr, f"c{i}")

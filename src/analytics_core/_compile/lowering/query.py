@@ -6,7 +6,7 @@ means there.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from sqlglot import exp
@@ -15,6 +15,7 @@ from sqlglot.dialects.dialect import Dialect
 from analytics_core._compile.fence import Fence, FenceForm, fence_of_plan, fence_of_series, fences_relations
 from analytics_core._compile.lowering.expressions import (
     Binds,
+    KnownTexts,
     Lowering,
     aliases_of,
     is_constant,
@@ -59,7 +60,7 @@ def source_alias(source: TableSource | SqlSource) -> str:
     return VIRTUAL_ALIAS if isinstance(source, SqlSource) else source.table
 
 
-def begin_lowering(plan: QueryPlan, spec: EngineSpec) -> Lowering:
+def begin_lowering(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> Lowering:
     """Return what the lowering of a plan starts from."""
     return Lowering(
         spec=spec,
@@ -67,15 +68,16 @@ def begin_lowering(plan: QueryPlan, spec: EngineSpec) -> Lowering:
         alias=source_alias(plan.source),
         fences_relations=fences_relations(plan, spec),
         holds_types=bool(plan.row_rules),
+        known=known,
     )
 
 
-def lower(plan: QueryPlan, spec: EngineSpec) -> tuple[exp.Select, Binds]:
-    """Return the tree of the plan's statement and its bound values.
+def lower(plan: QueryPlan, spec: EngineSpec, known: KnownTexts | None = None) -> tuple[exp.Select, Binds]:
+    """Return the tree of the plan's statement and its bound values; `known` saves printing what was printed before.
 
     One row more than the limit is asked for, to tell a result that was cut from one that just fits.
     """
-    low = begin_lowering(plan, spec)
+    low = begin_lowering(plan, spec, known)
     rows = plan.limit.rows + surplus_rows(plan)
     if not plan.count_rows and splits_nulls(plan, low, rows=rows):
         select = split_select(plan, low, _select, rows=rows)
@@ -128,8 +130,18 @@ def _select(plan: QueryPlan, low: Lowering) -> exp.Select:
 
 
 def _shown(output: Output, low: Lowering, *, grouped: bool) -> exp.Expr:
-    node = lower_shown(output.expr, low, grouped=grouped)
-    return low.spec.all_digits(node) if output.fetched_kind is ValueKind.FLOAT else node
+    is_float = output.fetched_kind is ValueKind.FLOAT
+
+    def make() -> list[exp.Expr]:
+        node = lower_shown(output.expr, low, grouped=grouped)
+        return [low.spec.all_digits(node) if is_float else node]
+
+    return low.written(("shown", grouped, is_float), output.expr, make)[0]
+
+
+def _key(expr: PlanExpr, low: Lowering, lower_one: Callable[[PlanExpr, Lowering], exp.Expr]) -> exp.Expr:
+    """Return what `lower_one` returns for an expression."""
+    return low.written(lower_one, expr, lambda: [lower_one(expr, low)])[0]
 
 
 def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
@@ -137,7 +149,7 @@ def _group(select: exp.Select, plan: QueryPlan, low: Lowering) -> None:
         return
     keys = dict.fromkeys(output.expr for output in plan.outputs if output.role is OutputRole.COLUMN)
     if keys:
-        select.set("group", _grouped([lower_expr(key, low) for key in keys if not is_constant(key)], low.spec))
+        select.set("group", _grouped([_key(key, low, lower_expr) for key in keys if not is_constant(key)], low.spec))
     having = conjunction([clause.predicate for clause in plan.having], low)
     if having:
         select.set("having", exp.Having(this=having))
@@ -209,20 +221,21 @@ def _kind(expr: PlanExpr) -> ValueKind:
 def _series_select(plan: QueryPlan, limit: SeriesLimit, columns: Sequence[Output], low: Lowering) -> exp.Select:
     exprs = [column.expr.source if isinstance(column.expr, OthersExpr) else column.expr for column in columns]
     keys = [expr for expr in exprs if not is_constant(expr)]
-    named = [exp.Alias(this=lower_key(expr, low), alias=quoted(f"s{i}")) for i, expr in enumerate(exprs)]
+    named = [exp.Alias(this=_key(expr, low, lower_key), alias=quoted(f"s{i}")) for i, expr in enumerate(exprs)]
     fence = fence_of_series(plan, limit, low.spec)
     hit = exp.Alias(this=exp.Literal(this="1", is_string=False), alias=quoted("hit"))
     select = exp.Select(
         expressions=[*named, hit],
         from_=exp.From(this=lower_source(limit.source, fence, low)),
-        group=_grouped([lower_key(key, low) for key in keys], low.spec),
+        group=_grouped([_key(key, low, lower_key) for key in keys], low.spec),
     )
     where = lower_where(fence, low)
     if where:
         select.set("where", exp.Where(this=where))
-    ordered = [exp.Ordered(this=lower_sorted(key, low), desc=False, nulls_first=False) for key in keys]
+    ordered = [exp.Ordered(this=_key(key, low, lower_sorted), desc=False, nulls_first=False) for key in keys]
     if limit.metric is not None:
-        ordered.insert(0, exp.Ordered(this=lower_expr(limit.metric, low), desc=limit.descending, nulls_first=False))
+        metric = _key(limit.metric, low, lower_expr)
+        ordered.insert(0, exp.Ordered(this=metric, desc=limit.descending, nulls_first=False))
     if ordered:
         select.set("order", exp.Order(expressions=ordered))
     set_limit(select, rows=limit.limit)
