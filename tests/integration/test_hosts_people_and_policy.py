@@ -157,7 +157,7 @@ def test_a_role_of_the_table_reads_drafts_in_lists_and_one_by_one(shop: SmallCor
     ("rules", "told"),
     [
         ({"read charts": {Relationship.OWNER}}, "'read charts'.*Permission.READ_CHART"),
-        ({Permission.READ_CHART: {"readers"}}, "'readers' read this chart; use a Standing, or HasRole"),
+        ({Permission.READ_CHART: {"readers"}}, "'readers' read this chart; use a Relationship, or HasRole"),
     ],
 )
 def test_a_table_that_would_bind_nobody_is_refused_at_the_start(

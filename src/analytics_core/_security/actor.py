@@ -23,7 +23,7 @@ class Actor:
     Attributes:
         is_admin: whether one of the roles may do everything.
         role_ids: the ids of the roles.
-        role_names: the names of the roles, for the standings that a host's table gives by role; none for a guest.
+        role_names: the names of the roles, for the permissions that a host's table gives by role; none for a guest.
         grants: what the roles give access to, together; nothing for a guest.
     """
 

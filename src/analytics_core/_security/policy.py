@@ -52,13 +52,13 @@ class Relationship(Enum):
 
 @dataclass(frozen=True, slots=True)
 class HasRole:
-    """The standing of whoever has the role of this name, on every record; for the tables of hosts."""
+    """How whoever has the role of this name stands to every record; for the tables of hosts."""
 
     name: str
 
 
-AnyStanding = Relationship | HasRole
-Rules = Mapping["Permission", AbstractSet[AnyStanding]]
+AnyRelationship = Relationship | HasRole
+Rules = Mapping["Permission", AbstractSet[AnyRelationship]]
 
 
 class Permission(StrEnum):
@@ -124,35 +124,35 @@ RULES: Rules = MappingProxyType(
         Permission.MANAGE_ROW_RULES: frozenset({ADMINISTRATOR}),
     }
 )
-"""The table: each act, and the standings of which one is enough."""
+"""The table: each permission, and the relationships of which one gives it."""
 
 
 class Policy:
     """Decides by the table; `can_*` answers, `require_*` raises the typed refusal.
 
     Args:
-        rules: each act, and the standings of which one is enough; an act that it lacks is refused to everybody, so a
-            host's table is `{**RULES, ...}` with the acts that differ.
+        rules: each permission, and the relationships of which one gives it; one that the table lacks is refused to
+            everybody, so a host's table is `{**RULES, ...}` with the permissions that differ.
 
     Raises:
-        SettingsError: the table holds something that is no act or no standing, and would bind nobody.
+        SettingsError: the table holds something that is no permission or no relationship, and would bind nobody.
     """
 
     def __init__(self, rules: Rules = RULES) -> None:
         _check_rules(rules)
-        self._rules = {act: frozenset(relationships) for act, relationships in rules.items()}
+        self._rules = {permission: frozenset(relationships) for permission, relationships in rules.items()}
 
-    def allows(self, act: Permission, relationships: frozenset[AnyStanding]) -> bool:
-        """Tell whether one of the standings is enough for the act; an act that the table lacks is refused."""
-        return bool(self.enough_for(act) & relationships)
+    def allows(self, permission: Permission, relationships: frozenset[AnyRelationship]) -> bool:
+        """Tell whether one of the relationships gives the permission; one that the table lacks is refused."""
+        return bool(self.enough_for(permission) & relationships)
 
-    def enough_for(self, act: Permission) -> frozenset[AnyStanding]:
-        """Return the standings of which one is enough for the act; lists are narrowed by them (`scopes.scope_of`)."""
-        return self._rules.get(act, frozenset())
+    def enough_for(self, permission: Permission) -> frozenset[AnyRelationship]:
+        """Return the relationships of which one gives the permission; lists are narrowed by them too."""
+        return self._rules.get(permission, frozenset())
 
-    def sees_all(self, act: Permission, actor: Actor) -> bool:
-        """Tell whether the actor may do the act on every record, whatever the record is."""
-        return self.allows(act, _general_relationships(actor))
+    def sees_all(self, permission: Permission, actor: Actor) -> bool:
+        """Tell whether the actor has the permission on every record, whatever the record is."""
+        return self.allows(permission, _general_relationships(actor))
 
     # ------------------------------------------------------------------------------------------------- databases
     def can_read_database(self, actor: Actor, database: Database) -> bool:
@@ -296,10 +296,10 @@ class Policy:
             raise OwnershipError(f"{kind} {record.id} is managed by another system; change it there")
 
     # ------------------------------------------------------------------------------------------- shared content
-    def require(self, act: Permission, actor: Actor) -> None:
-        """Raise AccessError unless the actor may do an act that no record is needed to decide about."""
-        if not self.allows(act, _signed_in_relationships(actor)):
-            raise AccessError(f"you may not {act.value}; ask an administrator")
+    def require(self, permission: Permission, actor: Actor) -> None:
+        """Raise AccessError unless the actor has a permission that no record is needed to decide about."""
+        if not self.allows(permission, _signed_in_relationships(actor)):
+            raise AccessError(f"you may not {permission.value}; ask an administrator")
 
     def require_show_annotations(self, actor: Actor) -> None:
         """Raise AccessError unless the actor may see stored annotations in the answer of a chart.
@@ -373,21 +373,23 @@ class Policy:
 
 
 def _check_rules(rules: Mapping[Any, AbstractSet[Any]]) -> None:
-    for act, relationships in rules.items():
-        if not isinstance(act, Permission):
+    for permission, relationships in rules.items():
+        if not isinstance(permission, Permission):
             raise SettingsError(
-                f"the policy's table decides about {act!r}; its keys are acts, such as Permission.READ_CHART"
+                f"the policy's table decides about {permission!r}; its keys are permissions, such as "
+                "Permission.READ_CHART"
             )
-        strange = [relationship for relationship in relationships if not isinstance(relationship, AnyStanding)]
+        strange = [relationship for relationship in relationships if not isinstance(relationship, AnyRelationship)]
         if strange:
             raise SettingsError(
-                f"the policy's table lets {strange[0]!r} {act.value}; use a Standing, or HasRole with a role's name"
+                f"the policy's table lets {strange[0]!r} {permission.value}; use a Relationship, or HasRole with a "
+                "role's name"
             )
 
 
-def relationships_on_database(actor: Actor, database_id: int) -> frozenset[AnyStanding]:
+def relationships_on_database(actor: Actor, database_id: int) -> frozenset[AnyRelationship]:
     """Return how the actor stands to a database; a grant on any of its schemas counts as SCHEMA_GRANT."""
-    found: set[AnyStanding] = set(_general_relationships(actor))
+    found: set[AnyRelationship] = set(_general_relationships(actor))
     for grant in actor.grants:
         if grant.target_id == database_id and grant.target is GrantTarget.DATABASE:
             found.add(Relationship.DATABASE_GRANT)
@@ -396,10 +398,10 @@ def relationships_on_database(actor: Actor, database_id: int) -> frozenset[AnySt
     return frozenset(found)
 
 
-def relationships_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyStanding]:
+def relationships_on_schema(actor: Actor, database_id: int, schema: str | None) -> frozenset[AnyRelationship]:
     """Return how the actor stands to the tables of one schema; an unnamed schema matches no schema grant."""
     grants = actor.grants
-    found: set[AnyStanding] = set(_general_relationships(actor))
+    found: set[AnyRelationship] = set(_general_relationships(actor))
     if Grant(target=GrantTarget.DATABASE, target_id=database_id) in grants:
         found.add(Relationship.DATABASE_GRANT)
     if schema and Grant(target=GrantTarget.SCHEMA, target_id=database_id, schema=schema) in grants:
@@ -407,7 +409,7 @@ def relationships_on_schema(actor: Actor, database_id: int, schema: str | None) 
     return frozenset(found)
 
 
-def relationships_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyStanding]:
+def relationships_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnyRelationship]:
     """Return how the actor stands to a dataset."""
     if actor.guest is not None:
         return _guest_relationships(dataset.id in actor.guest.dataset_ids)
@@ -419,30 +421,30 @@ def relationships_on_dataset(actor: Actor, dataset: Dataset) -> frozenset[AnySta
     return found
 
 
-def _guest_relationships(is_named: bool) -> frozenset[AnyStanding]:
+def _guest_relationships(is_named: bool) -> frozenset[AnyRelationship]:
     """Return how a guest stands to a record: by their token, and in no other way."""
     return frozenset({Relationship.GUEST_OF_ITS_DASHBOARD}) if is_named else frozenset()
 
 
-def _general_relationships(actor: Actor) -> frozenset[AnyStanding]:
+def _general_relationships(actor: Actor) -> frozenset[AnyRelationship]:
     """Return how an actor stands to every record: by being an administrator, and by the roles that they have."""
-    by_role: frozenset[AnyStanding] = frozenset(map(HasRole, actor.role_names))
+    by_role: frozenset[AnyRelationship] = frozenset(map(HasRole, actor.role_names))
     return by_role | {Relationship.ADMINISTRATOR} if actor.is_admin else by_role
 
 
-def _owner_relationships(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyStanding]:
+def _owner_relationships(actor: Actor, owner_ids: tuple[int, ...]) -> frozenset[AnyRelationship]:
     general = _general_relationships(actor)
     return general | {Relationship.OWNER} if actor.stored_id in owner_ids else general
 
 
-def _signed_in_relationships(actor: Actor) -> frozenset[AnyStanding]:
+def _signed_in_relationships(actor: Actor) -> frozenset[AnyRelationship]:
     """Return how an actor stands to what everybody shares: whoever acts and is no guest has signed in."""
     if actor.guest is not None:
         return _guest_relationships(is_named=False)
     return _general_relationships(actor) | {Relationship.SIGNED_IN}
 
 
-def _creator_relationships(actor: Actor, *creators: int | None) -> frozenset[AnyStanding]:
+def _creator_relationships(actor: Actor, *creators: int | None) -> frozenset[AnyRelationship]:
     """Return how an actor stands to a record by who made it; one whose maker was deleted has none."""
     relationships = _signed_in_relationships(actor)
     return relationships | {Relationship.CREATOR} if actor.stored_id in {*creators} - {None} else relationships

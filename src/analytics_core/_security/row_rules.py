@@ -181,14 +181,14 @@ def make_rule_set(rules: Iterable[RowRule], datasets: Iterable[Dataset]) -> Rule
 
 def _without_weaker(units: Sequence[RuleUnit]) -> tuple[RuleUnit, ...]:
     """Return the units without those that another one implies: `a` implies `a OR b`, and so does `a` once more."""
-    kept: list[RuleUnit] = []
+    found: list[RuleUnit] = []
     seen: list[frozenset[int]] = []
     for unit in units:
         ids = frozenset(rule.id for rule in unit.rules)
         if not any(stronger <= ids for stronger in seen):
-            kept.append(unit)
+            found.append(unit)
             seen.append(ids)
-    return tuple(kept)
+    return tuple(found)
 
 
 def _may_name(written: str, table: str) -> bool:

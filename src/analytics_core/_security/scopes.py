@@ -1,8 +1,8 @@
 """What an actor may read, as a scope: the answer of the policy's table to all records at once.
 
-Each act has the ways in which its standings come about; they say the same as `Policy.can_read_*` does of one record,
-and a property test holds the two together. Where the ways are not known, because a host's policy decides by more than
-the table, there is no scope: then each record must be asked about.
+Each permission has the ways in which its relationships come about; they say the same as `Policy.can_read_*` does of one
+record, and a property test holds the two together. Where the ways are not known, because a host's policy decides by
+more than the table, there is no scope: then each record must be asked about.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Final
 from analytics_core._records.people import GrantTarget, GuestPass
 from analytics_core._records.repositories import Audience, Scope
 from analytics_core._security.actor import Actor
-from analytics_core._security.policy import AnyStanding, HasRole, Permission, Policy, Relationship
+from analytics_core._security.policy import AnyRelationship, HasRole, Permission, Policy, Relationship
 
 _ALWAYS: Final = ("allows", "enough_for")
 _DECIDED_BY: Final[Mapping[Permission, tuple[str, ...]]] = {
@@ -36,12 +36,13 @@ _KNOWN: Final = frozenset(
 )
 
 
-def scope_of(policy: Policy, act: Permission, actor: Actor) -> Scope | None:
-    """Return the records on which the actor may do an act of reading; None: each record must be asked about."""
-    needed = {act, Permission.READ_DATASET} if act in (Permission.READ_CHART, Permission.READ_DASHBOARD) else {act}
-    if not decides_by_table(policy, *_DECIDED_BY[act]) or not all(_is_known(policy.enough_for(one)) for one in needed):
+def scope_of(policy: Policy, permission: Permission, actor: Actor) -> Scope | None:
+    """Return the records that the actor has a permission to read; None: each record must be asked about."""
+    methods = _DECIDED_BY[permission]
+    needed = {permission, Permission.READ_DATASET} if "can_read_dataset" in methods else {permission}
+    if not decides_by_table(policy, *methods) or not all(_is_known(policy.enough_for(one)) for one in needed):
         return None
-    return _scope(policy, act, actor)
+    return _scope(policy, permission, actor)
 
 
 def decides_by_table(policy: Policy, *methods: str) -> bool:
@@ -50,21 +51,21 @@ def decides_by_table(policy: Policy, *methods: str) -> bool:
     return all(getattr(getattr(policy, name), "__func__", None) is getattr(Policy, name) for name in names)
 
 
-def _is_known(enough: frozenset[AnyStanding]) -> bool:
+def _is_known(enough: frozenset[AnyRelationship]) -> bool:
     return all(isinstance(relationship, HasRole) or relationship in _KNOWN for relationship in enough)
 
 
-def _scope(policy: Policy, act: Permission, actor: Actor) -> Scope:
-    enough = policy.enough_for(act)
+def _scope(policy: Policy, permission: Permission, actor: Actor) -> Scope:
+    enough = policy.enough_for(permission)
     if actor.guest is not None:
-        named = _named_by_token(act, actor.guest) if Relationship.GUEST_OF_ITS_DASHBOARD in enough else frozenset()
-        return Scope(ids=named)
+        is_open = Relationship.GUEST_OF_ITS_DASHBOARD in enough
+        return Scope(ids=_named_by_token(permission, actor.guest) if is_open else frozenset())
     if (actor.is_admin and Relationship.ADMINISTRATOR in enough) or any(
         HasRole(name) in enough for name in actor.role_names
     ):
         return Scope(everything=True)
     owner_id = actor.id if Relationship.OWNER in enough else None
-    match act:
+    match permission:
         case Permission.READ_DATABASE:
             return Scope(ids=_granted_databases(enough, actor))
         case Permission.READ_DATASET:
@@ -79,23 +80,21 @@ def _scope(policy: Policy, act: Permission, actor: Actor) -> Scope:
     return Scope(owner_id=owner_id, audience=audience)
 
 
-def _named_by_token(act: Permission, guest: GuestPass) -> frozenset[int]:
-    match act:
-        case Permission.READ_DATASET:
-            return guest.dataset_ids
-        case Permission.READ_CHART:
-            return guest.chart_ids
-        case Permission.READ_DASHBOARD:
-            return guest.dashboard_ids
-    return frozenset()
+def _named_by_token(permission: Permission, guest: GuestPass) -> frozenset[int]:
+    named = {
+        Permission.READ_DATASET: guest.dataset_ids,
+        Permission.READ_CHART: guest.chart_ids,
+        Permission.READ_DASHBOARD: guest.dashboard_ids,
+    }
+    return named.get(permission, frozenset())
 
 
-def _granted_databases(enough: frozenset[AnyStanding], actor: Actor) -> frozenset[int]:
+def _granted_databases(enough: frozenset[AnyRelationship], actor: Actor) -> frozenset[int]:
     opening = {GrantTarget.DATABASE: Relationship.DATABASE_GRANT, GrantTarget.SCHEMA: Relationship.SCHEMA_GRANT}
     return frozenset(grant.target_id for grant in actor.grants if opening.get(grant.target) in enough)
 
 
-def _granted_datasets(enough: frozenset[AnyStanding], actor: Actor, *, owner_id: int | None) -> Scope:
+def _granted_datasets(enough: frozenset[AnyRelationship], actor: Actor, *, owner_id: int | None) -> Scope:
     grants = actor.grants
 
     def ids(relationship: Relationship, target: GrantTarget) -> frozenset[int]:

@@ -208,12 +208,12 @@ def _with_grain(query: Mapping[str, Any], grain: str) -> dict[str, Any]:
     """Return a query with another time grain, wherever it names one: its extras, its x-axis and its forecasts."""
     extras = query.get("extras")
     others = extras if isinstance(extras, dict) else {}
-    kept = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
-    moved = {name: _with_axis_grain(query[name], grain) for name in _NAME_COLUMNS if name in query}
+    left = {name: value for name, value in others.items() if name not in ("time_grain_sqla", "time_grain_orm")}
+    changes = {name: _with_axis_grain(query[name], grain) for name in _NAME_COLUMNS if name in query}
     steps = query.get("post_processing")
     if isinstance(steps, list):
-        moved["post_processing"] = [_with_forecast_grain(step, grain) for step in steps]
-    return {**query, **moved, "extras": {**kept, "time_grain_orm": grain}}
+        changes["post_processing"] = [_with_forecast_grain(step, grain) for step in steps]
+    return {**query, **changes, "extras": {**left, "time_grain_orm": grain}}
 
 
 def _with_axis_grain(value: Any, grain: str) -> Any:

@@ -182,8 +182,8 @@ def _node(node: Any, new_ids: NewIds) -> Any:
     chart_id = chart_of(node)
     if chart_id is None or chart_id not in new_ids:
         return node
-    kept = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's
-    return {**node, "meta": {**kept, "chartId": new_ids[chart_id]}}
+    meta = {name: value for name, value in node["meta"].items() if name != "uuid"}  # the uuid is the old chart's
+    return {**node, "meta": {**meta, "chartId": new_ids[chart_id]}}
 
 
 def _ids(value: Any, new_id: _NewId) -> Any:

@@ -90,9 +90,9 @@ def check_roles(reader: Reader, role_ids: Iterable[int], *, before: Iterable[int
         PayloadSchemaError: for each role that does not exist.
         AccessError: a role that the actor neither has nor manages.
     """
-    wanted, kept = tuple(role_ids), frozenset(before)
+    wanted, allowed = tuple(role_ids), frozenset(before) | reader.actor.role_ids
     if not reader.policy.sees_all(Permission.MANAGE_PEOPLE, reader.actor):
-        strange = [role_id for role_id in wanted if role_id not in kept | reader.actor.role_ids]
+        strange = [role_id for role_id in wanted if role_id not in allowed]
         if strange:
             raise AccessError(
                 f"you have no role {strange[0]}; name roles that you have (dashboards.related('roles')), or ask an "

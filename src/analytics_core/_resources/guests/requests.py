@@ -32,7 +32,8 @@ from analytics_core.models.query import (
     ChartDataQueryObject,
 )
 
-_READ_HERE: Final = ("filters", "time_range", "orderby", "row_limit", "row_offset", "applied_time_extras")
+_READ_BESIDE: Final = frozenset({"queries", "form_data", "force", "result_type", "result_format"})
+_READ_HERE: Final = frozenset({"filters", "time_range", "orderby", "row_limit", "row_offset", "applied_time_extras"})
 _HARMLESS_TYPES: Final = frozenset({ResultType.FULL, ResultType.RESULTS, ResultType.POST_PROCESSED})
 _FORM_KEYS: Final = frozenset(
     {
@@ -86,8 +87,7 @@ def answerable(stored: StoredRequest, requested: ChartDataQueryContext) -> Chart
     result_type = _result_type(own, requested)
     if requested.result_format not in (own.result_format, ResultFormat.JSON):
         raise _rejection("result_format", "must be that of the chart, or json")
-    kept = {"queries", "form_data", "force", "result_type", "result_format"}
-    _same(own, requested, place="", but=kept)
+    _same(own, requested, place="", but=_READ_BESIDE)
     if len(own.queries) != len(requested.queries):
         raise _rejection("queries", f"the chart has {len(own.queries)}")
     queries = tuple(
@@ -110,7 +110,7 @@ def _query(
     inputs = _Inputs(stored, own, place)
     own = inputs.with_grain(requested)
     compared = (_with_params(query, stored.address_params) for query in (own, requested))
-    _same(*compared, place=f"{place}.", but=set(_READ_HERE))
+    _same(*compared, place=f"{place}.", but=_READ_HERE)
     filters = inputs.filters(requested.filters)
     limit, offset = inputs.page(requested)
     changes = {
@@ -145,11 +145,13 @@ class _Inputs:
     def filters(self, requested: Sequence[ChartDataFilter]) -> tuple[ChartDataFilter, ...]:
         """Return the stored filters, then those of declared inputs; a time range of theirs may be another one."""
         left = list(requested)
-        kept = tuple(self._kept(item, left) for item in self._own.filters)
+        own = tuple(self._own_filter(item, left) for item in self._own.filters)
         for item in left:
             if not self._is_declared(item):
-                raise _rejection(f"{self._place}.filters", f"the dashboard declares no such filter on {_name(item)!r}")
-        return (*kept, *left)
+                raise _rejection(
+                    f"{self._place}.filters", f"the dashboard declares no such filter on {column_label(item.col)!r}"
+                )
+        return (*own, *left)
 
     def time_range(self, requested: str | None) -> str | None:
         """Return the range asked for; another than the stored one needs a time filter."""
@@ -177,7 +179,7 @@ class _Inputs:
             )
         return limit, requested.row_offset
 
-    def _kept(self, item: ChartDataFilter, left: list[ChartDataFilter]) -> ChartDataFilter:
+    def _own_filter(self, item: ChartDataFilter, left: list[ChartDataFilter]) -> ChartDataFilter:
         """Return a stored filter that the request has too, perhaps with another time range, and take it from `left`."""
         if item in left:
             left.remove(item)
@@ -188,7 +190,7 @@ class _Inputs:
                     left.remove(other)
                     return other
         raise _rejection(
-            f"{self._place}.filters", f"the chart's own filter on {_name(item)!r} is missing or another one"
+            f"{self._place}.filters", f"the chart's own filter on {column_label(item.col)!r} is missing or another one"
         )
 
     def _is_declared(self, item: ChartDataFilter) -> bool:
@@ -236,7 +238,7 @@ def _check_form_data(stored: StoredRequest, requested: Any) -> None:
             raise _rejection(f"form_data.{key}", "differs from what the chart stores")
 
 
-def _same(own: BaseModel, requested: BaseModel, *, place: str, but: set[str]) -> None:
+def _same(own: BaseModel, requested: BaseModel, *, place: str, but: frozenset[str]) -> None:
     """Refuse the first field, known or not, in which the request means something else than what is stored."""
     fields = {name for name in type(own).model_fields if name not in but}
     before, after = own.model_extra or {}, requested.model_extra or {}
@@ -287,10 +289,6 @@ def _conditions(extras: ChartDataExtras | None, query: ChartDataQueryObject) -> 
     known = extras or ChartDataExtras()
     grain = None if axis_column(query.columns) else known.time_grain
     return known.model_copy(update={"where": known.where or None, "having": known.having or None, "time_grain": grain})
-
-
-def _name(item: ChartDataFilter) -> str:
-    return column_label(item.col)
 
 
 def _rejection(path: str, what: str) -> GuestAccessError:
